@@ -22,5 +22,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 def chosen_ranges(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
     """(first, last + 1) of each run of chosen items, counted from `start`."""
+    if not chosen.any():
+        return []
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

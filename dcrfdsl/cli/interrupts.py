@@ -18,7 +18,10 @@ from .console import EndedBySignal, Talk
 
 __all__ = ["Interruption"]
 
-SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
+SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
+if HANG_UP is not None:
+    SIGNALS[HANG_UP] = "SIGHUP"
 STOPPING = "stopping after this iteration, the model will be saved; {} again stops at once"
 SAVING = "the model is being saved; {} again stops at once"
 
@@ -50,7 +53,7 @@ class Interruption:
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                if number is HANG_UP and signal.getsignal(number) is signal.SIG_IGN:
                     continue
                 self._before[number] = signal.signal(number, self._handle)
         return self

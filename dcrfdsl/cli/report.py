@@ -371,7 +371,7 @@ def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
 
 
 def peak_mb() -> float:
-    """The peak memory of this process, in MB (10⁶ bytes).
+    """The peak memory of this process, in MB (10⁶ bytes); 0 on Windows, whose figure no module of Python gives.
 
     On Linux the maximum of `getrusage` includes the process that started this one, so the record of the kernel for
     this process alone comes first.
@@ -381,7 +381,9 @@ def peak_mb() -> float:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024 / 1e6
-    import resource
-
+    try:
+        import resource
+    except ImportError:
+        return 0.0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

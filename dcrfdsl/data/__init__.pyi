@@ -35,5 +35,6 @@ from .segment_types import (
     segments_of as segments_of,
     split_mark as split_mark,
 )
+from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
 from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

@@ -122,8 +122,10 @@ def _read_what_is_there(stream: BufferedIOBase, size: int) -> bytes:
 def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
     """Whether a read returns at once, or within `milliseconds` (None: waits until it does).
 
-    `read1` has left nothing in Python's buffer at this point.
+    `read1` has left nothing in Python's buffer at this point. False where a system cannot tell.
     """
+    if not hasattr(select, "poll"):  # Windows
+        return False
     try:
         waiting = select.poll()
         waiting.register(stream.fileno(), select.POLLIN)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats, Ints, Ints32, Offsets
+from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
 from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock
@@ -28,7 +28,7 @@ Vocabulary: TypeAlias = dict[str, int]
 
 def atom_name(factor: Factor) -> str:
     """The name of a factor without its place; factors with the same name share a vocabulary."""
-    return factor.placeless_name
+    return factor.atom
 
 
 def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
@@ -102,6 +102,21 @@ class CorpusAtoms:
         return max(
             1, atom.size + sum(reach(factor, pad_left, pad_right))
         )  # 1 if the factor never fires: 0 marks a number
+
+    def code_of_each(self, factor: Factor) -> tuple[Ints32, Mask]:
+        """The code of each distinct value of the column that a factor reads, and which values have several, [V] each.
+
+        A value without a code has -1. Only for factors that read one place and are no numbers.
+        """
+        match self.atom(factor):
+            case _One(lut=lut):
+                return lut, np.zeros(len(lut), np.bool_)
+            case _Several(list_off=off, list_codes=codes):
+                counts = np.diff(off)
+                first = np.full(len(counts), -1, np.int32)
+                first[counts > 0] = codes[off[:-1][counts > 0]]
+                return first, counts > 1
+        raise AssertionError(factor)
 
     def _build(self, name: str, factor: Factor) -> _Atom:
         condition = factor.condition

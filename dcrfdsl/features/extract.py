@@ -3,49 +3,44 @@
     learn    values -> vocabularies -> keys -> counts -> alphabet (locked) -> rows
     extract  values -> codes of known texts -> keys -> ids -> rows
 
-Templates are processed one at a time over blocks of sentences, without Python code per token. Not here: the pairing of
-features with states.
+Not here: rows from keys (`row_assembly`), the pairing of features with states.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Ints32, Mask, Offsets
+from ..arrays import Ints, Ints32, Mask
+from ..cached_values import cached_property
 from ..data import Corpus
 from ..errors import DcrfError, Diagnostic
 from ..files import Unfit, typed
-from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from ..semantics import ModelSpec, Observed
 from .alphabet import (
     Alphabet,
     Conjunctions,
     FeaturesRecord,
-    TemplateCounter,
-    TemplateTables,
     Vocabularies,
     alphabet_arrays,
     alphabet_metadata,
     conjoined,
     conjunction_arrays,
-    lock,
     restored_alphabets,
     restored_conjunctions,
 )  # fmt: skip
-from .atoms import BlockReader, CorpusAtoms, atom_name, reach
+from .atoms import CorpusAtoms, atom_name, reach
 from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
-from .relation_instances import Pairs, pair_block, relate
-from .sentence_runs import Block, PairBlock, cut
-from .values import CorpusValues, Lexicons, RegisteredFeature, is_weighted, observed_codes
+from .relation_instances import Pairs, relate
+from .row_assembly import extracted_rows, extracted_sentence, has_values, learned_rows
+from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
+from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 
@@ -100,7 +95,7 @@ class FeatureExtractor:
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
-        learned = [_learned(plan, atoms) for plan in expansion.sets]
+        learned = [learned_rows(plan, atoms) for plan in expansion.sets]
         extractor = cls(
             spec,
             expansion,
@@ -114,11 +109,49 @@ class FeatureExtractor:
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data; values that training did not see, or saw too seldom, have no feature."""
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
-        atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
-        sets = zip(self._plans, self._alphabets, self.conjunctions, strict=True)
-        rows = [conjoined(_extracted(plan, alphabet, atoms), conjunctions) for plan, alphabet, conjunctions in sets]
+        return self._extracted(self._values(corpus))
+
+    def _values(self, corpus: Corpus) -> CorpusValues:
+        return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+
+    def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
+        atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
+        sets = zip(self._plans, self._alphabets, self._plain, strict=True)
+        return self._finished(
+            extracted_rows(plan, alphabet, atoms)
+            if texts is None or plain is None
+            else extracted_sentence(plan, alphabet, atoms, plain, texts)
+            for plan, alphabet, plain in sets
+        )
+
+    def _finished(self, of_sets: Iterable[FeatureRows]) -> tuple[FeatureRows, ...]:
+        """The rows of the alphabets with conjunctions, then those of observation kernels."""
+        rows = [conjoined(one, conjunctions) for one, conjunctions in zip(of_sets, self.conjunctions, strict=True)]
         return (*rows, *(kernel.rows(rows[kernel.feature_set]) for kernel in self.observation_kernels))
+
+    def sentence_rows(self, texts: Texts, length: int) -> tuple[FeatureRows, ...] | None:
+        """The rows of a sentence, as `extract` gives them, if all its texts are known and all features are plain.
+
+        texts: of the columns, each [length].
+        """
+        rows: list[FeatureRows] = []
+        for plan, plain in zip(self._plans, self._plain, strict=True):
+            ids = None if plain is None or length > LONGEST else plain.ids(texts, length)
+            if plain is None or ids is None or len(plain.numbers) < len(plan.features):
+                return None
+            rows.append(plain.rows(ids))
+        return self._finished(rows)
+
+    @cached_property
+    def _plain(self) -> list[PlainFeatures | None]:
+        sets = zip(self._plans, self._alphabets, strict=True)
+        known = self._spec, self._vocabularies.by_name, self._kinds
+        return [plain_features(plan, alphabet, *known) for plan, alphabet in sets]
+
+    @property
+    def registered(self) -> dict[str, RegisteredFeature]:
+        """The functions of the user that the features call, by name."""
+        return {name: self._registered[name] for name in self._kinds}
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
@@ -145,7 +178,7 @@ class FeatureExtractor:
         plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
         factors = None if templates is None else {template.factors for template in templates}
         wanted = [
-            not _has_values(feature, tables, self._spec) and (factors is None or feature.factors in factors)
+            not has_values(feature, tables, self._spec) and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
         chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
@@ -157,21 +190,31 @@ class FeatureExtractor:
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
-        cliques = [(n, clique) for n, clique in enumerate(self._spec.cliques) if clique.relational]
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
-        return {n: relate(clique, values) for n, clique in cliques}
+        return self._relations(self._values(corpus))
+
+    def _relations(self, values: CorpusValues) -> dict[int, Pairs]:
+        return {n: relate(clique, values) for n, clique in enumerate(self._spec.cliques) if clique.relational}
 
     def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
         """For each hard table the code that it reads at every token, [N] each."""
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        values = self._values(corpus)
         return [observed_codes(observed, values) for observed in tables]
 
     def code_rows(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
         """The rows of hard constraints that read observations: one feature per token, the code."""
-        row_off = np.arange(corpus.num_tokens + 1, dtype=np.int64)
-        return tuple(
-            FeatureRows(row_off, code.astype(np.int32), np.empty(0)) for code in self.observed_codes(corpus, tables)
-        )
+        return self._code_rows(self._values(corpus), tables) if tables else ()
+
+    def _code_rows(self, values: CorpusValues, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
+        row_off = np.arange(values.corpus.num_tokens + 1, dtype=np.int64)
+        codes = (observed_codes(observed, values) for observed in tables)
+        return tuple(FeatureRows(row_off, of_table.astype(np.int32), np.empty(0)) for of_table in codes)
+
+    def everything(
+        self, corpus: Corpus, tables: Sequence[Sequence[Observed]]
+    ) -> tuple[tuple[FeatureRows, ...], dict[int, Pairs]]:
+        """What tagging reads of a corpus: the rows of `extract`, then those of `code_rows`, and the `relations`."""
+        values = self._values(corpus)
+        return (*self._extracted(values), *self._code_rows(values, tables)), self._relations(values)
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:
@@ -289,107 +332,3 @@ class FeatureExtractor:
             conjunctions=conjunctions,
             observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),
         )
-
-
-class _Fired(NamedTuple):
-    """The ids of one template on a block: one per row (-1 for none), or several if `off` is not None.
-
-    While learning: the counter's numbers, which stand for ids.
-    """
-
-    ids: Ints32
-    off: Offsets | None
-    weight: Floats
-
-
-def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, FeatureRows]:
-    """Counts every key of every template over a corpus, locks the frequent ones, and lays out the rows."""
-    counters = [
-        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
-        for feature in plan.features
-    ]
-    blocks, pair_off = _blocks(plan, atoms)
-    numbered: deque[tuple[int, list[_Fired]]] = deque()
-    for block in blocks:
-        reader, fired_ids = BlockReader(atoms, block), []
-        for feature, counter in zip(plan.features, counters, strict=True):
-            keys = reader.keys(feature, counter.sizes, counter.compact)
-            fired_ids.append(_Fired(counter.add(keys.keys), keys.off, keys.weight))
-        numbered.append((block.num_rows, fired_ids))
-    alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features])
-
-    def fired() -> Iterator[tuple[int, list[_Fired]]]:
-        while numbered:  # a block is freed as soon as its rows exist
-            num_rows, fired_ids = numbered.popleft()
-            pairs = zip(fired_ids, of_numbers, strict=True)
-            yield num_rows, [one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs]
-
-    return alphabet, _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
-
-
-def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
-    """The rows of a corpus by a locked alphabet."""
-    blocks, pair_off = _blocks(plan, atoms)
-
-    def fired() -> Iterator[tuple[int, list[_Fired]]]:
-        for block in blocks:
-            reader, fired_ids = BlockReader(atoms, block), []
-            for feature, tables in zip(plan.features, alphabet.templates, strict=True):
-                keys = reader.keys(feature, tables.sizes, tables.compact)
-                fired_ids.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
-            yield block.num_rows, fired_ids
-
-    return _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
-
-
-def _has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec) -> bool:
-    """Whether a feature multiplies numbers or the weights of bags."""
-    return 0 in tables.sizes or any(is_weighted(spec, factor.condition) for factor in feature.factors)
-
-
-def _rows(
-    plan: FeatureSetPlan, alphabet: Alphabet, spec: ModelSpec, blocks: Iterable[tuple[int, Sequence[_Fired]]],
-    pair_off: Offsets | None,
-) -> FeatureRows:  # fmt: skip
-    """The rows of blocks; each block comes with its number of rows and the ids of each template."""
-    with_values = any(_has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
-    counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-    for num_rows, fired in blocks:
-        of_rows, ids, weights = _assembled(fired, num_rows, with_values)
-        counts.append(of_rows)
-        features.append(ids)
-        values.append(weights)
-    value = np.concatenate(values)
-    if np.all(value == 1.0):
-        value = np.empty(0)
-    return FeatureRows(
-        np.cumsum(np.concatenate(counts)), np.concatenate(features), value, plan.pad_left, plan.pad_right, pair_off
-    )
-
-
-def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], Ints | None]:
-    """The anchors of a feature set in blocks; for a relational clique also the pairs before each sentence."""
-    corpus = atoms.values.corpus
-    if plan.relation < 0:
-        return cut(corpus, plan.pad_left, plan.pad_right), None
-    pairs = relate(atoms.values.spec.cliques[plan.relation], atoms.values)
-    return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
-
-
-def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> tuple[Ints, Ints32, Floats]:
-    """Joins the templates of a block: features per row [R], ids and values [nnz], in the order of templates."""
-    counts = np.zeros(num_rows, np.int64)
-    for ids, off, _ in fired:
-        if off is None:
-            count_rows(ids, counts)
-        else:
-            count_rows_ragged(off, ids, counts)
-    cursor = np.cumsum(counts) - counts
-    num = int(counts.sum())
-    feature, value = np.empty(num, np.int32), np.empty(num if with_values else 0)
-    for ids, off, weight in fired:
-        if off is None:
-            place_rows(ids, weight, cursor, feature, value)
-        else:
-            place_rows_ragged(off, ids, weight, cursor, feature, value)
-    return counts, feature, value

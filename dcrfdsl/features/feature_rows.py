@@ -33,5 +33,7 @@ class FeatureRows(NamedTuple):
         """The row of anchor 0 of each sentence, [S]."""
         if self.pair_off is not None:
             return self.pair_off[:-1]
+        if not self.pad_left and not self.pad_right:
+            return sentence_off[:-1]
         sentences = np.arange(len(sentence_off) - 1)
         return sentence_off[:-1] + sentences * (self.pad_left + self.pad_right) + self.pad_left

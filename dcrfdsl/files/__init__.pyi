@@ -1,4 +1,5 @@
 from .cache_places import is_writable as is_writable, keeping_places as keeping_places
+from .file_locks import lock as lock
 from .stored_arrays import (
     Count as Count,
     StoredArrays as StoredArrays,

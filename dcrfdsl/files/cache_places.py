@@ -41,6 +41,8 @@ def is_writable(folder: Path) -> bool:
 
 def _temporary_place() -> Path | None:
     """A folder that only this user can write to, because its files are executed; None if there is none."""
+    if not hasattr(os, "getuid"):  # on Windows a user has a temporary folder of their own
+        return Path(tempfile.gettempdir()) / "dcrfdsl"
     try:
         folder = Path(tempfile.gettempdir()) / f"dcrfdsl-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)

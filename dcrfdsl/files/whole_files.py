@@ -7,7 +7,6 @@ Not here: the contents of files (`model.file_format`, `syntax`, `cli`).
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import stat
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import DcrfError, data_error
+from .file_locks import HAS_POSIX_FILES, lock
 
 __all__ = [
     "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "read_at_most", "read_template",
@@ -25,6 +25,7 @@ __all__ = [
 LONGEST_TEMPLATE = 1 << 24  # bytes
 
 Bytes = bytes | memoryview
+BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would write a newline as two bytes
 
 
 def write_whole(path: str | Path, parts: Iterable[Bytes]) -> None:
@@ -64,12 +65,15 @@ def _write_and_rename(target: Path, parts: Iterable[Bytes]) -> None:
     unnamed = _open_unnamed(target.parent)
     descriptor, temporary = (unnamed, None) if unnamed is not None else _open_temporary(target.parent)
     try:
-        if target.exists():
+        if target.exists() and hasattr(os, "fchmod"):
             os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
         _write_all(descriptor, parts)
         os.fsync(descriptor)
         if temporary is None:
             temporary = _named(descriptor, target.parent)
+        if not HAS_POSIX_FILES:  # an open file has no other name there
+            os.close(descriptor)
+            descriptor = -1
         os.replace(temporary, target)
     except BaseException:  # including Ctrl-C: no partial file remains
         if temporary is not None:
@@ -77,7 +81,8 @@ def _write_and_rename(target: Path, parts: Iterable[Bytes]) -> None:
                 temporary.unlink()
         raise
     finally:
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
     _sync_directory(target.parent)
 
 
@@ -98,7 +103,7 @@ def _open_unnamed(directory: Path) -> int | None:
             return None
         raise
     with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock(descriptor, wait=True)
     return descriptor
 
 
@@ -117,9 +122,9 @@ def _open_temporary(directory: Path) -> tuple[int, Path]:
     """A file with a temporary name, locked while this process lives."""
     while True:
         temporary = _temporary_name(directory)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor, wait=True)
         if _is_at(descriptor, temporary):  # no other process removed it as a leftover in between
             return descriptor, temporary
         os.close(descriptor)
@@ -140,9 +145,12 @@ def _remove_leftovers(directory: Path) -> None:
     """Removes temporary files without a lock: their writers ended early."""
     for path in directory.glob(f"{_PREFIX}{'[0-9a-f]' * 16}{_SUFFIX}"):
         with suppress(OSError):
+            if not HAS_POSIX_FILES:
+                path.unlink()  # fails while its writer has it open
+                continue
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
                 if _is_at(descriptor, path):
                     path.unlink()
             finally:
@@ -150,7 +158,7 @@ def _remove_leftovers(directory: Path) -> None:
 
 
 def _write_through(target: Path, parts: Iterable[Bytes]) -> None:
-    descriptor = os.open(target, os.O_WRONLY)
+    descriptor = os.open(target, os.O_WRONLY | BINARY)
     try:
         _write_all(descriptor, parts)
     finally:

@@ -44,6 +44,10 @@ LIBRARY_BYTES = 5e7  # the optimizer's library and the kernels of training
 
 def exact_cost(graph: ModelGraph) -> OrderCost:
     """The cost of exact inference: multiply-adds per *token* (far from the ends), largest table, width."""
+    return graph.once("exact cost", lambda: _exact_cost(graph))
+
+
+def _exact_cost(graph: ModelGraph) -> OrderCost:
     costs, lengths = [], graph.sample_lengths
     for length in lengths:
         shape = graph.shape(length)

@@ -1,20 +1,22 @@
 """Collects unrolled graphs into the flat arrays that kernels take, each distinct shape once.
 
-Sequences of equal length share a shape. Its program is made when it is added; arrays are written out on demand.
+Sequences of equal length share a shape. Its program is made when it is added; arrays are written out on demand, once
+for as long as no shape is added. A bank that data sets share is never added to: it is copied (`copy`).
 Not here: the factors (`unroll`), the order of messages (`spanning_forests`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Ints, Ints32
-from ..kernels.tables import Edges, Programs, Shapes
+from ..kernels.tables import Edges, Patterns, Programs, Shapes
 from .programs import Blocks, PatternBank, Program, ProgramBuilder, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets
 
@@ -22,6 +24,8 @@ __all__ = ["GraphShape", "ShapeBank"]
 
 WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones use blocks …
 BLOCK = 2**16  # … of about this many cells
+
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -44,19 +48,40 @@ class ShapeBank:
 
     def __post_init__(self) -> None:
         self._builder = None
+        self._made: dict[Hashable, object] = {}
         if self.order_of is not None:
             self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll)
 
+    def copy(self) -> ShapeBank:
+        """A bank with the same shapes, to which others may be added while this one is in use."""
+        other = replace(
+            self, shapes=list(self.shapes), programs=list(self.programs), pools=dict(self.pools),
+            forests=dict(self.forests),
+        )  # fmt: skip
+        other._builder = None if self._builder is None else self._builder.copy()
+        return other
+
     @property
-    def patterns(self) -> PatternBank:
+    def num_variables(self) -> int:
+        """The variables of all shapes together, by which a bank's memory grows."""
+        return sum(len(shape.cards) for shape in self.shapes)
+
+    def once(self, what: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` returns, made once under the name `what` for the shapes of the bank."""
+        if what not in self._made:
+            self._made[what] = make()
+        return cast(Made, self._made[what])
+
+    def pattern_arrays(self) -> Patterns:
         """The index patterns of all steps."""
-        return self._builder.patterns if self._builder is not None else PatternBank()
+        return self.once("patterns", (PatternBank() if self._builder is None else self._builder.patterns).arrays)
 
     def add(self, shape: GraphShape) -> int:
         """Adds a shape and builds its program; returns its number. Arrays made earlier do not contain it."""
         if self._builder is not None:
             self.programs.append(self._builder.build(shape))
         self.shapes.append(shape)
+        self._made.clear()
         return len(self.shapes) - 1
 
     def local_end(self, shape: GraphShape) -> int:
@@ -64,6 +89,9 @@ class ShapeBank:
         return shape.local_end(self.local_start)
 
     def shape_arrays(self) -> Shapes:
+        return self.once("shapes", self._shape_arrays)
+
+    def _shape_arrays(self) -> Shapes:
         shapes = self.shapes
         factors = [shape.arrays() for shape in shapes]
         cards = [np.array(shape.cards, np.int32) for shape in shapes]
@@ -89,6 +117,9 @@ class ShapeBank:
         )
 
     def program_arrays(self) -> Programs:
+        return self.once("programs", self._program_arrays)
+
+    def _program_arrays(self) -> Programs:
         programs = [program.laid_out() for program in self.programs]
         blocks = [
             cut_blocks(shape, program, self.local_start, self.block)
@@ -114,6 +145,9 @@ class ShapeBank:
         )
 
     def edge_arrays(self) -> Edges:
+        return self.once("edges", self._edge_arrays)
+
+    def _edge_arrays(self) -> Edges:
         cards = [np.array(shape.cards, np.int32) for shape in self.shapes]
         edges = [_shape_edges(states, shape.arrays()) for states, shape in zip(cards, self.shapes, strict=True)]
         return Edges(

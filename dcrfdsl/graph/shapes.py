@@ -10,13 +10,13 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Integers, Ints, Ints32
+from ..cached_values import cached_property
 
 __all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offsets"]
 

@@ -12,8 +12,9 @@ Variables of a sequence of length T with M variables per position (labels, laten
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ __all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
 MOST_ENTRIES = 2**24  # of a table, on graphs with joined pairs
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,13 @@ class ModelGraph:
         sizes = [math.prod(kind.cards) for kind in self.kinds]
         self._base = np.cumsum([1, *sizes], dtype=np.int64)
         self._inside: list[int] | None = None
+        self._derived: dict[str, object] = {}
+
+    def once(self, what: str, make: Callable[[], Made]) -> Made:
+        """What `make` derives from the templates, made once under the name `what`."""
+        if what not in self._derived:
+            self._derived[what] = make()
+        return cast(Made, self._derived[what])
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""

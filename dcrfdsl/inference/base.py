@@ -54,6 +54,8 @@ class Expectations:
         return Results(self.log_z, self.status, self.redone, self.iterations, self.residual, self.damped)
 
     def summary(self) -> RunStatus:
+        if len(self.status) == 1:
+            return self._summary_of_one()
         rested = self.iterations > 0
         worked = self.status == 0
         return RunStatus(
@@ -64,6 +66,20 @@ class Expectations:
             redone=int(self.redone.sum()),
             damped=int(self.damped.sum()),
             impossible=tuple(np.flatnonzero(self.status == IMPOSSIBLE).tolist()),
+            approximate=self.approximate,
+        )
+
+    def _summary_of_one(self) -> RunStatus:
+        """The summary of a single sequence, without arrays of length 1, which would cost more than the sentence."""
+        code, count = int(self.status[0]), int(self.iterations[0])
+        return RunStatus(
+            graphs=1,
+            not_converged=int(code == 0 and count < 0),
+            iterations=abs(count),
+            residual=max(0.0, float(self.residual[0])) if not np.isnan(self.residual[0]) else float("nan"),
+            redone=int(self.redone[0]),
+            damped=int(self.damped[0]),
+            impossible=(0,) if code == IMPOSSIBLE else (),
             approximate=self.approximate,
         )
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from ..errors import DcrfError, data_error
 from ..files import READING, clear_os_errors, write_whole
 
-__all__ = ["FORMAT_VERSION", "read_model", "write_model"]
+__all__ = ["FORMAT_VERSION", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
 FORMAT_VERSION = 1
 
@@ -46,10 +46,19 @@ def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Ma
 
     Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged.
     """
-    content = _serialised(arrays, header)
+    write_whole(path, _summed(_serialised(arrays, header)))
+
+
+def model_bytes(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
+    """The bytes that `write_model` writes."""
+    return b"".join(_summed(_serialised(arrays, header)))
+
+
+def _summed(content: bytes) -> tuple[memoryview, bytes, memoryview]:
+    """The bytes with their checksum, in three parts."""
     digits = f"{_checksum(content):08x}".encode()
     view = memoryview(content)
-    write_whole(path, (view[:_SUM_AT], digits, view[_HEADER_AT:]))
+    return view[:_SUM_AT], digits, view[_HEADER_AT:]
 
 
 def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
@@ -84,6 +93,18 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
                 arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (it is no mapping)
         except SafetensorError as error:
             raise _damaged(path, str(error)) from error
+    return record["header"], arrays
+
+
+def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """As `read_model` for the bytes of a file. `name` appears in messages."""
+    if not content:
+        raise _error(name, "truncated-model", f"`{name}` is empty", _AGAIN)
+    record = _checked_record(name, memoryview(content))
+    try:
+        arrays = {key: array.copy() for key, array in load(content).items()}  # of their own, and aligned
+    except SafetensorError as error:
+        raise _damaged(name, str(error)) from error
     return record["header"], arrays
 
 

@@ -7,19 +7,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats
+from ..cached_values import cached_property
 from ..criteria import local_pieces
-from ..data import Corpus, EncodedLabels
+from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..errors import CORPUS, DcrfError, Diagnostic, require_kind
-from ..features import FeatureExtractor
+from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..graph import ModelGraph, Parameters, exact_cost
 from ..inference import (  # fmt: skip
     METHODS,
@@ -48,8 +48,19 @@ from ..inference import (  # fmt: skip
     run_inference,
     score_sequences,
 )
+from ..kernels.tables import Potentials
 from ..optimizers import Voters
-from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
+from ..semantics import (
+    DECODINGS,
+    AutoSettings,
+    ExactSettings,
+    MethodSettings,
+    ModelSpec,
+    Observed,
+    TrpSettings,
+    decoding,
+    inference_settings,
+)
 from .supervised_data import fully_known, gold_of
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
@@ -69,7 +80,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelStructure:
-    """A model without its weights. Keeps all graphs that it has unrolled.
+    """A model without its weights. It keeps graphs that it has unrolled, up to a bound; threads may share it.
 
     states: of each variable: labels, latents, memories.
     """
@@ -81,27 +92,53 @@ class ModelStructure:
     parameters: Parameters
     _binders: dict[tuple[bool, bool], Binder] = field(default_factory=dict, init=False)
 
-    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
-        """The predictor of a corpus. given: labels known beforehand, which predictions are conditioned on."""
+    @cached_property
+    def method(self) -> tuple[str, MethodSettings]:
+        """Name and settings of the inference method that the template asks for."""
+        return choose_method(self.graph, inference_settings(self.spec))
+
+    @cached_property
+    def _coded(self) -> list[tuple[Observed, ...]]:
+        """What each hard constraint that reads observations reads."""
+        return [template.observed for template in self.graph.coded]
+
+    def on(self, corpus: Corpus, given: EncodedLabels | None = None, own: tuple[Floats, ...] = ()) -> Predictor:
+        """The predictor of a corpus. given: labels known beforehand, which predictions are conditioned on.
+
+        own: weights that never change, see `Predictor`.
+        """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
-        observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
-        rows = (*self.extractor.extract(corpus), *observed)
-        relations = self.extractor.relations(corpus)
+        return self._predictor(corpus, given, own, *self.extractor.everything(corpus, self._coded))
+
+    def on_texts(self, texts: Mapping[str, Sequence[str]], own: tuple[Floats, ...]) -> Predictor | None:
+        """As `on` for a sentence with these texts by column, without a corpus; None if that would not be the same."""
+        if self._coded or self.graph.relational:
+            return None
+        length = len(next(iter(texts.values())))
+        rows = self.extractor.sentence_rows(texts, length)
+        return None if rows is None else self._predictor(corpus_of_length(length), None, own, rows, {})
+
+    def _predictor(
+        self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
+        relations: Mapping[int, Pairs],
+    ) -> Predictor:  # fmt: skip
         off = corpus.sentence_off
 
         def bind(programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData:
-            how = {"programs": programs, "latents_first": latents_first}
             if known is not None:
                 gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
+                how = {"programs": programs, "latents_first": latents_first}
                 return bind_clamped(self.graph, self.parameters, rows, gold, off, relations, **how)
-            key = programs, latents_first
-            binder = self._binders.pop(key, None) or Binder(self.graph, self.parameters, **how)
-            data = binder.bind(rows, off, relations)
-            self._binders[key] = binder  # a binder that raised is not kept: it may hold an incomplete graph
-            return data
+            return self._binder(programs, latents_first).bind(rows, off, relations)
 
-        return Predictor(self, corpus, given, bind)
+        return Predictor(self, corpus, given, bind, own)
+
+    def _binder(self, programs: bool, latents_first: bool) -> Binder:
+        key = programs, latents_first
+        if key not in self._binders:
+            self._binders[key] = Binder(self.graph, self.parameters, programs=programs, latents_first=latents_first)
+        return self._binders[key]
 
 
 class _Bind(Protocol):
@@ -112,12 +149,17 @@ class _Bind(Protocol):
 
 @dataclass
 class Predictor:
-    """Predicts the labels of one corpus. Made by `ModelStructure.on`."""
+    """Predicts the labels of one corpus. Made by `ModelStructure.on`.
+
+    own: the weights of a trained model, and these with its temperature. They never change, so what is computed from
+    them is kept.
+    """
 
     structure: ModelStructure
     corpus: Corpus
     known: EncodedLabels | None
     bind: _Bind
+    own: tuple[Floats, ...] = ()
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
     @cached_property
@@ -126,28 +168,37 @@ class Predictor:
         return self._bound_to(self.known)
 
     def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        name, settings = choose_method(self.structure.graph, inference_settings(self.structure.spec))
+        name, settings = self.structure.method
         data = self.bind(METHODS[name].programs, False, known)
         return data, METHODS[name].build(data, settings)
+
+    def _potentials(self, data: BoundData, weights: Floats) -> Potentials:
+        is_own = any(weights is one for one in self.own)
+        return data.kept_potentials(weights) if is_own else data.potentials(weights)
+
+    def _tempered(self, weights: Floats, temperature: float) -> Floats:
+        if temperature == 1.0:
+            return weights
+        return self.own[1] if self.own and weights is self.own[0] else temperature * weights
 
     # probabilities ----------------------------------------------------------------------------------------------------
 
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
         """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self._bound
-        return run_inference(data, method, data.potentials(weights), workers).log_z
+        return run_inference(data, method, self._potentials(data, weights), workers).log_z
 
     def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states]."""
         data, method = self._bound
-        out = run_inference(data, method, data.potentials(weights), workers, marginals=True)
+        out = run_inference(data, method, self._potentials(data, weights), workers, marginals=True)
         return data.by_variable(out.marginals), out.summary()
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
-        _, settings = choose_method(self.structure.graph, inference_settings(self.structure.spec))
+        _, settings = self.structure.method
         data = self.bind(False, False, self.known)
-        return clique_marginals(data, data.potentials(weights), settings)
+        return clique_marginals(data, self._potentials(data, weights), settings)
 
     # labellings -------------------------------------------------------------------------------------------------------
 
@@ -165,30 +216,28 @@ class Predictor:
         weights; by default the last one.   temperature: of probabilities; it has an effect if they are summed over
         other labels or over latent variables.
         """
-        scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decoding(self.structure.spec, stage) if decode is None else decode
         if mode not in DECODINGS:
             known = ", ".join(f"`{name}`" for name in DECODINGS)
             message = f"`{mode}` is not a way to decode"
             raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
         if mode == "marginal":
-            marginals, status = self.marginals(temperature * weights, workers)
+            marginals, status = self.marginals(self._tempered(weights, temperature), workers)
             likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
-            return Decoded(likeliest, status, scores)
+            return Decoded(likeliest, status, np.full(self.corpus.num_sentences, np.nan))
         if mode == "local":
             return self._local(weights, workers, stage)
         if self.structure.graph.num_latents:
             nbest = self.nbest(weights, workers, 1, temperature)
-            for s, labellings in enumerate(nbest.sentences):
-                scores[s] = labellings.score[0] if len(labellings) else np.nan
+            scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
             return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
-        potentials = data.potentials(weights)
+        potentials = self._potentials(data, weights)
         best = run_decoding(data, method, potentials, workers)
         if method.approximate:
             scores = score_sequences(data, best.labelling, potentials, workers)
         else:  # exact decoding writes the best score to log_z
-            scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+            scores = _possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
@@ -210,24 +259,26 @@ class Predictor:
             data = self.bind(False, False, self.known)
             self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
         decoder = self._local_decoders[stage]
-        best = run_decoding(decoder.data, decoder, decoder.data.potentials(weights), workers)
-        scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+        best = run_decoding(decoder.data, decoder, self._potentials(decoder.data, weights), workers)
+        scores = _possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
         """A flat labelling as the states of each label, [N]; the first state for negative codes."""
+        if len(self.structure.graph.variables) == 1:
+            return [np.maximum(labelling, 0)]
         table = np.maximum(labelling, 0).reshape(-1, len(self.structure.graph.variables))
         return [np.ascontiguousarray(codes) for codes in self._of_labels(list(table.T))]
 
     def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""
-        return self._nbest(temperature * weights, workers, count).scaled(1.0 / temperature)
+        return self._nbest(self._tempered(weights, temperature), workers, count).scaled(1.0 / temperature)
 
     def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
-            return nbest_summing_latents(data, data.potentials(weights), count, workers)
+            return nbest_summing_latents(data, self._potentials(data, weights), count, workers)
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
@@ -241,7 +292,7 @@ class Predictor:
         `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
         """
         data, method = self._comparable(self.known)
-        free = run_inference(data, method, data.potentials(weights), workers, marginals=True)
+        free = run_inference(data, method, self._potentials(data, weights), workers, marginals=True)
         marginals = self._of_labels(data.by_variable(free.marginals))
         likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
@@ -259,7 +310,7 @@ class Predictor:
         Bounds on log Z are not comparable, and sampling gives no log Z.
         """
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
-        name, chosen = choose_method(graph, settings)
+        name, chosen = self.structure.method
         if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "auto", "bp", "trp"):
@@ -271,7 +322,7 @@ class Predictor:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(True, False, self.known)
-        return draw_samples(data, data.potentials(weights), count, seed, workers)
+        return draw_samples(data, self._potentials(data, weights), count, seed, workers)
 
     # layout -----------------------------------------------------------------------------------------------------------
 
@@ -281,3 +332,10 @@ class Predictor:
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
         return of_variables[: self.structure.graph.num_labels]
+
+
+def _possible_scores(log_z: Floats) -> Floats:
+    """The scores, [S], nan in place of -inf: no labelling is possible there."""
+    if len(log_z) == 1 and log_z[0] > -np.inf:
+        return log_z
+    return np.where(np.isneginf(log_z), np.nan, log_z)

@@ -38,10 +38,10 @@ from ..semantics import (
     to_text,
     without_retired_settings,
 )
-from .file_format import read_model, write_model
+from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .record import TrainingRecord
 
-__all__ = ["ModelParts", "read_parts", "write_parts"]
+__all__ = ["ModelParts", "parts_as_bytes", "parts_from_bytes", "read_parts", "write_parts"]
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 
@@ -82,6 +82,16 @@ class _Header(BaseModel, extra="forbid"):
 
 def write_parts(path: str | Path, parts: ModelParts) -> None:
     """Writes the model file, whole or not at all. DcrfError if it cannot be written."""
+    write_model(path, *_stored(parts))
+
+
+def parts_as_bytes(parts: ModelParts) -> bytes:
+    """The bytes of the model file."""
+    return model_bytes(*_stored(parts))
+
+
+def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the header of the model file."""
     arrays: dict[str, NDArray[Any]] = {"weights": parts.weights}
     arrays.update(parts.parameters.arrays())
     arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
@@ -97,7 +107,7 @@ def write_parts(path: str | Path, parts: ModelParts) -> None:
         "known": list(parts.known_values),
         "record": asdict(parts.record),
     }
-    write_model(path, arrays, header)
+    return arrays, header
 
 
 # reading ------------------------------------------------------------------------------------------------------------
@@ -108,7 +118,22 @@ def read_parts(path: str | Path, registered: Mapping[str, RegisteredFeature], *,
 
     unchecked: leaves out the checker.
     """
-    stored, arrays = read_model(path)
+    return _read(path, read_model(path), registered, unchecked=unchecked)
+
+
+def parts_from_bytes(content: bytes, name: str, registered: Mapping[str, RegisteredFeature]) -> ModelParts:
+    """As `read_parts`, without the checker, for the bytes of a model file. `name` appears in messages."""
+    return _read(name, read_model_bytes(content, name), registered, unchecked=True)
+
+
+def _read(
+    path: str | Path,
+    content: tuple[dict[str, Any], dict[str, NDArray[Any]]],
+    registered: Mapping[str, RegisteredFeature],
+    *,
+    unchecked: bool,
+) -> ModelParts:
+    stored, arrays = content
     with _one_message(path):
         header = typed(_Header, stored, "header")
         spec = without_retired_settings(typed(ModelSpec, header.spec, "spec"))

@@ -6,22 +6,24 @@ look at the weights, files (`trained_model`), predictions at any weights (`predi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Self
+from itertools import pairwise
+from typing import Any, Self, cast, overload
 
 import numpy as np
 
 from ..arrays import Floats
+from ..cached_values import cached_property
 from ..data import Corpus, EncodedLabels
-from ..errors import require_whole
-from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
+from ..errors import DcrfError, Diagnostic, require_whole
+from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers, contradiction_message
 from ..optimizers import Voters
 from ..semantics import decoding, stage_settings
 from .prediction import Prediction, joined_predictions, runs_that_fit
 from .predictor import Decoded, ModelStructure, Predictor
 from .record import TrainingRecord
+from .sentence_tagging import Given, Labels, Probabilities, RankedLabels, Sentence, Sentences
 from .serialization import ModelParts
 
 __all__ = ["TaggingModel"]
@@ -75,6 +77,10 @@ class TaggingModel(ModelParts):
     @property
     def decode(self) -> str:
         """The rule that decodes labels: the template's, or else the one that the criterion trains for."""
+        return self._decode
+
+    @cached_property
+    def _decode(self) -> str:
         return self.record.decode or decoding(self.spec, self.record.stage or None)
 
     @property
@@ -82,10 +88,87 @@ class TaggingModel(ModelParts):
         """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
         return self.record.calibration.temperature if self.record.calibration is not None else 1.0
 
-    @property
+    @cached_property
     def _log_potentials(self) -> Floats:
         """The weights whose scores are log-probabilities, up to a constant."""
-        return self.temperature * self.weights
+        return self.weights if self.temperature == 1.0 else self.temperature * self.weights
+
+    # single sentences ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _sentences(self) -> Sentences:
+        return Sentences(self.spec, self.states, self.labels)
+
+    def _on_sentence(self, sentence: Sentence, given: Given | None) -> Predictor | None:
+        """What `on` makes of one sentence; None if it has no token."""
+        if given is None and (texts := self._sentences.texts_of(sentence)) is not None:
+            predictor = self._structure.on_texts(texts, (self.weights, self._log_potentials))
+            if predictor is not None:
+                return predictor
+        corpus = self._sentences.corpus(sentence)
+        return None if corpus is None else self.on(corpus, self._sentences.known(given, corpus))
+
+    def tag(self, sentence: Sentence, *, given: Given | None = None, decode: str | None = None) -> Labels:
+        """The labels of one sentence: a list with a state for each token, or by label a dict of such lists.
+
+        sentence: a list of tokens, each a text, a tuple in declared order or a dict by column; or a dict of lists.
+        given: labels known beforehand, a list with a state or None for each token; by label if there are several.
+        decode: `joint`, `marginal` or `local`; by default the model's own, `model.decode`.
+
+        The labels are those that `predict` gives. A model with one label returns a list, others a dict. Raises
+        DcrfError if the sentence does not have the declared columns, or no labelling is possible.
+
+        >>> model.tag(["9", "Bath", "Lane"])
+        ['B-STREET', 'I-STREET', 'I-STREET']
+        >>> model.tag(["9", "Bath", "Lane"], given=[None, "B-TOWN", None])[1]
+        'B-TOWN'
+        """
+        predictor = self._on_sentence(sentence, given)
+        if predictor is None:
+            return self._sentences.none()
+        return self._sentences.texts(_possible(self.predict(predictor, threads=1, decode=decode)).codes)
+
+    def tag_all(
+        self, sentences: Iterable[Sentence], *, threads: int | None = None, decode: str | None = None
+    ) -> list[Labels]:
+        """The labels of each sentence, as `tag` returns them; faster than one call a sentence.
+
+        sentences: each as `tag` takes it.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        decode: `joint`, `marginal` or `local`; by default the model's own.
+
+        Raises DcrfError as `tag` does.
+
+        >>> model.tag_all([["9", "Bath", "Lane"], ["Oxford"]])
+        [['B-STREET', 'I-STREET', 'I-STREET'], ['B-TOWN']]
+        """
+        corpus, count = self._sentences.corpus_of_all(sentences)
+        tagged = [self._sentences.none() for _ in range(count)]
+        if corpus is not None:
+            codes = _possible(self.predict(corpus, threads=threads, decode=decode), corpus).codes
+            numbers = corpus.token_line[corpus.sentence_off[:-1]] - 1  # those without tokens are left out
+            for number, (start, end) in zip(numbers.tolist(), pairwise(corpus.sentence_off.tolist()), strict=True):
+                tagged[number] = self._sentences.texts({label: of[start:end] for label, of in codes.items()})
+        return tagged
+
+    def tag_marginals(self, sentence: Sentence, *, given: Given | None = None) -> Probabilities:
+        """For each token of a sentence the probability of each state, as a dict; in a list or by label, as for `tag`.
+
+        sentence, given: as for `tag`.
+
+        The probabilities are those of `marginals`. Raises DcrfError as `tag` does.
+
+        >>> probabilities = model.tag_marginals(["9", "Bath", "Lane"])
+        >>> max(probabilities[0], key=probabilities[0].get)
+        'B-STREET'
+        """
+        predictor = self._on_sentence(sentence, given)
+        if predictor is None:
+            return self._sentences.none()
+        tables, status = self.marginals(predictor, threads=1)
+        if status.impossible:
+            raise _no_labelling()
+        return self._sentences.probabilities(tables)
 
     # tagging ------------------------------------------------------------------------------------------------------
 
@@ -102,7 +185,7 @@ class TaggingModel(ModelParts):
         >>> prepared = model.on(corpus)
         >>> labels, (probabilities, status) = model.predict(prepared), model.marginals(prepared)
         """
-        return self._structure.on(corpus, given)
+        return self._structure.on(corpus, given, (self.weights, self._log_potentials))
 
     def predict(
         self,
@@ -126,10 +209,11 @@ class TaggingModel(ModelParts):
         >>> prediction.texts("part")[:3], prediction.scores.shape
         (['B-STREET', 'I-STREET', 'I-STREET'], (3,))
         """
-        compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
-        if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
-            parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
-            return joined_predictions(parts, [first for first, _ in runs])
+        if isinstance(corpus, Corpus) and given is None:
+            compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
+            if len(runs := runs_that_fit(corpus, compared)) > 1:
+                parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
+                return joined_predictions(parts, [first for first, _ in runs])
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
@@ -171,29 +255,57 @@ class TaggingModel(ModelParts):
         >>> cliques[-1].sites, cliques[-1].table.shape
         ((('part', 3), ('part', 4)), (5, 5))
         """
-        return self._structure.on(corpus, given).clique_marginals(self._log_potentials)
+        return self.on(corpus, given).clique_marginals(self._log_potentials)
 
+    @overload
     def nbest(
-        self, corpus: Corpus | Predictor, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
-    ) -> NBest:
+        self, sentences: Corpus | Predictor, count: int, *, threads: int | None = None,
+        given: EncodedLabels | None = None,
+    ) -> NBest: ...  # fmt: skip
+    @overload
+    def nbest(
+        self, sentences: Sentence, count: int, *, threads: int | None = None, given: Given | None = None
+    ) -> list[RankedLabels]: ...
+    def nbest(
+        self,
+        sentences: Corpus | Predictor | Sentence,
+        count: int,
+        *,
+        threads: int | None = None,
+        given: EncodedLabels | Given | None = None,
+    ) -> NBest | list[RankedLabels]:
         """The best labellings of each sentence, best first: exact, with probabilities, wherever exact inference fits.
 
-        corpus: the sentences, or what `on` makes of them.
+        sentences: a corpus, what `on` makes of one, or one sentence as `tag` takes it.
         count: of labellings a sentence, at least 1.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        given: labels known beforehand, as for `predict`.
+        given: labels known beforehand, as for `predict`; with one sentence as for `tag`.
 
-        Returns an `NBest`. Its `sentences` have `codes` by label [k, T], `score` [k] in nats and `probability` [k], for
-        k ≤ count labellings of T tokens. Latent variables are summed out. If an exact search of the sums does not fit,
-        the result is the best of the labellings that other methods propose.
+        Returns an `NBest` for a corpus. Its `sentences` have `codes` by label [k, T], `score` [k] in nats and
+        `probability` [k], for k ≤ count labellings of T tokens. Returns a list of `RankedLabels` for one sentence.
+        Latent variables are summed out. If an exact search of the sums does not fit, the result is the best of the
+        labellings that other methods propose.
 
         >>> best = model.nbest(corpus, 3)
         >>> best.exact, best.sentences[0].codes["part"].shape
         (True, (3, 5))
+        >>> [ranked.labels for ranked in model.nbest(["Oxford"], 2)]
+        [['B-TOWN'], ['B-STREET']]
         """
         require_whole(count, "count")
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
-        return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
+        if isinstance(sentences, Corpus | Predictor):
+            predictor = sentences if isinstance(sentences, Predictor) else self.on(sentences, cast(Any, given))
+            return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
+        one = self._on_sentence(sentences, cast(Given | None, given))
+        if one is None:
+            return [RankedLabels(self._sentences.none(), 0.0, 1.0)]
+        (best,) = self.nbest(one, count, threads=threads).sentences
+        if not len(best):
+            raise _no_labelling()
+        return [
+            RankedLabels(self._sentences.texts({label: codes[rank] for label, codes in best.codes.items()}), *numbers)
+            for rank, numbers in enumerate(zip(best.score.tolist(), best.probability.tolist(), strict=True))
+        ]
 
     def sample(
         self,
@@ -219,8 +331,22 @@ class TaggingModel(ModelParts):
         """
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)
-        return self._structure.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
+        return self.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def _prediction(self, decoded: Decoded) -> Prediction:
         states = {label: self.states[label] for label in self.labels}
         return Prediction(dict(zip(self.labels, decoded.codes, strict=True)), states, decoded.status, decoded.scores)
+
+
+def _possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:
+    """The prediction; DcrfError if it has sentences without a possible labelling."""
+    if impossible := list(prediction.status.impossible):
+        raise _no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
+    return prediction
+
+
+def _no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
+    """numbers: of the sentences, from 1; none if there is only one."""
+    where = contradiction_message([f"<rows>:{number}" for number in numbers or (1,)])
+    remedy = "`predict` labels such sentences by their first states, and its status names them"
+    return DcrfError(Diagnostic("no-labelling", where, help=remedy))

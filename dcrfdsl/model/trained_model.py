@@ -26,7 +26,7 @@ from .named_weights import NamedWeights
 from .prediction import Prediction
 from .rank_risk import RankRisk, rank_risk_of
 from .record import TrainingRecord
-from .serialization import read_parts, write_parts
+from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
 from .tagging_model import TaggingModel
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
@@ -35,8 +35,9 @@ __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 class TrainedModel(TaggingModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
-    `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes, except for caches; threads may share it if they call it
-    one at a time. N is the number of tokens of a corpus, S that of its sentences, W that of the weights.
+    `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
+    and forked processes. It can be copied, and pickled if feature functions of yours can. N is the number of tokens of
+    a corpus, S that of its sentences, W that of the weights.
 
     spec: the template as a `ModelSpec`.
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.
@@ -310,6 +311,23 @@ class TrainedModel(TaggingModel):
         ('part',)
         """
         return cls(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
+
+    # objects ------------------------------------------------------------------------------------------------------
+
+    # A pickled model is its file, so it stays readable as long as model files do, and caches are left behind.
+
+    def __reduce__(self) -> tuple[Callable[..., TrainedModel], tuple[bytes, dict[str, RegisteredFeature]]]:
+        return _unpickled, (parts_as_bytes(self), self.extractor.registered)
+
+    def __copy__(self) -> TrainedModel:
+        return replace(self)
+
+    def __deepcopy__(self, memo: object) -> TrainedModel:
+        return replace(self, weights=self.weights.copy())  # nothing else in a model could be changed
+
+
+def _unpickled(content: bytes, registered: Mapping[str, RegisteredFeature]) -> TrainedModel:
+    return TrainedModel(**vars(parts_from_bytes(content, "<pickle>", registered)))
 
 
 def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:

@@ -11,7 +11,6 @@ that keeps curves (`model.record`).
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ..errors import DcrfError, Diagnostic, Table, json_text
-from ..files import WRITING, clear_os_errors, ensure_writable, write_whole
+from ..files import WRITING, clear_os_errors, ensure_writable, lock, write_whole
 from ..model import TrainingRecord
 from ..optimizers import Iteration
 
@@ -71,7 +70,7 @@ class CurveWriter:
         with clear_os_errors(self._path, WRITING):
             self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8"))
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(self._file.fileno())
             except BlockingIOError:
                 self._opened.close()
                 message = f"another training is writing its learning curve to `{self._path}`"

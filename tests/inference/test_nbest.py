@@ -45,7 +45,7 @@ class Compiled:
         bank = ShapeBank(1, lambda shape: order)
         bank.add(graph.shape())
         self.shapes, self.programs = bank.shape_arrays(), bank.program_arrays()
-        self.patterns, self.steps = bank.patterns.arrays(), (0, len(self.programs.step))
+        self.patterns, self.steps = bank.pattern_arrays(), (0, len(self.programs.step))
         self.logs = np.zeros(int(self.shapes.arena_end[0]))
         at = 1
         for table in graph.log_tables:

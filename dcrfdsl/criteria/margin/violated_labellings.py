@@ -183,7 +183,7 @@ class NBestSearch:
         """data: not packed, with contraction programs; the variables of the model come first."""
         self.most, self._width = most, len(supervision.graph.cards)
         self._data, self._workers, self.status = data, supervision.workers, RunStatus()
-        self._programs, self._patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+        self._programs, self._patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
         self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))

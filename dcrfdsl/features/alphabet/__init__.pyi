@@ -6,6 +6,7 @@ from .conjunctions import (
 )
 from .feature_alphabet import (
     Alphabet as Alphabet,
+    KeyTable as KeyTable,
     TemplateCounter as TemplateCounter,
     TemplateTables as TemplateTables,
     lock as lock,

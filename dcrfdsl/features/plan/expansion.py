@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from ...cached_values import cached_property
 from ...errors import DcrfError, Diagnostic
 from ...semantics import (
     DEEPEST,
@@ -70,12 +70,21 @@ class Factor:
 
     @cached_property
     def name(self) -> str:
+        """As in a template."""
         text = condition_text(moved(self.condition, self.offset))
         return text if self.component is None else f"{text}#{self.component}"
 
     @cached_property
-    def placeless_name(self) -> str:
-        return Factor(self.condition, 0, self.component).name
+    def atom(self) -> str:
+        """The name without the place."""
+        return self.name if self.offset == 0 else Factor(self.condition, 0, self.component).name
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.condition, self.offset, self.component))
+
+    def __hash__(self) -> int:
+        return self._hash  # a specification's hash visits all its parts, and factors are keys wherever rows are read
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,9 @@ class PatternBank:
     index: list[Ints] = field(default_factory=list)
     length: int = 0
 
+    def copy(self) -> PatternBank:
+        return PatternBank(dict(self.known), list(self.dims), list(self.start), list(self.index), self.length)
+
     def _add(self, values: Ints) -> int:
         at, self.length = self.length, self.length + len(values)
         self.index.append(values)

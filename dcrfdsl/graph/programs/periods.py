@@ -112,6 +112,10 @@ class ProgramBuilder:
     patterns: PatternBank = field(default_factory=PatternBank)
     _inserted: dict[_Place, RepeatedProgram | None] = field(default_factory=dict)
 
+    def copy(self) -> ProgramBuilder:
+        """A builder that goes on from what this one has built, and leaves it as it is."""
+        return replace(self, patterns=self.patterns.copy(), _inserted=dict(self._inserted))
+
     def build(self, shape: GraphShape) -> Program:
         """The program of a shape: by periods if it is long enough and has one, else step by step."""
         if self.unroll is not None and shape.length:

@@ -9,15 +9,17 @@ that leave the range of linear space, or are very long, take the general path.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Ints32, chosen_ranges
+from ...cached_values import cached_property
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     COMPETITOR_ROWS,
@@ -44,6 +46,7 @@ __all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
+USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most
 
 
 class CompetitorTotals(NamedTuple):
@@ -65,8 +68,10 @@ class Chain:
     at_first: tuple[int, ...]
     at_last: tuple[int, ...]
     pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one
+    per_thread: threading.local = field(default_factory=threading.local)
+    _last: dict[bool, tuple[Floats, ChainTables | None]] = field(default_factory=dict)  # what `tables` returned last
 
-    @property
+    @cached_property
     def width(self) -> int:
         return padded(self.states)
 
@@ -75,6 +80,12 @@ class Chain:
 
         Also None if no pair of states is possible.
         """
+        last = self._last.get(linear)
+        if last is None or last[0] is not log_base:  # the shared tables of some weights are never written again
+            last = self._last[linear] = log_base, self._tables(log_base, linear)
+        return last[1]
+
+    def _tables(self, log_base: Floats, linear: bool) -> ChainTables | None:
         pair = np.zeros((self.states, self.states))
         for kind, turned in self.pairs:
             table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
@@ -145,10 +156,13 @@ class Chain:
 
 
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
-    """The chain of a graph, None if it is not a chain."""
-    explicit = len(graph.kinds) < len(kinds.base)  # some kinds belong to no template
-    if len(graph.cards) != 1 or graph.relational or explicit:
+    """The chain of a graph, None if it is not a chain. `kinds`: the graph's, and perhaps some that have no template."""
+    if len(graph.cards) != 1 or graph.relational or len(graph.kinds) < len(kinds.base):
         return None
+    return graph.once("chain", lambda: _chain_of(graph, kinds))
+
+
+def _chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
     places: dict[str, list[int]] = {"everywhere": [], "at_first": [], "at_last": []}
     pairs, scored = [], []
     for number, kind in enumerate(graph.kinds):
@@ -200,18 +214,23 @@ class ChainRuns:
 
     def __init__(self, data: BoundData, chain: Chain):
         self.data, self.chain = data, chain
-        self.longest = min(LONGEST, int(np.diff(data.rows.token_off).max(initial=0)))
-        packed = data.rows.packed.is_packed[chain.scored]
-        self.scores = data.packing is None or bool(packed.all())  # the kernel reads weights by list or packed, not both
-        self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
+        off = data.rows.token_off
+        self.longest = min(LONGEST, int(off[1]) if len(off) == 2 else int((off[1:] - off[:-1]).max(initial=0)))
         self._per_thread = threading.local()
+        if data.packing is None:
+            self.scores, self.scatters = True, len(chain.scored) == 0
+        else:  # the kernel reads weights by list or packed, not both
+            self.scores = self.scatters = bool(data.rows.packed.is_packed[chain.scored].all())
 
     def _workspace(self) -> ChainWorkspace:
-        """The workspace of the calling thread."""
-        cells: Floats | None = getattr(self._per_thread, "cells", None)
-        if cells is None:
-            cells = self._per_thread.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
-        return ChainWorkspace(self.longest, cells)
+        """The workspace of the calling thread. That for sentences of usual length outlives the data."""
+        kept = self.chain.per_thread if self.longest <= KEPT else self._per_thread
+        workspace: ChainWorkspace | None = getattr(kept, "workspace", None)
+        if workspace is None or workspace.longest < self.longest:
+            longest = max(self.longest, USUAL)
+            workspace = ChainWorkspace(longest, aligned_zeros(workspace_for(longest, self.chain.width)))
+            kept.workspace = workspace
+        return workspace
 
     def expectations(
         self,
@@ -306,5 +325,8 @@ class ChainRuns:
         if tables is None or not self.scores:
             return [(first, last)]
         chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
+        if last - first == 1 and math.isfinite(score[first]):  # much faster than arrays of length 1
+            status[first] = OK
+            return []
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
         return chosen_ranges(np.isnan(score[first:last]), first)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Ints32
+from ...cached_values import cached_property
 from ...features import FeatureRows, Pairs
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.runtime import aligned_zeros
@@ -32,11 +32,10 @@ from ...kernels.tables import (
     sum_bundles,
 )
 from ..workers import RUNS
+from .kept_shapes import KeptShapes
 from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
-
-PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +53,7 @@ class BoundData:
     fixed: Floats  # weights of the entries of codes, which are not trained, such as -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
+    kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `kept_potentials`
 
     @property
     def num_sequences(self) -> int:
@@ -67,7 +67,7 @@ class BoundData:
         """A flat labelling as kernels take it."""
         return Ragged(labelling, self.labelling_off)
 
-    @property
+    @cached_property
     def labelling_off(self) -> Ints:
         """Offsets of each sequence's variables in a flat labelling, [S+1]."""
         return self.rows.token_off * len(self.graph.cards)
@@ -152,6 +152,14 @@ class BoundData:
             weights = self.packing.pack(weights, cells)
         return Potentials(weights, log_base, base, peaks, fits)
 
+    def kept_potentials(self, weights: Floats) -> Potentials:
+        """As `potentials`, at weights that never change: computed once for all data sets of a binder."""
+        if self.packing is not None:
+            return self.potentials(weights)
+        if id(weights) not in self.kept:
+            self.kept[id(weights)] = weights, self.potentials(weights)  # held, so that the id stays theirs
+        return self.kept[id(weights)][1]
+
     @cached_property
     def runs(self) -> list[tuple[int, int]]:
         """The runs of sequences that threads share if no run keeps separate sums."""
@@ -159,6 +167,8 @@ class BoundData:
 
     def chunks(self, count: int) -> list[tuple[int, int]]:
         """At most `count` runs of whole sequences of about equally many tokens; the cut depends on the data only."""
+        if self.num_sequences == 1:
+            return [(0, 1)]
         tokens = self.rows.token_off
         goals = np.linspace(0, tokens[-1], count + 1)
         cuts = np.unique(np.concatenate([[0], np.searchsorted(tokens, goals[1:-1]), [self.num_sequences]]))
@@ -166,19 +176,20 @@ class BoundData:
 
 
 class Binder:
-    """Binds data sets to a model and keeps the wiring of all graphs that it met.
+    """Binds data sets to a model and keeps the wiring of graphs that it met, see `KeptShapes`. Threads may share it.
 
     programs: whether to build contraction programs.   latents_first: whether these sum out latent variables first.
     """
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
-        self._bank = graph.bank(programs=programs, latents_first=latents_first)
+        self.kept = KeptShapes(graph, programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
-        self._shape_of: dict[tuple[int, PairsOf], int] = {}
-        self._shapes: Shapes | None = None
+        self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
+        self._potentials: dict[int, tuple[Floats, Potentials]] = {}
+        self._relational = [graph.templates[number].clique for number in graph.relational]
 
     def bind(
         self,
@@ -190,32 +201,32 @@ class Binder:
 
         relations: the pairs of each relational clique, by its number.
         """
-        lengths = np.diff(sentence_off).tolist()
-        joined = [(relations or {})[self.graph.templates[number].clique] for number in self.graph.relational]
+        off = sentence_off.tolist()
+        lengths = [end - start for start, end in itertools.pairwise(off)]
+        joined = [(relations or {})[clique] for clique in self._relational]
         keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
-        for key in dict.fromkeys(keys):
-            if key not in self._shape_of:
-                self._shape_of[key] = self._bank.add(self.graph.shape(*key))
-                self._shapes = None
-        if self._shapes is None:
-            self._shapes = self._bank.shape_arrays()
-        shape_of = np.array([self._shape_of[key] for key in keys], np.int32)
+        bank, shape_of = self.kept.bank(keys)
         return BoundData(
             graph=self.graph,
-            bank=self._bank,
-            shapes=self._shapes,
+            bank=bank,
+            shapes=bank.shape_arrays(),
             kinds=self._kinds,
             bindings=self._bindings,
-            rows=_join_rows(rows, sentence_off, shape_of, unpacked(len(self._kinds.base), self._bindings.num_bias)),
+            rows=_join_rows(rows, sentence_off, shape_of, self._unpacked),
             hard=self._hard,
             num_weights=self.num_weights,
             fixed=self._fixed,
-            set_off=(0, *np.cumsum([len(set_rows.row_off) - 1 for set_rows in rows]).tolist()),
+            set_off=(0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows)),
+            kept=self._potentials,
         )
 
 
 def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
     """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
+    if len(rows) == 1:
+        (one,) = rows
+        first_row = np.array([one.first_row(sentence_off)], np.int64)
+        return Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
     valued = any(len(r.value) for r in rows)

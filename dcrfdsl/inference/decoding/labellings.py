@@ -227,7 +227,7 @@ def _exactly(
     workers: Workers,
 ) -> Expectations:
     out = Expectations.empty(data)
-    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+    programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
 
     def run(first: int, last: int) -> None:
         exact_nbest(
@@ -272,7 +272,7 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
     out = Expectations.empty(data)
     samples = np.empty((count, int(data.labelling_off[-1])), np.int32)
     seeds = np.random.default_rng(seed).integers(2**64, size=data.num_sequences, dtype=np.uint64)
-    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+    programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
 
     def run(first: int, last: int) -> None:
         exact_samples(

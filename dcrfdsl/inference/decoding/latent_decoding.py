@@ -46,7 +46,7 @@ def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, w
     out = Expectations.empty(data)
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
     list_lengths, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
-    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+    programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
     hidden, width = data.graph.latents, len(data.graph.variables)
 
     def run(first: int, last: int) -> None:

@@ -89,7 +89,7 @@ class LocalDecoder:
             )
             bank.add(GraphShape(shape.cards, runs))
         self.bank, self.shapes = bank, bank.shape_arrays()
-        self.programs, self.patterns = bank.program_arrays(), bank.patterns.arrays()
+        self.programs, self.patterns = bank.program_arrays(), bank.pattern_arrays()
 
     def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
         """The scopes of the instances, then of the constraints, in the order of their factors."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ...arrays import Floats, Ints32, Mask
+from ...cached_values import cached_property
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode, exact_expectations
@@ -48,7 +48,7 @@ class ExactMethod:
 
     @cached_property
     def patterns(self) -> Patterns:
-        return self.data.bank.patterns.arrays()
+        return self.data.bank.pattern_arrays()
 
     @cached_property
     def in_blocks(self) -> Mask:

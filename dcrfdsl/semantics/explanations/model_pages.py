@@ -66,6 +66,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Every assignment of the graph has potential 0, so it has no distribution and no best assignment.",
         "Look for tables that contradict each other or the evidence.",
     ),
+    "no-labelling": (
+        "Every labelling of the sentence breaks a constraint of the model, or disagrees with the labels given.",
+        "Look at the labels given, or weaken the constraint; `predict` and `dcrfdsl tag` go on without such sentences.",
+    ),
     "too-wide": (
         "Exact inference would build a larger table than is allowed: the variables are joined too densely.",
         "Use `infer trp`, join fewer positions, or raise `max_table` if there is memory for it.",
