@@ -18,6 +18,7 @@ Where to look:
     data          dcrfdsl.read_corpus, dcrfdsl.corpus_from_rows, dcrfdsl.corpus_from_frame
     training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune
     models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save
+    scikit-learn  dcrfdsl.sklearn.SequenceTagger, dcrfdsl.sklearn.CRF
     functions     dcrfdsl.feature marks your own feature functions
     problems      dcrfdsl.DcrfError, dcrfdsl.DcrfWarning
 

@@ -259,7 +259,7 @@ class CRF(SequenceEstimator):
 
     @property
     def classes_(self) -> list[str]:
-        """The labels."""
+        """The labels of the model, by number."""
         return list(self.tagger_.labels())
 
     @property

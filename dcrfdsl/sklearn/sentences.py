@@ -20,7 +20,7 @@ from ..errors import DcrfError, require_list
 from ..semantics import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
 
-__all__ = ["Sentences", "listed", "plain_items", "read_sentences", "with_labels"]
+__all__ = ["Sentences", "as_read", "listed", "plain_items", "read_sentences", "with_labels"]
 
 
 @runtime_checkable
@@ -83,9 +83,7 @@ def read_sentences(
     if isinstance(X, DataFrame):
         corpus = _of_frame(X, wanted, sentence, name)
         return Sentences(corpus, corpus.lengths(), rows=True, name=name)
-    items = plain_items(X, name)
-    if len(wanted.columns) == 1:
-        items = [_of_one_column(item, wanted.columns[0]) for item in items]
+    items = [_for_columns(item, wanted) for item in plain_items(X, name)]
     lengths = np.array([_length(item, wanted) for item in items], np.int64)
     kept = np.flatnonzero(lengths)
     if not len(kept):
@@ -151,6 +149,16 @@ def _plain(item: Any) -> Any:
     if isinstance(item, DataFrame) and not isinstance(item, Mapping):
         return {str(column): item[column].tolist() for column in item.columns}
     return item
+
+
+def as_read(sentence: Any, data: DataSpec, labels: Sequence[str]) -> Any:
+    """A sentence to tag, in a form that `TrainedModel.tag` takes if it is a sentence at all."""
+    observed = _of_columns(data, [column for column in data.columns if column.name not in labels])
+    return _for_columns(_plain(sentence), observed)
+
+
+def _for_columns(sentence: Any, wanted: DataSpec) -> Any:
+    return _of_one_column(sentence, wanted.columns[0]) if len(wanted.columns) == 1 else sentence
 
 
 def _of_one_column(sentence: Any, column: Column) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..data import Corpus, read_corpus
-from ..errors import DcrfWarning, require_whole
+from ..errors import DcrfError, DcrfWarning, require_whole
 from ..features import RegisteredFeature
 from ..inference import RunStatus, contradiction_message
 from ..metrics import goodness
@@ -26,8 +26,8 @@ from ..semantics import DataSpec, Resolved
 from ..training import Template, fit
 from .estimator_settings import range_values, resolved_with
 from .input_errors import input_errors, misfit, refuse_others
-from .label_forms import object_array, read_labels, usual_form, written
-from .sentences import Sentences, listed, read_sentences, with_labels
+from .label_forms import BY_LABEL, FORMS, object_array, read_labels, usual_form, written
+from .sentences import Sentences, as_read, listed, read_sentences, with_labels
 from .sequence_estimator import SequenceEstimator, required, threads_of
 
 __all__ = ["SequenceTagger"]
@@ -209,8 +209,14 @@ class SequenceTagger(SequenceEstimator):
 
         sentence: a list of tokens or a dict of lists.
         """
-        found = self.predict([sentence])
-        return {label: own[0] for label, own in found.items()} if isinstance(found, dict) else found[0]
+        self._require_fitted()
+        try:
+            found = self.model_.tag(as_read(sentence, *_columns(Resolved(self.model_.spec))))
+        except (DcrfError, TypeError):  # `predict` says what is wrong, and where
+            every = self.predict([sentence])
+            return {label: own[0] for label, own in every.items()} if isinstance(every, dict) else every[0]
+        labels = found if isinstance(found, dict) else {self.labels_[0]: found}
+        return labels if self._form == BY_LABEL else FORMS[self._form].join(labels)
 
     def predict_marginals(self, X: Any) -> NDArray[Any]:
         """The probabilities of all states of each token: an array [S] of lists of dicts `{state: probability}`.

@@ -23,14 +23,14 @@ from dcrfdsl.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
 from dcrfdsl.model import TrainingRecord
 from dcrfdsl.model.prediction import Prediction
-from dcrfdsl.sklearn import InputError, SequenceTagger
+from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 PUBLIC = {name: getattr(dcrfdsl, name) for name in dcrfdsl.__all__}
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
-    Call, Choice, Clique, Constant, Lexicon, Member, InputError, SequenceTagger,
+    Call, Choice, Clique, Constant, Lexicon, Member, CRF, InputError, SequenceTagger,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
