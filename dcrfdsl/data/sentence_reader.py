@@ -61,7 +61,7 @@ class SentenceReader:
             return None
         return columns if all(set(map(type, column)) == {str} for column in columns) else None
 
-    def _columns(self, sentence: Any) -> Sequence[Sequence[Any]] | None:
+    def _columns(self, sentence: Any) -> Sequence[Any] | None:
         if type(sentence) is dict:
             columns = [sentence.get(name) for name in self.names]
             return columns if all(type(column) is list or type(column) is tuple for column in columns) else None

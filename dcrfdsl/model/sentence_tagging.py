@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ Labels: TypeAlias = list[str] | dict[str, list[str]]
 Probabilities: TypeAlias = list[dict[str, float]] | dict[str, list[dict[str, float]]]
 Given: TypeAlias = Sequence[str | None] | Mapping[str, Sequence[str | None]]
 
+Answer = TypeVar("Answer")  # about a token
 FREE = "_"  # what `encode_known_labels` reads as "not given"
 
 
@@ -44,8 +45,9 @@ class Sentences:
     """Reads the sentences of a model and lays out its answers."""
 
     def __init__(self, spec: ModelSpec, states: Mapping[str, Sequence[str]], labels: Sequence[str]):
+        assert spec.data is not None  # the model was trained on data
         self._spec, self._states, self.labels = spec, states, tuple(labels)
-        self._reader = SentenceReader(spec.data, self.labels)
+        self._data, self._reader = spec.data, SentenceReader(spec.data, self.labels)
 
     # in -----------------------------------------------------------------------------------------------------------
 
@@ -63,7 +65,7 @@ class Sentences:
         every = list(sentences)
         if all(map(self._is_empty, every)):
             return None, len(every)
-        return corpus_from_rows(every, self._spec.data, optional=self.labels), len(every)
+        return corpus_from_rows(every, self._data, optional=self.labels), len(every)
 
     def _is_empty(self, sentence: Any) -> bool:
         """Whether a sentence has no token; not for what is no sentence, which the reader refuses."""
@@ -121,11 +123,11 @@ class Sentences:
             }
         )
 
-    def none(self) -> Any:
+    def none(self) -> list[Any] | dict[str, list[Any]]:
         """The answer for a sentence without a token."""
         return self._laid_out({label: [] for label in self.labels})
 
-    def _laid_out(self, by_label: dict[str, list[Any]]) -> Any:
+    def _laid_out(self, by_label: dict[str, list[Answer]]) -> list[Answer] | dict[str, list[Answer]]:
         return by_label if len(self.labels) != 1 else by_label[self.labels[0]]
 
 

@@ -290,7 +290,7 @@ class TaggingModel(ModelParts):
         >>> best.exact, best.sentences[0].codes["part"].shape
         (True, (3, 5))
         >>> [ranked.labels for ranked in model.nbest(["Oxford"], 2)]
-        [['B-TOWN'], ['B-STREET']]
+        [['B-TOWN'], ['O']]
         """
         require_whole(count, "count")
         if isinstance(sentences, Corpus | Predictor):

@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import commands
+import latency
 import margins
 import passes
 import pieces
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "messages": passes.messages,
     "reading": commands.reading,
     "tagging": commands.tagging,
+    "latency": latency.latency,
     "loading": commands.loading,
     "start": commands.cold_start,
     "compiling": commands.compiling,
