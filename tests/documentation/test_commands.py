@@ -79,7 +79,7 @@ def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def case(name: str, line: str) -> object:
-    """An example; those of `demo`, which trains on a real corpus, are long."""
+    """An example; those of `demo`, which trains two models on a real corpus, are long."""
     return pytest.param(line, id=line, marks=[pytest.mark.long] if name == "demo" else [])
 
 
@@ -93,6 +93,8 @@ def test_an_example_runs(
     assert shell, "write it with what the test knows of a shell, or teach the test"
     _, command, *arguments = shlex.split(shell["call"])
     arguments = [str(path) for word in arguments for path in (sorted(here.glob(word)) if "*" in word else [word])]
+    if command == "demo":  # which takes minutes on as many sentences as it has by default
+        arguments += ["--sentences", "3"]
     if command == "new":
         (here / "chunk.dcrf").unlink()
     if command == "eval":  # whose data has labels
