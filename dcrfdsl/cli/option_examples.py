@@ -32,6 +32,7 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl tag chunk.model test.txt --flush | head -n 1",
         "dcrfdsl tag boosted.model test.txt --rounds 3",
         "dcrfdsl tag shapes.model test.txt --features shapes.py",
+        "dcrfdsl tag upos.model gold.conllu --apart > tagged.conllu",
     ),
     "eval": (
         "dcrfdsl eval boosted.model test.txt --rounds 3",
@@ -45,6 +46,12 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
         "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",
     ),
+    "convert": (
+        "dcrfdsl convert grmm.txt --from grmm --columns pos,chunk,marks --quiet > factorial.dcrf",
+        "dcrfdsl convert crf.py --columns part,attributes --label part -o chain.dcrf",
+        "dcrfdsl convert train.txt --template chunk.dcrf --to jsonl",
+    ),
+    "export": ("dcrfdsl export boosted.model -o boosted.py --rounds 3 --json --quiet",),
     "infer": (
         "dcrfdsl infer grid.uai --method trp --max-iterations 500 --damping 0.5 --seed 1",
         "dcrfdsl infer grid.uai --method gibbs --samples 5000 --burn-in 500 --thin 2 --quiet",

@@ -3,7 +3,7 @@
 Each yields its state after a pass over the data. Sequences come in an order that is drawn anew for each pass, from a
 fixed seed; CRFsuite draws another one, so weights agree up to that. Sources: the papers named in
 `kernels.chain.online_passes`; for calibration and stopping CRFsuite's manual and its log. Not here: messages
-(`training`).
+(`training_run`).
 """
 
 from __future__ import annotations

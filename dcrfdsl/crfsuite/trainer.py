@@ -3,7 +3,7 @@
 `lbfgs` takes the steps of CRFsuite, so that features, objective and log are the same. The other algorithms see the
 sequences in another order. Differences, all for safety: a parameter with a value that is none is refused, where
 CRFsuite takes 0; a model that cannot be written is an error; so are values that are no finite numbers, and nothing to
-train on. Messages go to standard output, as there. Not here: the training (`training`), the wording of its messages
+train on. Messages go to standard output, as there. Not here: the training (`training_run`), the wording of its messages
 (`training_messages`).
 """
 
@@ -18,8 +18,8 @@ from .items import Item, ItemSequence
 from .log_parser import TrainLogParser
 from .model_file import write_crfsuite_file
 from .trainer_parameters import ALGORITHMS, ALIASES, Value
-from .training import Training
 from .training_data import TrainingData
+from .training_run import Training
 
 __all__ = ["BaseTrainer", "CRFSuiteError", "Trainer"]
 

@@ -81,7 +81,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lbfgs_says_and_stores_what_crfsuite_does(kind: str, name: str, tmp_path: Path) -> None:
-    data, params = KINDS[kind](3), SETTINGS[name]
+    # closer to the optimum than this, steps follow the rounding of the objective
+    data, params = KINDS[kind](3), {"epsilon": 1e-4} | SETTINGS[name]
     found = lines_of(ours, "lbfgs", data, params, tmp_path / "ours")
     assert_same_lines(found, lines_of(peer, "lbfgs", data, params, tmp_path / "theirs"))
     mine, theirs = read_crfsuite_file(tmp_path / "ours"), read_crfsuite_file(tmp_path / "theirs")

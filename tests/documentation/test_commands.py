@@ -44,10 +44,22 @@ FILES = {
     "test.txt": "the\ncat\nbarks\n\na\ndog\n",
     "gold.txt": TEXT,
     "partly-tagged.txt": "the _\ncat I\nbarks _\n",
+    "template": "# unigrams\nU00:%x[-1,0]\nU01:%x[0,0]/%x[0,1]\n\nB\n",
+    "patterns.txt": "u:word=%x[0,0]\nb:\n",
+    "grmm.txt": "new ACRF.BigramTemplate (0)\nnew ACRF.PairwiseFactorTemplate (0,1)\n",
+    "crf.py": "CRF(c1=0.1, c2=0.1)\n",
+    "train.csv": "word,chunk\nthe,B\ndog,I\n",
+    "upos.dcrf": "data conllu(word = form, upos)\nlabel upos\nclique upos: bias, word\n",
+    "gold.conllu": "1\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\truns\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n",
     "grid.uai": "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n2\n1 2\n4\n1 2 3 1\n",
     "grid.uai.evid": "1\n1 0\n",
 }
-MODELS = {"chunk": "", "boosted": "", "shapes": " --features shapes.py"}
+MODELS = {
+    "chunk": "train.txt",
+    "boosted": "train.txt",
+    "shapes": "train.txt --features shapes.py",
+    "upos": "gold.conllu",
+}
 EXAMPLES = [
     (name, line) for name in COMMANDS for line in (*described_command(name).examples, *described_command(name).more)
 ]
@@ -64,8 +76,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     with contextlib.chdir(folder):
-        for name, options in MODELS.items():
-            assert run(shlex.split(f"train {name}.dcrf train.txt -o {name}.model --quiet{options}")) == 0
+        for name, data in MODELS.items():
+            assert run(shlex.split(f"train {name}.dcrf {data} -o {name}.model --quiet")) == 0
         assert run(shlex.split("export chunk.model --format crfsuite -o address.crfsuite --quiet")) == 0
     return folder
 
@@ -97,6 +109,8 @@ def test_an_example_runs(
         arguments += ["--sentences", "3"]
     if command == "new":
         (here / "chunk.dcrf").unlink()
+    if command == "convert" and "-o" in arguments:  # which overwrites nothing
+        (here / arguments[arguments.index("-o") + 1]).unlink(missing_ok=True)
     if command == "eval":  # whose data has labels
         (here / "test.txt").write_text(FILES["gold.txt"])
     with open(shell["read"] or shell["input"] or os.devnull, encoding="utf-8") as stdin:

@@ -17,6 +17,7 @@ from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics import load_text
 from dcrfdsl.training.pipeline import fit
 
 EXACT = 1e-9
@@ -136,12 +137,13 @@ def test_random_templates_against_enumeration(number: int, tmp_path: Path) -> No
 
 
 def test_a_sentence_without_any_labelling(tmp_path: Path) -> None:
-    case = drawn(0, tmp_path)
-    tagger = exported(case.model, tmp_path)
-    impossible = case.model.with_weights(np.full(case.model.num_weights, -np.inf), case.model.record)
-    tagger = exported(impossible, tmp_path)
-    assert set(tagger.tag(case.sentences[3])["y"]) == {"_"}
-    assert np.isnan(tagger.marginals(case.sentences[3])["y"]).all()
+    text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\nforbid word is x and y is A\n"
+    spec = load_text(f"{text}forbid word is x and y is B").require()
+    corpus = corpus_from_rows([[{"word": "a", "y": "A"}, {"word": "b", "y": "B"}]], spec.data)
+    tagger = exported(fit(spec, corpus), tmp_path)
+    assert tagger.tag(["a", "b"])["y"] == ["A", "B"]
+    assert set(tagger.tag(["a", "x", "b"])["y"]) == {"_"}
+    assert np.isnan(tagger.marginals(["a", "x", "b"])["y"]).all()
 
 
 def test_a_long_sentence_loses_no_digits(tmp_path: Path) -> None:

@@ -326,8 +326,8 @@ CONLLU = load_text("data conllu(form, y = upos)\nlabel y\nclique y: form").requi
 JSON = load_text("data jsonl(word, y)\nlabel y\nclique y: word").require().data
 
 
-def row(number, form, misc="_"):
-    return "\t".join((str(number), form, *"_" * 7, misc))
+def row(number, form, upos="_", misc="_"):
+    return "\t".join((str(number), form, "_", upos, *"_" * 5, misc))
 
 
 COPIED = {
@@ -340,10 +340,10 @@ COPIED = {
     "comments": (COMMENTED, "# one\na\n\n# two\nb\n", "# one\na Y 1 0.5\n\n# one\na Y 2 _\n\n# two\nb Y 3 0.125\n"),
     "conllu": (
         CONLLU,
-        f"# sent_id = 1\n# rank = 9\n{row('1-2', 'ab')}\n{row(1, 'a')}\n{row(2, 'b', 'X=1')}\n\n",
+        f"# sent_id = 1\n# rank = 9\n{row('1-2', 'ab')}\n{row(1, 'a')}\n{row(2, 'b', misc='X=1')}\n\n",
         "".join(
             f"# sent_id = 1\n# rank = {rank}\n# probability = {p}\n{row('1-2', 'ab')}\n"
-            f"{row(1, 'a', 'y=Y')}\n{row(2, 'b', 'X=1|y=Y')}\n\n"
+            f"{row(1, 'a', 'Y')}\n{row(2, 'b', 'Y', 'X=1')}\n\n"
             for rank, p in ((1, "0.5"), (2, "_"))
         ),
     ),

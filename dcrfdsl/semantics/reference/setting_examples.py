@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..checks import FORMATS
 from ..settings import CASES, CRITERIA, INFERENCE, KERNELS, OPTIMIZERS, SMOOTHINGS
 
 __all__ = ["SETTING_EXAMPLES", "STAGE_EXAMPLES"]
@@ -81,6 +82,21 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "iis": "train likelihood: prior = none, optimizer = iis(algorithm = S, tolerance = 1e-4, max_iterations = 50)",
         "working_set": "train hmsvm: optimizer = working_set(sweeps = 5, max_iterations = 100)",
         "bcfw": "train hmsvm: optimizer = bcfw(average = no, max_iterations = 100, seed = 1)",
+    },
+    FORMATS.kind: {
+        "conllu": 'data conllu(word = form, upos, predictions = "misc")\nlabel upos\nclique upos: word',
+        "csv": (
+            'data csv(word, chunk, sentence = "id", separator = ";", quote = "none")\nlabel chunk\nclique chunk: word'
+        ),
+        "tsv": (
+            'data tsv(word, chunk, sentence = "id", separator = "|", quote = "\\"")\nlabel chunk\nclique chunk: word'
+        ),
+        "spans": (
+            'data spans(word = token, ner = spans("labels"), tokenizer = "whitespace", misaligned = "widen",\n'
+            '           overlapping = "longest", offsets = "utf16", style = "spacy", predictions = "apart")\n'
+            "label ner in bio(PER, LOC)\nclique ner: word"
+        ),
+        "parquet": 'data parquet(word, chunk, sentence = "id")\nlabel chunk\nclique chunk: word',
     },
 }
 

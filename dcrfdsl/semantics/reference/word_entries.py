@@ -43,6 +43,7 @@ PARAMETER_TEXTS = {
     "lengths": "how many characters; a range gives a feature for each length",
     "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
     "lexicon": "whose entries are looked for",
+    "pattern": "the first match of which it takes",
 }
 TESTS: Words = {
     "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
@@ -240,7 +241,7 @@ def word_entries() -> Iterator[ReferenceEntry]:
             SettingEntry(
                 option,
                 words,
-                "none",
+                OPTION_DEFAULTS.get(option, "none"),
                 "",
                 "",
                 OPTION_TEXTS[option],
@@ -280,15 +281,19 @@ OPTION_TEXTS = {
     "predictions": "where `tag` writes: in place of the gold labels, or beside them (MISC, the key `predicted`)",
     "sentence": "the column that tells sentences apart",
     "quote": "whether quotes enclose cells: by default in `csv`, not in `tsv`",
-    "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`, the "
-    "default), at white space, into characters, or as the list `tokens` of the line says (`given`)",
-    "misaligned": "what becomes of a span that cuts a token: an error (the default), all of the token, or no span",
-    "overlapping": "what becomes of spans that share a token: an error (the default), or the longest one stays",
-    "offsets": "what offsets count: characters (the default), or UTF-16 units as JavaScript does",
-    "style": "how spans are written where the file shows none; `doccano` by default",
+    "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`), "
+    "at white space, into characters, or as the list `tokens` of the line says (`given`)",
+    "misaligned": "what becomes of a span that cuts a token: an error, all of the token, or no span",
+    "overlapping": "what becomes of spans that share a token: an error, or the longest one stays",
+    "offsets": "what offsets count: characters, or UTF-16 units as JavaScript does",
+    "style": "how spans are written where the file shows none",
     "separator": "what splits columns, instead of white space",
     "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
 }
+OPTION_DEFAULTS = {
+    "predictions": '`"own"`', "tokenizer": '`"words"`', "misaligned": '`"error"`', "overlapping": '`"error"`',
+    "offsets": '`"characters"`', "style": '`"doccano"`',
+}  # fmt: skip
 RANGE_TEXTS = {
     "log": "Values spread evenly on a log scale.",
     "linear": "Values spread evenly.",
