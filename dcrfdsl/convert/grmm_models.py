@@ -79,7 +79,7 @@ def grmm_template(source: Source, names: Sequence[str] | None, data_labels: int 
         cliques.append([bias, moves])
     remarks.sort(key=lambda item: item.primary.span.start if item.primary else -1)
     data = [f"data grmm({', '.join(labels)}, {features}: bag)\n", *(f"label {label}\n" for label in labels)]
-    training = ("# GRMM's variance.\n", "train likelihood: prior = gaussian(variance = 10)\n")
+    training = ("# The variance of GRMM.\n", "train likelihood: prior = gaussian(variance = 10)\n")
     text = template_text(
         "Converted from a model file of GRMM by `dcrfdsl convert`.", [data, *cliques, training], left_out
     )
