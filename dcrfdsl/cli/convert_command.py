@@ -6,6 +6,8 @@ It only looks what the file is. Not here: reading templates of other tools (`con
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -72,7 +74,9 @@ def convert(
       dcrfdsl convert train.csv --to jsonl -o train.jsonl
       dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
     """
+    of_templates = {"--columns": columns, "--label": label, "--data": data}
     if to is not None:
+        _refuse_idle(of_templates, "templates of other tools, and with `--to` the file is data", "use `--from` and `--to`")
         from .convert_data import convert_data
 
         convert_data(source, to, output=output, source=tool, template=template, quiet=quiet)
@@ -82,6 +86,7 @@ def convert(
     from .convert_model import convert_model, is_crfsuite_model
 
     if is_crfsuite_model(source):
+        _refuse_idle(of_templates | {"--from": tool}, f"templates and data, and `{source}` is a model", "leave it out")
         convert_model(source, output, Talk(quiet))
         return
     from ..convert import convert_template
@@ -102,9 +107,16 @@ def convert(
     if output is not None:
         talk = Talk(quiet)
         talk(f"{output} written; next:")
-        talk(f"  dcrfdsl check {output}{f' --data {data}' if data else ''}")
+        talk(f"  dcrfdsl check {shlex.quote(str(output))}{f' --data {shlex.quote(data)}' if data else ''}")
     if not made.complete:
         raise typer.Exit(INPUT_ERROR)
+
+
+def _refuse_idle(options: Mapping[str, str | None], purpose: str, remedy: str) -> None:
+    """DcrfError `idle-option` if one of the options is given."""
+    for name, given in options.items():
+        if given is not None:
+            refuse("idle-option", f"`{name}` is for {purpose}", remedy)
 
 
 def _columns_of(path: str) -> int:

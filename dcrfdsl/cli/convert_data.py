@@ -43,6 +43,10 @@ def convert_data(
     Without `source` and `template` the ending of the name decides. What the output has no place for is said on stderr;
     a value that it cannot hold is a `DcrfError`, and no file is written.
     """
+    from .convert_model import is_crfsuite_model
+
+    if is_crfsuite_model(data):
+        refuse("idle-option", f"`--to` is for data, and `{data}` is a model of CRFsuite", "leave `--to` out")
     talk = Talk(quiet)
     read, segments = _source(data, source, template)
     conversion = _Conversion(data, read, _statement(to, "--to"), segments, talk)
@@ -58,9 +62,14 @@ def convert_data(
         from ..files import write_whole
 
         write_whole(output, conversion.parts())
-        talk(f"{output} written: {conversion.sentences:,} sentences, {conversion.tokens:,} tokens")
+        sizes = _counted(conversion.sentences, "sentence"), _counted(conversion.tokens, "token")
+        talk(f"{output} written: {', '.join(sizes)}")
     for note in conversion.notes():
         talk(note)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _source(path: str, source: str | None, template: str | None) -> tuple[DataSpec, Collection[str]]:

@@ -167,9 +167,14 @@ def _score(name: str, value: float) -> str:
 
 
 def _crfsuite(options: ExportOptions, talk: Talk) -> None:
-    for name, given in {"--bits": options.bits != 64, "--prune": options.prune is not None}.items():
+    weights, scores = "CRFsuite's file has one kind of weights", "CRFsuite's file scores as the model does"
+    idle = {
+        "--bits": (options.bits != 64, weights), "--prune": (options.prune is not None, weights),
+        "--dev": (options.dev is not None, scores), "--json": (options.as_json, "there are no figures to print"),
+    }  # fmt: skip
+    for name, (given, reason) in idle.items():
         if given:
-            refuse("idle-option", f"`{name}` is for `--format python`: CRFsuite's file has one kind of weights")
+            refuse("idle-option", f"`{name}` is for `--format python`: {reason}")
     from ..crfsuite import write_crfsuite_model
 
     for remark in write_crfsuite_model(_loaded(options), options.output):

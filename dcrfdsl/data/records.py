@@ -122,9 +122,9 @@ class Records:
         rows = [(token,) if isinstance(token, str) else token for token in tokens]
         others = [row for row in rows if not isinstance(row, list | tuple)]
         if others:
-            raise self._error(
-                number, f"found {_shown(others[0])}, expected a token: all objects, or all lists of values"
-            )
+            one = len(self._wanted.columns) == 1 or len(self._wanted.without_optional) == 1
+            kinds = "all texts, all lists of values, or all objects" if one else "all lists of values, or all objects"
+            raise self._error(number, f"found {_shown(others[0])}, expected a token: {kinds}")
         fresh = {len(columns): columns for columns in (self._wanted.without_optional, self._wanted.columns)}
         choices = fresh if self._columns is None else {len(self._columns): self._columns}
         columns = choices.get(len(rows[0]), next(iter(choices.values())))
@@ -145,7 +145,8 @@ class Records:
             kept = wanted.without_optional
             unlabelled = kept and {c.name for c in wanted.columns} - {c.name for c in kept} == set(absent)
             if absent and (not unlabelled or wanted.required.intersection(absent)):
-                raise absent_columns(absent, wanted, number, f"this {self._unit} has {_listed(keys)}")
+                asked = [name for name in absent if name not in wanted.optional] or absent
+                raise absent_columns(asked, wanted, number, f"this {self._unit} has {_listed(keys)}")
             self._columns = kept if absent else wanted.columns
         elif absent:
             raise absent_columns(absent, wanted, number, f"the first {self._unit} has it, this one not")

@@ -109,6 +109,7 @@ def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[st
 
 
 _AGAIN = "copy it again from where it came, or train it again"
+_CRFSUITE = b"lCRF"  # how its model files begin
 _HOW_TO_GET_ONE = "a model file is what `dcrfdsl train TEMPLATE DATA -o MODEL` writes"
 
 
@@ -181,7 +182,7 @@ def _check_magic(path: str | Path, start: bytes) -> None:
         path,
         "not-a-model",
         f"`{path}` is not a dcrfdsl model file",
-        _HOW_TO_GET_ONE,
+        f"it is a model of CRFsuite: dcrfdsl convert {path}" if start.startswith(_CRFSUITE) else _HOW_TO_GET_ONE,
     )
 
 

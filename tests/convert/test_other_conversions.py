@@ -192,6 +192,8 @@ def test_lines_that_are_left_out_end_in_1_and_the_rest_is_written(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "slug"),
     [
+        (["--to", "jsonl", "--columns", "word"], "idle-option"),
+        (["--to", "jsonl", "--label", "word"], "idle-option"),
         (["--from", "crf++"], "unknown-tool"),
         (["--columns", "word"], "bad-columns"),
         (["--columns", "word,in,y"], "bad-columns"),
@@ -207,3 +209,20 @@ def test_a_wrong_option_is_one_error(
     (tmp_path / "empty").write_text("\n")
     assert run(["convert", "template", *arguments]) == 1
     assert f"error[{slug}]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--columns", "word"], ["--from", "crfpp"], ["--to", "jsonl"]])
+def test_an_option_that_a_model_has_no_use_for_is_refused(
+    arguments: list[str], tmp_path: Path, capsys: Captured
+) -> None:
+    model = tmp_path / "old.crfsuite"
+    model.write_bytes(b"lCRF" + bytes(60))
+    assert run(["convert", str(model), *arguments]) == 1
+    assert "error[idle-option]" in capsys.readouterr().err
+
+
+def test_a_model_of_crfsuite_in_place_of_ours_is_told_how_to_convert(tmp_path: Path, capsys: Captured) -> None:
+    model = tmp_path / "old.crfsuite"
+    model.write_bytes(b"lCRF" + bytes(60))
+    assert run(["show", str(model)]) == 1
+    assert f"help: it is a model of CRFsuite: dcrfdsl convert {model}" in capsys.readouterr().err

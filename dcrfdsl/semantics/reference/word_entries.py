@@ -241,7 +241,7 @@ def word_entries() -> Iterator[ReferenceEntry]:
             SettingEntry(
                 option,
                 words,
-                OPTION_DEFAULTS.get(option, "none"),
+                FORMAT_DEFAULTS.get((name, option)) or OPTION_DEFAULTS.get(option, "none"),
                 "",
                 "",
                 OPTION_TEXTS[option],
@@ -278,21 +278,26 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 OPTION_TEXTS = {
-    "predictions": "where `tag` writes: in place of the gold labels, or beside them (MISC, the key `predicted`)",
+    "predictions": "where `tag` writes: in place of the gold labels, or beside them, under MISC in `conllu` and under the "
+    "key `predicted` in `spans`",
     "sentence": "the column that tells sentences apart",
-    "quote": "whether quotes enclose cells: by default in `csv`, not in `tsv`",
+    "quote": "what encloses cells with separators, line ends or quotes in them",
     "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`), "
     "at white space, into characters, or as the list `tokens` of the line says (`given`)",
     "misaligned": "what becomes of a span that cuts a token: an error, all of the token, or no span",
     "overlapping": "what becomes of spans that share a token: an error, or the longest one stays",
     "offsets": "what offsets count: characters, or UTF-16 units as JavaScript does",
     "style": "how spans are written where the file shows none",
-    "separator": "what splits columns, instead of white space",
+    "separator": "what splits columns",
     "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
 }
 OPTION_DEFAULTS = {
     "predictions": '`"own"`', "tokenizer": '`"words"`', "misaligned": '`"error"`', "overlapping": '`"error"`',
     "offsets": '`"characters"`', "style": '`"doccano"`',
+}  # fmt: skip
+FORMAT_DEFAULTS = {
+    ("conll", "separator"): "white space", ("csv", "separator"): '`","`', ("tsv", "separator"): '`"\\t"`',
+    ("csv", "quote"): '`"\\""`', ("tsv", "quote"): '`"none"`',
 }  # fmt: skip
 RANGE_TEXTS = {
     "log": "Values spread evenly on a log scale.",
