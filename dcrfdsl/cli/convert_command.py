@@ -23,7 +23,7 @@ MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 def convert(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Template, parameters or model of another tool, or data; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")
     ],
     output: Annotated[
         Path | None,
@@ -76,7 +76,9 @@ def convert(
     """
     of_templates = {"--columns": columns, "--label": label, "--data": data}
     if to is not None:
-        _refuse_idle(of_templates, "templates of other tools, and with `--to` the file is data", "use `--from` and `--to`")
+        _refuse_idle(
+            of_templates, "templates of other tools, and with `--to` the file is data", "use `--from` and `--to`"
+        )
         from .convert_data import convert_data
 
         convert_data(source, to, output=output, source=tool, template=template, quiet=quiet)

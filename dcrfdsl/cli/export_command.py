@@ -89,6 +89,9 @@ OWN = "its features call functions of yours"
 # a program of its own -----------------------------------------------------------------------------------------------
 
 
+PROGRAM_READS = ("conll", "jsonl")  # what `export.standalone.tagger_lines` has
+
+
 def _python(options: ExportOptions, talk: Talk) -> None:
     from ..export import WIDTHS, export_tagger
     from .report import file_size
@@ -118,6 +121,10 @@ def _python(options: ExportOptions, talk: Talk) -> None:
         }  # fmt: skip
         print(json_text(record))
         return
+    kind = model.spec.data.format if model.spec.data is not None else None
+    if kind not in (None, *PROGRAM_READS):
+        read = " and ".join(f"`{name}`" for name in PROGRAM_READS)
+        talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
     talk(f"wrote {written.program} ({file_size(written.program)}) and {written.arrays} ({file_size(written.arrays)})")
     if scores or options.bits != WIDTHS[0] or options.prune is not None:
         _print_costs(model, written.num_weights, scores, (before, after))

@@ -225,3 +225,15 @@ def test_the_pages_hold_every_entry() -> None:
     for entry in ENTRIES:
         assert entry.summary in text and entry.example.strip() in text
         assert all(setting.example.strip() in text for setting in entry.settings)
+
+
+@pytest.mark.parametrize("source, formats", [("column", ["csv", "tsv", "parquet"]), ("token", ["spans"])])
+def test_a_source_of_columns_is_explained_with_its_formats(source: str, formats: list[str]) -> None:
+    assert [entry.name for entry in entries_named(source)] == formats
+
+
+def test_defaults_of_tables_are_those_of_their_format() -> None:
+    (csv,), (tsv,) = entries_named("csv"), entries_named("tsv")
+    of_csv, of_tsv = ({setting.name: setting.default for setting in entry.settings} for entry in (csv, tsv))
+    assert (of_csv["separator"], of_csv["quote"]) == ('`","`', '`"\\""`')
+    assert (of_tsv["separator"], of_tsv["quote"]) == ('`"\\t"`', '`"none"`')

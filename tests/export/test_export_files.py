@@ -13,9 +13,11 @@ from export_cases import drawn
 from test_programs import GOLD, MODELS, trained
 
 from dcrfdsl.cli import run
+from dcrfdsl.cli.export_command import PROGRAM_READS
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.export import ExportedTagger, export_tagger, lighter
+from dcrfdsl.export.standalone import tagger_lines
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.export.standalone.tagger_tokens import TaggerError
 from dcrfdsl.features import feature, registered_features
@@ -210,3 +212,20 @@ def test_a_model_of_crfsuite(tmp_path: Path) -> None:
     tagger = pycrfsuite.Tagger()
     tagger.open(target)
     assert set(tagger.labels()) == {"A", "B"}
+
+
+def test_what_the_format_of_crfsuite_has_no_use_for_is_refused(tmp_path: Path, capfd: Captured) -> None:
+    for option in (["--bits", "16"], ["--prune", "0.1"], ["--dev", "dev.txt"], ["--json"]):
+        assert run(["export", "a.model", "-o", str(tmp_path / "a.crfsuite"), "--format", "crfsuite", *option]) == 1
+        assert f"error[idle-option]: `{option[0]}` is for `--format python`" in capfd.readouterr().err
+
+
+def test_a_format_that_the_program_does_not_read_is_said(tmp_path: Path, capfd: Captured) -> None:
+    spec = load_text("data csv(word, y)\nlabel y\nclique y: word\ntrain likelihood")
+    fit(spec, corpus_from_rows([[("a", "A"), ("b", "B")]], spec.require().data), threads=1).save(tmp_path / "a.model")
+    assert run(["export", str(tmp_path / "a.model"), "-o", str(tmp_path / "t.py")]) == 0
+    assert "reads `conll` and `jsonl`, not `csv`" in capfd.readouterr().err
+
+
+def test_the_note_names_what_the_program_reads() -> None:
+    assert tuple(tagger_lines.FORMATS) == PROGRAM_READS

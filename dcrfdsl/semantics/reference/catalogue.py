@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ...errors import did_you_mean
+from ..checks import FORMATS
 from ..explanations import EXPLANATIONS
 from .method_entries import method_entries, stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
@@ -26,8 +27,17 @@ def reference_entries() -> tuple[ReferenceEntry, ...]:
 
 
 def entries_named(name: str) -> Sequence[ReferenceEntry]:
-    """The entries of that name, in the order of the reference; several if it stands for several things."""
-    return [entry for entry in reference_entries() if entry.name == name]
+    """The entries of that name, in the order of the reference; several if it stands for several things.
+
+    A source of columns, as `token` or `column`, is explained with the formats that have it.
+    """
+    named = [entry for entry in reference_entries() if entry.name == name]
+    return named or [entry for entry in reference_entries() if entry.kind == FORMATS.kind and _has(entry, name)]
+
+
+def _has(entry: ReferenceEntry, source: str) -> bool:
+    data_format = FORMATS[entry.name]
+    return source in (*(data_format.sources or ()), *data_format.keyed)
 
 
 def settings_named(name: str) -> Sequence[tuple[str, SettingEntry]]:

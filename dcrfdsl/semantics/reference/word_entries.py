@@ -109,9 +109,10 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "csv": (
-        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells "
-        "as in RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column "
-        "`sentence`, where an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
+        'A token a row below a row of names, by which columns are found; others are left alone. `column("Word form")` '
+        "is the column of that name, where it is no plain word. Quotes enclose cells as in RFC 4180. A blank row, or one "
+        "of separators alone, ends a sentence; so does a new value in the column `sentence`, where an empty cell "
+        "continues the sentence above. `tag` adds columns `predicted_NAME`.",
         'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
     ),
     "tsv": (
@@ -278,8 +279,8 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 OPTION_TEXTS = {
-    "predictions": "where `tag` writes: in place of the gold labels, or beside them, under MISC in `conllu` and under the "
-    "key `predicted` in `spans`",
+    "predictions": "where `tag` writes: in place of the gold labels, or beside them, in MISC of "
+    "`conllu`, under the key `predicted` of `spans`",
     "sentence": "the column that tells sentences apart",
     "quote": "what encloses cells with separators, line ends or quotes in them",
     "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`), "
