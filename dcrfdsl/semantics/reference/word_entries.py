@@ -110,8 +110,8 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "csv": (
         'A token a row below a row of names, by which columns are found; others are left alone. `column("Word form")` '
-        "is the column of that name, where it is no plain word. Quotes enclose cells as in RFC 4180. A blank row, or one "
-        "of separators alone, ends a sentence; so does a new value in the column `sentence`, where an empty cell "
+        "is the column of that name, where it is no plain word. Quotes enclose cells as in RFC 4180. A blank row, or "
+        "one of separators alone, ends a sentence; so does a new value in the column `sentence`, where an empty cell "
         "continues the sentence above. `tag` adds columns `predicted_NAME`.",
         'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
     ),
