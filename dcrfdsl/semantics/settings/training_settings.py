@@ -291,7 +291,10 @@ class PerceptronSettings(CriterionSettings):
 
 
 class InduceSettings(CriterionSettings):
-    """The likelihood, after rounds in which those crosses of features become features that raise it most."""
+    """The likelihood, after rounds in which those crosses of features become features that raise it most.
+
+    Names in weighted bags are not crossed.
+    """
 
     method = "induce"
     source = "Lafferty 2001, §6"
