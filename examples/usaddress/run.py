@@ -131,7 +131,7 @@ def rows_of(usaddress: ModuleType, addresses: Sequence[Address]) -> list[Row]:
 
 def folds_of(rows: Sequence[Row], count: int, seed: int = 0) -> Iterator[tuple[list[Row], list[Row]]]:
     """(rows to train on, rows to test on), `count` times. An address that comes twice is in one fold."""
-    keys = [re.sub(r"\W+", " ", " ".join(row.tokens).lower()) for row in rows]
+    keys = [re.sub(r"\W+", " ", " ".join(row.tokens).lower()).strip() for row in rows]
     order = sorted(set(keys))
     random.Random(seed).shuffle(order)
     fold = {key: number % count for number, key in enumerate(order)}
