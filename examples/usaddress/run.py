@@ -1,35 +1,49 @@
-"""The published model of usaddress, opened by `dcrfdsl.crfsuite`, on labelled addresses of yours.
+"""The published model of usaddress beside one of ours, on labelled addresses of yours.
 
     python run.py
     python run.py --test labeled.xml us50_test_tagged.xml
+    python run.py --train training/labeled.xml --test labeled.xml
+    python run.py --train training/labeled.xml --folds 5
 
 `usaddress` is used as it is: it imports `pycrfsuite`, and finds `dcrfdsl.crfsuite` under that name. What is not there
-(the package, the labelled files) is said, and left out. Not here: files of labelled addresses (`labelled`).
+(the package, the labelled files) is said, and left out. Not here: files of labelled addresses (`labelled`), and how
+our model is made (`ours`).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import random
+import re
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 
 from labelled import Address, labelled_addresses
+from ours import Row, labels_by, repeats_a_part, train
 from running import parser_of, refusals, say
 
 import dcrfdsl.crfsuite
 from dcrfdsl.crfsuite import native_model, read_crfsuite_file
 
-__all__ = ["main", "score_of", "usaddress_with_ours"]
+__all__ = ["Score", "folds_of", "main", "published_again", "rows_of", "score_of", "usaddress_with_ours"]
 
 SHOWN = (
     "123 Main St. Suite 100 Chicago, IL 60601",
     "P.O. Box 42, Santa Fe NM 87501",
     "Attn: J. Smith, 59-17 Junction Blvd, 17th Floor, Flushing, New York",
 )
+# How parserator, the trainer of usaddress, trains.
+PUBLISHED = {"c1": 0.1, "c2": 0.01, "feature.minfreq": 0}
+
+Labels = tuple[str, ...]
+Labeller = Callable[[Sequence[Sequence[str]]], Sequence[Labels]]
 
 
 def usaddress_with_ours() -> ModuleType | None:
@@ -41,18 +55,94 @@ def usaddress_with_ours() -> ModuleType | None:
     return importlib.import_module("usaddress")
 
 
-def score_of(usaddress: ModuleType, addresses: Sequence[Address]) -> tuple[int, int, int]:
-    """(tokens labelled right, tokens, addresses labelled right throughout).
+# scores -------------------------------------------------------------------------------------------------------------
 
-    Where usaddress splits an address into other tokens than the file, all of them are wrong.
-    """
+
+class Score(NamedTuple):
+    """What came of labelling addresses. `repeated` of them `usaddress.tag` would refuse."""
+
+    right: int
+    tokens: int
+    whole: int
+    addresses: int
+    repeated: int
+
+    def __str__(self) -> str:
+        return (
+            f"tokens right {self.right / self.tokens:7.2%}   addresses right {self.whole / self.addresses:7.2%}"
+            f"   with a repeated part {self.repeated:3}"
+        )
+
+
+def score_of(found: Sequence[Labels], addresses: Sequence[Address]) -> Score:
+    """Where usaddress splits an address into other tokens than the file, all of them are wrong."""
     right = whole = 0
-    for address in addresses:
-        labels = tuple(label for _, label in usaddress.parse(address.text))
+    for labels, address in zip(found, addresses, strict=True):
         if len(labels) == len(address.labels):
-            right += sum(found == gold for found, gold in zip(labels, address.labels, strict=True))
+            right += sum(one == gold for one, gold in zip(labels, address.labels, strict=True))
         whole += labels == address.labels
-    return right, sum(len(address.labels) for address in addresses), whole
+    tokens = sum(len(address.labels) for address in addresses)
+    return Score(right, tokens, whole, len(addresses), sum(map(repeats_a_part, found)))
+
+
+def together(scores: Sequence[Score]) -> Score:
+    return Score(*map(sum, zip(*scores, strict=True)))
+
+
+# models -------------------------------------------------------------------------------------------------------------
+
+
+def published(usaddress: ModuleType) -> Labeller:
+    """The model of the package."""
+    return lambda addresses: [tuple(usaddress.TAGGER.tag(usaddress.tokens2features(one))) for one in addresses]
+
+
+def published_again(usaddress: ModuleType, rows: Sequence[Row]) -> Labeller:
+    """A model like that of the package, trained on these rows: its features, its trainer's settings."""
+    trainer = dcrfdsl.crfsuite.Trainer(verbose=False, params=PUBLISHED)
+    for row in rows:
+        trainer.append(usaddress.tokens2features(list(row.tokens)), list(row.labels))
+    tagger = dcrfdsl.crfsuite.Tagger()
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "again.crfsuite")
+        trainer.train(path)
+        tagger.open(path)
+    return lambda addresses: [tuple(tagger.tag(usaddress.tokens2features(list(one)))) for one in addresses]
+
+
+def ours(rows: Sequence[Row]) -> Labeller:
+    """Our model, trained on these rows."""
+    begun = time.perf_counter()
+    model, left_out = train(rows)
+    seconds = time.perf_counter() - begun
+    kept = len(rows) - left_out
+    say(f"trained on {kept:,} addresses in {seconds:.0f} s; left out, as their labels break a rule: {left_out}")
+    return lambda addresses: labels_by(model, addresses)
+
+
+# data ---------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(usaddress: ModuleType, addresses: Sequence[Address]) -> list[Row]:
+    """The tokens of addresses that usaddress splits as the file does; the others cannot be learned from."""
+    split = [Row(tuple(usaddress.tokenize(address.text)), address.labels) for address in addresses]
+    return [row for row in split if len(row.tokens) == len(row.labels)]
+
+
+def folds_of(rows: Sequence[Row], count: int, seed: int = 0) -> Iterator[tuple[list[Row], list[Row]]]:
+    """(rows to train on, rows to test on), `count` times. An address that comes twice is in one fold."""
+    keys = [re.sub(r"\W+", " ", " ".join(row.tokens).lower()).strip() for row in rows]
+    order = sorted(set(keys))
+    random.Random(seed).shuffle(order)
+    fold = {key: number % count for number, key in enumerate(order)}
+    for number in range(count):
+        yield (
+            [row for key, row in zip(keys, rows, strict=True) if fold[key] != number],
+            [row for key, row in zip(keys, rows, strict=True) if fold[key] == number],
+        )
+
+
+# the run ------------------------------------------------------------------------------------------------------------
 
 
 def show_model(usaddress: ModuleType) -> None:
@@ -69,27 +159,58 @@ def show_model(usaddress: ModuleType) -> None:
             say(f"  {token:12}{label}")
 
 
+def cross_validate(usaddress: ModuleType, rows: Sequence[Row], count: int) -> None:
+    """Both models trained on the same parts of the rows, and scored on the others."""
+    scores: dict[str, list[Score]] = {"as published": [], "ours": []}
+    for training, held_out in folds_of(rows, count):
+        gold = [Address(" ".join(row.tokens), row.labels) for row in held_out]
+        for name, labeller in (("as published", published_again(usaddress, training)), ("ours", ours(training))):
+            scores[name].append(score_of(labeller([row.tokens for row in held_out]), gold))
+    say(f"\n{count} folds of {len(rows):,} addresses; both models trained on the other folds")
+    for name, of_folds in scores.items():
+        say(f"  {name:14}{together(of_folds)}")
+    say(f"  people repeat a part in {sum(repeats_a_part(row.labels) for row in rows)}")
+
+
+def compare(usaddress: ModuleType, path: Path, models: dict[str, Labeller]) -> None:
+    """The scores of models on a file."""
+    addresses = [address for address in labelled_addresses(path) if usaddress.tokenize(address.text)]
+    if not addresses:
+        say(f"\n{path.name}: no addresses")
+        return
+    tokens = [usaddress.tokenize(address.text) for address in addresses]
+    say(f"\n{path.name}: {len(addresses):,} addresses, {sum(len(one.labels) for one in addresses):,} tokens")
+    for name, labeller in models.items():
+        say(f"  {name:14}{score_of(labeller(tokens), addresses)}")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
-    parser.add_argument("--test", type=Path, nargs="+", default=[], metavar="FILE.xml", help="labelled addresses")
+    files = {"type": Path, "nargs": "+", "default": [], "metavar": "FILE.xml"}
+    parser.add_argument("--test", help="labelled addresses to score models on", **files)
+    parser.add_argument("--train", help="labelled addresses to train a model of ours on", **files)
+    parser.add_argument("--folds", type=int, metavar="N", help="cross-validate on the files of --train")
     options = parser.parse_args(argv)
+    if options.folds is not None and (options.folds < 2 or not options.train):
+        parser.error("--folds takes a number of 2 or more, and files by --train")
     usaddress = usaddress_with_ours()
     if usaddress is None:
         say("skipped: the package `usaddress` is not installed; `pip install usaddress`")
         return 0
     with refusals():
         show_model(usaddress)
+        models = {"published": published(usaddress)}
+        if options.train:
+            rows = rows_of(usaddress, [one for path in options.train for one in labelled_addresses(path)])
+            say("")
+            if options.folds:
+                cross_validate(usaddress, rows, options.folds)
+            if options.test or not options.folds:
+                models["ours"] = ours(rows)
         if not options.test:
             say("\nno labelled addresses: give files of usaddress's measure_performance/test_data by --test")
         for path in options.test:
-            addresses = labelled_addresses(path)
-            right, tokens, whole = score_of(usaddress, addresses)
-            if not addresses:
-                say(f"\n{path.name}: no addresses")
-                continue
-            say(f"\n{path.name}: {len(addresses):,} addresses, {tokens:,} tokens")
-            say(f"  tokens right     {right / tokens:7.2%}")
-            say(f"  addresses right  {whole / len(addresses):7.2%}")
+            compare(usaddress, path, models)
     return 0
 
 
