@@ -90,7 +90,7 @@ def text_of_record(record: Any) -> str:
     elif isinstance(record, Mapping):
         text = record.get("text", record["data"].get("text") if isinstance(record.get("data"), Mapping) else None)
     if not isinstance(text, str):
-        raise BadRecord('expected an object whose `text` is a text')
+        raise BadRecord("expected an object whose `text` is a text")
     return text
 
 

@@ -291,9 +291,8 @@ class PerceptronSettings(CriterionSettings):
 
 
 class InduceSettings(CriterionSettings):
-    """The likelihood, after rounds in which those crosses of features become features that raise it most.
-
-    Names in weighted bags are not crossed.
+    """The likelihood, after rounds in which those crosses of features become features that raise it most; names in
+    weighted bags are not crossed.
     """
 
     method = "induce"
