@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,16 @@ from hypothesis import settings
 from sampling import mark_rest
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where long tests are left out, most of the time goes into compiling: kernels are then optimized less.
+
+    What they compute is the same. `NUMBA_OPT=3` takes those that users have, as `.ci/run` does.
+    """
+    if config.option.markexpr == "not long":
+        assert "numba" not in sys.modules, "the setting would come too late"
+        os.environ.setdefault("NUMBA_OPT", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -30,10 +30,10 @@ from ..runtime import (
     UNDERFLOW,
     add,
     broadcast,
+    entry,
     exp,
     fma,
     inlined,
-    inner,
     largest,
     least_finite,
     least_positive,
@@ -238,7 +238,7 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
                     store(gradient, cell, add(marginals, load(registers, gradient, cell)))
 
 
-@inner
+@entry
 def chain_expectations(
     first, last, chain, problem, weights, gradient, sums, log_z, status, marginals, workspace, share
 ):

@@ -25,9 +25,9 @@ from ..runtime import (
     UNDERFLOW,
     add,
     broadcast,
+    entry,
     fma,
     inlined,
-    inner,
     load,
     multiply,
     repeat,
@@ -136,7 +136,7 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
             store(alpha, row + c, multiply(a, turned))
 
 
-@inner
+@entry
 def chain_tangents(first, last, chain, problem, weights, labelling, gradient, sums, risk, status, workspace, lift):
     """risk[s] = −Σ_t log p(y*_t | x) of the sequences first … last − 1; adds the gradient.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, inlined, inner
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, entry, inlined, inner
 from .chain_scores import score_positions
 from .competitors import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
 from .forward_backward import ChainSums, scatter_rows, sum_states
@@ -287,7 +287,7 @@ def _add_false_segments(share, lattice, marks, smoothing, labelling, gathered):
     return loss
 
 
-@inner
+@entry
 def chain_competitors(first, last, chain, problem, weights, labelling, judging, right, wrong, status, workspace):
     """Σ weight · ℓ(d) over the spans of each sequence, and its gradient, into `right`; of false segments into `wrong`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime import LANES, add, broadcast, inlined, inner, largest, load, maximum, repeat, store, subtract
+from ..runtime import LANES, add, broadcast, entry, inlined, largest, load, maximum, repeat, store, subtract
 from .chain_scores import score_positions
 
 __all__ = ["chain_decode"]
@@ -71,7 +71,7 @@ def _trace_back(length, chain, best, labelling):
         labelling[t] = state
 
 
-@inner
+@entry
 def chain_decode(first, last, chain, problem, weights, score_of, labelling, workspace):
     """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`, and its score into `score_of` [S].
 

@@ -28,6 +28,7 @@ from ..runtime import (
     UNDERFLOW,
     add,
     broadcast,
+    entry,
     fast_inner,
     inlined,
     inner,
@@ -74,7 +75,7 @@ class Scratch(NamedTuple):
     new: NDArray[np.float64]  # [states]             the message
 
 
-@inner
+@entry
 def node_potentials(g, shapes, value, log_space, node):
     """Product of the one-variable factors of each variable, divided by its maximum, [states of the shape].
 

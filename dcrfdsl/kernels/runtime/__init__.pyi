@@ -1,4 +1,6 @@
 from .compilation import (
+    entry as entry,
+    fast_entry as fast_entry,
     fast_inner as fast_inner,
     fast_kernel as fast_kernel,
     inlined as inlined,

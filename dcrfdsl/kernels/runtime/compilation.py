@@ -4,7 +4,8 @@
 functions that kernels call in their loops: it compiles without Numba's reference counts. With reference counts, every
 call would increment and decrement a counter for each array of each NamedTuple argument, one atomic instruction each; on
 small messages that cost three times the work itself. An inner function must not allocate (slices are fine): Numba
-refuses to compile one that does.
+refuses to compile one that does. Python cannot call it (`linked_functions`): that saves a fifth of the compile time.
+`entry` is an inner function that Python calls as well.
 
 `inlined` is an inner function that LLVM merges into its caller. A call passes every array of every NamedTuple on the
 stack; that takes half a microsecond, which is noticeable once per sequence. Inlining by Numba, before type inference
@@ -36,8 +37,9 @@ from numba import njit
 from numba.core import config
 
 from .kernel_cache import KernelCache
+from .linked_functions import LinkedCompiler
 
-__all__ = ["fast_inner", "fast_kernel", "inlined", "inner", "kernel"]
+__all__ = ["entry", "fast_entry", "fast_inner", "fast_kernel", "inlined", "inner", "kernel"]
 
 FAST = {"reassoc", "contract", "nsz"}
 
@@ -53,14 +55,16 @@ class _Decorator(Protocol):
     def __call__(self, function: _Function, /) -> _Function: ...
 
 
-def _decorator(**options: Any) -> _Decorator:
+def _decorator(is_linked: bool = False, **options: Any) -> _Decorator:
     if config.DISABLE_JIT:
         return interpreted
+    if is_linked:
+        options |= {"pipeline_class": LinkedCompiler, "no_cpython_wrapper": True}
     compile_when_called = njit(**COMMON, **options)
 
     def declare(function: _Function) -> _Function:
         dispatcher: Any = compile_when_called(function)
-        dispatcher._cache = KernelCache(function)  # what `cache=True` does with Numba's own cache
+        dispatcher._cache = KernelCache(function, is_linked)  # what `cache=True` does with Numba's own cache
         typed: _Function = dispatcher
         return typed
 
@@ -69,6 +73,8 @@ def _decorator(**options: Any) -> _Decorator:
 
 kernel = _decorator()
 fast_kernel = _decorator(fastmath=FAST)
-inner = _decorator(**UNCOUNTED)
-fast_inner = _decorator(**UNCOUNTED, fastmath=FAST)
-inlined = _decorator(**UNCOUNTED, forceinline=True)
+entry = _decorator(**UNCOUNTED)
+fast_entry = _decorator(**UNCOUNTED, fastmath=FAST)
+inner = _decorator(is_linked=True, **UNCOUNTED)
+fast_inner = _decorator(is_linked=True, **UNCOUNTED, fastmath=FAST)
+inlined = _decorator(is_linked=True, **UNCOUNTED, forceinline=True)

@@ -38,6 +38,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 from ...files import is_writable, keeping_places
+from .linked_functions import restored
 
 __all__ = ["CacheDirectories", "KernelCache", "cache_directories", "fingerprint"]
 
@@ -154,8 +155,8 @@ def _clear_unused(folder: Path) -> None:
 class KernelCache(FunctionCache):
     """Numba's cache of one function, in our directories."""
 
-    def __init__(self, function: Callable[..., Any]):
-        self._impl_class = _Named
+    def __init__(self, function: Callable[..., Any], is_linked: bool = False):
+        self._impl_class = _Linked if is_linked else _Named
         super().__init__(function)
         self._cache_file: Any = _Files(self._impl.filename_base, function.__code__.co_filename)
 
@@ -250,3 +251,10 @@ class _Named(CompileResultCacheImpl):
             py_func, py_func.__code__.co_filename
         )  # even if a setting of Numba names other locators
         self._filename_base = f"{py_func.__module__}.{py_func.__qualname__}-{self._locator.get_disambiguator()}"
+
+
+class _Linked(_Named):
+    """Of a function that is only linked into its callers."""
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        return restored(target_context, payload)

@@ -13,6 +13,7 @@ from ..runtime import (
     LANES,
     broadcast,
     exp,
+    fast_entry,
     fast_inner,
     inlined,
     inner,
@@ -119,7 +120,7 @@ def _row(rows, s, feature_set, anchor):
     return rows.first_row[feature_set, s] + anchor
 
 
-@fast_inner
+@fast_entry
 def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
     """Log scores of the local tables of sequence s into the arena `value`."""
     g = rows.shape[s]
