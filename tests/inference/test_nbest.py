@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given, settings, strategies as st
+from linked import called
 from model_cases import columns, trained, twin_of
 from strategies import FAMILIES, factor_graphs, random_tables
 from template_cases import CASES, Case, iob2, sentences
@@ -53,15 +54,15 @@ class Compiled:
             at += table.size
         many = len(graph.cards)
         self.step, self.variable = np.empty(many, np.int64), np.empty(many, np.int64)
-        decision_order(0, self.shapes, self.programs, self.step, self.variable)
+        called(decision_order)(0, self.shapes, self.programs, self.step, self.variable)
 
     def nbest(self, count):
         """(labellings [R, V], scores [R])"""
         logs, labelling, loss = self.logs.copy(), np.zeros((count, len(self.graph.cards)), np.int32), np.zeros(count)
-        best = forward_max(*self.steps, self.programs, self.patterns, logs)
+        best = called(forward_max)(*self.steps, self.programs, self.patterns, logs)
         if best == -np.inf:
             return labelling[:0], loss[:0]
-        found = search_labellings(
+        found = called(search_labellings)(
             0, self.shapes, self.programs, logs, Decisions(self.step, self.variable, len(self.graph.cards)), labelling,
             loss, Candidates(np.empty(count), np.empty((count, 3), np.int64)),
         )  # fmt: skip
@@ -71,17 +72,17 @@ class Compiled:
         """(labellings [count, V], whether log space was needed)"""
         value, scale, random = self.logs.copy(), np.empty(self.steps[1]), np.uint64(seed)
         value[0] = 1.0
-        _, fits = exponentiate(0, self.shapes, value)
-        state = forward_linear(*self.steps, self.programs, self.patterns, value, scale)[1] if fits else UNDERFLOW
+        _, fits = called(exponentiate)(0, self.shapes, value)
+        state = called(forward_linear)(*self.steps, self.programs, self.patterns, value, scale)[1] if fits else UNDERFLOW
         log_space = state == UNDERFLOW
         if log_space:
             value = self.logs.copy()
-            forward_log(*self.steps, self.programs, self.patterns, value)
+            called(forward_log)(*self.steps, self.programs, self.patterns, value)
         else:
             assert state == OK
         out, share = np.zeros((count, len(self.graph.cards)), np.int32), np.empty(max(self.graph.cards))
         for row in out:
-            random = draw_labelling(
+            random = called(draw_labelling)(
                 0, self.shapes, self.programs, value, log_space, self.step, self.variable, share, row, np.uint64(random)
             )
         return out, log_space
