@@ -73,7 +73,9 @@ class Compiled:
         value, scale, random = self.logs.copy(), np.empty(self.steps[1]), np.uint64(seed)
         value[0] = 1.0
         _, fits = called(exponentiate)(0, self.shapes, value)
-        state = called(forward_linear)(*self.steps, self.programs, self.patterns, value, scale)[1] if fits else UNDERFLOW
+        state = (
+            called(forward_linear)(*self.steps, self.programs, self.patterns, value, scale)[1] if fits else UNDERFLOW
+        )
         log_space = state == UNDERFLOW
         if log_space:
             value = self.logs.copy()
