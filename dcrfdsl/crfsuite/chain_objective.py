@@ -44,12 +44,11 @@ def likelihood_of(data: Sequences, features: Features) -> Criterion:
     nothing = np.zeros(0, np.int32)
     of_states = CliqueWeights(nothing, features.state_off, features.state_labels)
     of_moves = CliqueWeights(features.moves, np.zeros(1, np.int64), nothing)
-    value = data.values if (data.values != 1.0).any() else np.zeros(0)
     supervision = Supervision(
         spec,
         graph,
         Parameters((of_states, of_moves)),
-        (FeatureRows(data.item_off, data.attributes, value),),
+        (_rows(data),),
         {},
         data.sequence_off,
         Gold(data.labels[None, :], ((),)),
@@ -57,6 +56,17 @@ def likelihood_of(data: Sequences, features: Features) -> Criterion:
         Workers(None),
     )
     return CRITERIA["likelihood"](supervision, stage_settings(spec))
+
+
+def _rows(data: Sequences) -> FeatureRows:
+    """The attributes of each item. Those with the value 0 are left out: they add nothing to a score.
+
+    Python's `False` is one. Rows whose values are all 1 need none, and take the fastest kernels.
+    """
+    fires = data.values != 0.0
+    off = np.append(0, np.cumsum(fires))[data.item_off]
+    value = data.values[fires]
+    return FeatureRows(off, data.attributes[fires], value if (value != 1.0).any() else np.zeros(0))
 
 
 def penalised(criterion: Criterion, c2: float) -> Callable[[Floats], tuple[float, Floats]]:
