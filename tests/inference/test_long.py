@@ -210,6 +210,7 @@ def test_block_by_block_is_as_in_one_piece(models, name, scale, cells):
     whole, *rest = infer(model, data)
     assert bool(whole.redone.any()) == (scale > 1)
     assert len(data.bank.program_arrays().block) == 0
+    data, _ = bind(model, [3, 260, 31, 1])
     data.bank.whole, data.bank.block = 0, cells
     assert (np.diff(data.bank.program_arrays().block_off) > 0).all()
     blocked, *blocked_rest = infer(model, data)
