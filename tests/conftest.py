@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers import check_golden
 from hypothesis import settings
-from sampling import mark_rest
+from sampling import mark_rest, mark_seldom
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 
@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_seldom(items)
     mark_rest(items)
 
 

@@ -142,6 +142,8 @@ def _learned(resolver: _Resolver, variable: _Variable, domain: Domain) -> _State
             file=resolver.corpus.file,
             help=f"declare them: `label {variable.name} in {{A, B}}`",
         )
+    if values and "" in values and isinstance(variable, Label) and resolver.corpus is not None:
+        raise _empty_label(resolver.corpus, variable)
     return values
 
 
@@ -200,6 +202,19 @@ _DOMAIN_STATES: Mapping[type, Callable[[_Resolver, _Variable, Domain], _States]]
         StatesOf: _states_of,
     }
 )
+
+
+def _empty_label(corpus: Corpus, label: Label) -> DcrfError:
+    column, readings = label_column(label, corpus), read_cells(label, (), corpus)
+    empty = np.array(["" in reading for reading in readings], bool)
+    where = np.flatnonzero(empty[column.codes])
+    return data_error(
+        "empty-label",
+        f"label `{label.name}` has no value ({places(corpus, where)}), and its states are learned from the values",
+        file=corpus.file,
+        line=int(corpus.token_line[where[0]]),
+        help='fill it in; if it is not known there, declare `with missing = ""`',
+    )
 
 
 def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) -> DcrfError:

@@ -130,6 +130,16 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         TRAINS,
         "error[empty-file]: `train.txt` holds no sentence\n  --> train.txt",
     ),
+    "empty-label": CommandExample(
+        {
+            "chunk.dcrf": "data csv(word, chunk)\nlabel chunk\nclique chunk: word\n",
+            "train.txt": "word,chunk\nthe,B\ndog,\n",
+        },
+        TRAINS,
+        "error[empty-label]: label `chunk` has no value (line 3), and its states are learned from the values\n"
+        "  --> train.txt:3\n"
+        '  = help: fill it in; if it is not known there, declare `with missing = ""`',
+    ),
     "empty-member": CommandExample(
         {
             "chunk.dcrf": 'data conll(word, chunk)\nlabel chunk with ambiguous = "|"\nclique chunk: word\n',

@@ -217,6 +217,7 @@ def test_the_traceback_of_a_bug_is_in_the_named_file(capsys: Captured, monkeypat
     traceback.unlink()
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_is_no_error(trained: Path) -> None:
     """The pipe is closed before a line is written."""
     code = "import os, sys, time; time.sleep(0.5); from dcrfdsl.cli import main; main()"
@@ -319,6 +320,7 @@ def test_infer_reports_a_graph_that_allows_nothing(here: Path, capsys: Captured)
 # templates --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_new_writes_a_template_that_checks(here: Path, capsys: Captured) -> None:
     assert run(["new"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -340,6 +342,7 @@ def test_fmt_changes_layout_only_where_it_must(here: Path, capsys: Captured) -> 
     assert path.read_text() == TEMPLATE
 
 
+@pytest.mark.long
 def test_stdin_is_a_dash(here: Path) -> None:
     commands = [["check", "-"], ["fmt", "-"], ["train", "-", "train.txt", "-o", "a.model"]]
     for command in commands:
@@ -503,6 +506,7 @@ def test_unroll_draws_in_three_formats(here: Path, capsys: Captured) -> None:
     assert capsys.readouterr().out.startswith("graph unrolled {")
 
 
+@pytest.mark.long
 def test_the_first_interrupt_saves_a_usable_model(here: Path) -> None:
     """Training that would go on for long is stopped after its first iteration."""
     (here / "large.txt").write_text(SENTENCES * 5000)

@@ -126,6 +126,7 @@ def test_scores_are_percentages_with_a_column_a_part() -> None:
     ]
 
 
+@pytest.mark.long
 def test_peak_memory_grows_with_what_is_held() -> None:
     before = peak_mb()
     held = bytearray(int(2 * before * 1e6))  # more than there was in all: a new peak, wherever the old one came from

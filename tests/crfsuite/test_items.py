@@ -25,6 +25,7 @@ DICTS = st.recursive(
 ITEMS = DICTS | BAGS | st.tuples(KEYS, KEYS) | TEXTS | DICTS.map(OrderedDict)
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.lists(ITEMS, max_size=4))
 def test_items_are_those_of_python_crfsuite(sequence: list[Any]) -> None:

@@ -245,6 +245,7 @@ def test_a_linear_kernel_equals_the_explicit_model() -> None:
     same_answers(model_with("a, b", ", kernel.seen = linear"), model_with("a, b", ""))
 
 
+@pytest.mark.long
 def test_frank_wolfe_with_a_kernel_closes_in_on_the_same_optimum() -> None:
     found = model_with("a, b", ", kernel.seen = linear, optimizer = bcfw(max_iterations = 2000)").record
     best = model_with("a, b", "").record.objective

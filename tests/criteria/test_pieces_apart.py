@@ -159,6 +159,7 @@ def sentences(seed: int, count: int) -> list[list[tuple[str, ...]]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["lbfgs(tolerance = 1e-6)", "auto(tolerance = 1e-6)"])
 def test_a_stage_trains_its_pieces_apart_and_leaves_the_rest(optimizer: str) -> None:
     resolved = load_text(TEMPLATE.format(optimizer=optimizer))

@@ -175,6 +175,7 @@ def test_every_optimizer_lowers_it(optimizer: str) -> None:
     assert after.record.objective < 0.9 * objective.value_and_gradient(before.weights)[0]
 
 
+@pytest.mark.long
 def test_training_is_the_same_for_any_number_of_threads() -> None:
     text = HEADER.format(scheme="bio") + "train mce: loss = fscore(y), optimizer = quickprop(online = 2)\n"
     resolved = load_text(text)
@@ -192,6 +193,7 @@ def test_weights_that_find_nothing_are_worse_than_all_others_and_lead_nowhere(na
     assert measure(Counts(3, 2.9, 2.0)).value < math.inf
 
 
+@pytest.mark.long
 def test_the_first_rate_of_single_sentences_fits_the_scale_of_a_measure() -> None:
     """The derivatives of an F-score go as one over the size of the data; so must steps after single sentences grow."""
     text = HEADER.format(scheme="bio") + "train mce: loss = fscore(y), prior = none, optimizer = gpd(epochs = 5)\n"

@@ -97,6 +97,7 @@ feats = st.dictionaries(st.sampled_from(["Case", "a", "Number", "B"]), st.sample
 STATEMENT = 'conllu(upos, xpos, case = feats("Case"), b = feats("B"), ner = misc("ner"))'
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(feats, cells, cells, st.sampled_from(["_", "x", "y"]), cells), min_size=1, max_size=4))
 def test_what_is_written_is_read_again(tokens: list[tuple[str, str, str, str, str]]) -> None:
     """And nothing else changes: writing what was read first gives the text back."""

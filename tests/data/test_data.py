@@ -506,6 +506,7 @@ cell = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\
 rows = st.lists(st.lists(st.tuples(cell, cell), min_size=1, max_size=4), min_size=1, max_size=5)
 
 
+@pytest.mark.long
 @given(rows, st.sampled_from([" ", "\t", " \t"]), st.sampled_from(["\n", "\r\n"]), st.integers(1, 3))
 def test_what_is_written_as_columns_is_read_again(given: Any, gap: str, end: str, chunk: int) -> None:
     text = (end + end).join(end.join(gap.join(token) for token in sentence) for sentence in given)

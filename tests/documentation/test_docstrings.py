@@ -93,6 +93,7 @@ def test_every_field_is_described(name: str) -> None:
     assert [field for field in fields if not re.search(rf"\b{field}\b", docstring)] == []
 
 
+@pytest.mark.long
 def test_the_help_of_the_package_is_short() -> None:
     program = "import pydoc, dcrfdsl; print(pydoc.render_doc(dcrfdsl))"
     shown = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout

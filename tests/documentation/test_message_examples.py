@@ -19,6 +19,7 @@ COMMANDS = EXAMPLES.COMMAND_EXAMPLES
 PROGRAMS = {"dcrfdsl": run, "python": lambda arguments: runpy.run_path(arguments[0])}
 
 
+@pytest.mark.long
 def test_the_messages_of_templates_have_an_example() -> None:
     shown = {slug for slug in EXPLANATIONS if EXAMPLES.example_of(slug)} | set(COMMANDS)
     assert slugs_of("syntax", "semantics") - shown == set()

@@ -227,6 +227,7 @@ for task in (lambda: whole(array, 1), lambda: whole(array, -1), lambda: part(arr
 """
 
 
+@pytest.mark.long
 def test_bounds_of_elements_and_registers_are_checked_on_request() -> None:
     if config.DISABLE_JIT:
         pytest.skip("nothing is compiled")

@@ -370,6 +370,7 @@ def test_the_twin_reads_conditions_as_they_were_read_by_hand(name):
         assert list(by_itself.possible(table)) == list(by_hand.possible(table))
 
 
+@pytest.mark.long
 def test_the_cases_have_what_they_should():
     """Among the drawn cases are all families, and every hard part often enough."""
     cases = [draw(number) for number in range(COUNT)]

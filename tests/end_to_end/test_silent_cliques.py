@@ -71,6 +71,7 @@ def test_features_that_never_fire_may_be_alone(text: str, train: str) -> None:
     assert np.isfinite(model.weights).all()
 
 
+@pytest.mark.long
 def test_a_vector_of_zeros_changes_nothing() -> None:
     """Its numbers are features that never fire."""
     rows = [[([0.0, 0.0], word, y) for word, y, _ in sentence] for sentence in ROWS]

@@ -225,6 +225,7 @@ def test_a_run_fills_the_table_and_is_not_repeated(
     assert run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False) == result
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_has_finished(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = experiment.Experiment.run
 

@@ -261,6 +261,7 @@ def test_a_file_that_is_not_there_is_said_before_anything_is_trained(
         run.main(["--pos", str(tmp_path / "none.txt"), "--quick", "--out", str(tmp_path / "result.json")])
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_the_sections_that_are_complete(
     bias: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

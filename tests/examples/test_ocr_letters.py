@@ -120,6 +120,7 @@ def test_rows_are_means_over_folds_with_the_sample_deviation() -> None:
     assert tables.error_rows(records[:1])[0]["deviation"] is None
 
 
+@pytest.mark.long
 def test_a_run_fills_every_row_and_is_not_repeated(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

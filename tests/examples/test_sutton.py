@@ -179,6 +179,7 @@ def reproduced(data: Path, out: Path, talk: bool = False) -> dict[str, Any]:
     return run.reproduce(lab, PLAN, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, ("1", "3"), talk)
 
 
+@pytest.mark.long
 def test_a_stopped_run_goes_on_where_it_was(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ from feature_cases import (
 )
 from feature_twin import Twin, known_rows
 from hypothesis import given, settings, strategies as st
+from sampling import some
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn
 from dcrfdsl.features import FeatureExtractor, Lexicons, expand_features, sentence_runs as block
@@ -55,7 +56,7 @@ def check_against_twin(features: tuple[ex.Feature, ...], pad: tuple[int, ...], t
     assert extractor.sets[0].num_features == len({text for row in known_rows(training, training) for text in row})
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", some(TEMPLATES, 14))
 @settings(max_examples=15, deadline=None)
 @given(train=SENTENCES, other=SENTENCES)
 def test_rows_are_those_of_the_twin(name, train, other):
@@ -84,7 +85,7 @@ def test_limits_of_blocks_and_keys_do_not_show(rows, direct, largest, name, trai
         check_against_twin(TEMPLATES[name], (), train, other)
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", some(TEMPLATES, 14))
 @settings(max_examples=5, deadline=None)
 @given(train=SENTENCES, other=SENTENCES)
 def test_learned_extracted_and_restored_rows_are_the_same(name, train, other):
@@ -198,6 +199,7 @@ def test_min_count_counts_positions_of_the_expanded_indicator():
     assert [set(row) for row in described(extractor, rows)] == [{"word[1]=b"}, {"word=b", "word[1]=⟨+1⟩"}] * 2
 
 
+@pytest.mark.long
 def test_ids_go_by_count_ties_by_first_appearance() -> None:
     """Also of counts beyond 16 bits, which are sorted by more than one pass."""
     words = ["c", "b", *["a"] * 70_000, *["d"] * 200_000, *["e"] * 70_000, "b"]
@@ -324,6 +326,7 @@ def test_the_room_loads_nothing_heavy():
     )
 
 
+@pytest.mark.long
 def test_chunking_features_of_conll_2000_have_456468_weights():
     """With CRFsuite's templates a weight is a seen pair of a feature and a label, or a seen move between labels."""
     file = SHARED / "data/conll2000/train.txt"

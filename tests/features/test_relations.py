@@ -122,6 +122,7 @@ def test_pairs_are_those_of_the_definition(name):
     assert sum(map(len, expected)) > 5
 
 
+@pytest.mark.long
 def test_a_long_sequence_is_joined_without_trying_all_pairs():
     """200,000 positions: all pairs would be 2·10^10."""
     rows = [[(f"w{t % 50_000}", "N", "0", "0", "P") for t in range(200_000)]]

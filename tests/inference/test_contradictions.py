@@ -67,6 +67,7 @@ def test_every_method_that_labels_sees_a_contradiction_around_a_loop(name, metho
     assert_impossible(infer_graph(FactorGraph(*AROUND[name]), "map", method))
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(graph=factor_graphs())
 def test_messages_say_impossible_only_where_it_is_and_label_without_breaking_a_constraint(graph):

@@ -17,6 +17,8 @@ from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
 
+pytestmark = pytest.mark.long
+
 LENGTHS = (*range(1, 31), 47, 48, 49, 50, 200)
 EXACT = 1e-10
 

@@ -150,6 +150,7 @@ def test_draws_follow_the_distribution(name, zeros):
     assert_frequencies(joint(graph), drawn)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(factor_graphs(), st.randoms(use_true_random=False))
 def test_draws_follow_the_distribution_for_every_elimination_order(graph, random):
@@ -285,6 +286,7 @@ def test_messages_find_the_n_best_of_a_tree(name):
         assert np.isnan(own.probability).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["factorial", "three chains", "second order", "wide offsets"])
 def test_messages_on_loops_give_true_scores_in_order(name):
     (model, corpus), case = narrow(name), CASES[name]

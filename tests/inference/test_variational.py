@@ -28,6 +28,8 @@ from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
 from dcrfdsl.training.pipeline import fit
 
+pytestmark = pytest.mark.long  # their kernels take minutes to compile
+
 SHARED = Path(__file__).parents[2].parent / "shared" / "reference"
 needs_reference = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the graphs with known answers are not on this machine"
@@ -228,7 +230,6 @@ def gibbs_runs(graph, **options):
     return np.array([np.concatenate(r.marginals) for r in results]), np.array([r.status.residual for r in results])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("thin", [1, 3])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gibbs_marginals_are_within_four_standard_errors(family, thin):
@@ -525,7 +526,6 @@ def test_mean_field_reaches_a_known_optimum(name):
         assert result.log_z >= min(known["elbos"]) - slack(known["best_elbo"])
 
 
-@pytest.mark.long
 @needs_reference
 @pytest.mark.parametrize("name", NAMES)
 def test_trw_at_stored_appearances_gives_the_stored_bound(name):

@@ -103,6 +103,7 @@ def every() -> list[list[str]]:
     return [line.split("|") for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_every_compiled_function_is_kept_under_the_fingerprint_of_all_kernels(every: list[list[str]]) -> None:
     assert len(every) > 200
     assert {
@@ -136,6 +137,7 @@ def numba_names(text: str) -> set[str]:
     return names
 
 
+@pytest.mark.long
 def test_only_the_decorators_of_kernels_compile() -> None:
     used = {path: numba_names(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
     assert [path.name for path, names in used.items() if names & COMPILERS] == ["compilation.py"]
@@ -185,6 +187,7 @@ def test_without_sources_nothing_is_kept(tmp_path: Path) -> None:
     assert keeping.fingerprint(tmp_path) == ""
 
 
+@pytest.mark.long
 def test_an_edit_of_a_function_changes_what_its_callers_compute(tree: Path) -> None:
     cuts = tree / "dcrfdsl" / "kernels" / "optimization" / "cuts.py"
     text = cuts.read_text()
@@ -195,6 +198,7 @@ def test_an_edit_of_a_function_changes_what_its_callers_compute(tree: Path) -> N
     assert run(SHOW, tree) == ["4.0", "0"]  # nobody removed what the first version had kept
 
 
+@pytest.mark.long
 def test_bounds_checks_have_a_directory_of_their_own(tree: Path) -> None:
     outside = SHOW.replace("np.zeros(1, np.int32)", "np.full(1, 10**6, np.int32)")
     assert run(SHOW, tree) == ["4.0", "2"]
@@ -203,6 +207,7 @@ def test_bounds_checks_have_a_directory_of_their_own(tree: Path) -> None:
     assert len({path.parent for path in kept_in(tree)}) == 2
 
 
+@pytest.mark.long
 def test_an_edit_after_the_start_keeps_nothing(tree: Path) -> None:
     """It is not known then whether what was compiled is the old file or the new one."""
     edit = "\nimport dcrfdsl.kernels.chain.forward_backward as chain\nopen(chain.__file__, 'a').write('# more')\n"
@@ -247,6 +252,7 @@ def test_there_is_a_place_for_every_environment(environment: dict[str, str], pla
     assert run(code, tree, **own) == [str(expected)]
 
 
+@pytest.mark.long
 def test_with_no_place_at_all_everything_is_compiled(tree: Path) -> None:
     blocked(tree / "dcrfdsl" / "kernels" / "__pycache__")
     code = "import tempfile; tempfile.gettempdir = lambda: '/nowhere'" + SHOW
@@ -318,6 +324,7 @@ def test_processes_that_compile_at_once_do_no_harm(tree: Path) -> None:
     assert not list(tree.glob("**/*.tmp"))
 
 
+@pytest.mark.long
 def test_a_full_disk_keeps_nothing_and_leaves_nothing(tree: Path) -> None:
     """A limit on the size of files stops a write halfway, as a full disk does."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
@@ -373,6 +380,7 @@ def test_two_keys_of_one_text_are_told_apart(files: keeping._Files) -> None:
     assert (files.load(Key(1)), files.load(Key(2))) == ("code", None)
 
 
+@pytest.mark.long
 def test_a_function_whose_files_are_damaged_is_compiled_and_kept_anew(tree: Path) -> None:
     run(SHOW, tree)
     for path in kept_in(tree):
@@ -381,6 +389,7 @@ def test_a_function_whose_files_are_damaged_is_compiled_and_kept_anew(tree: Path
     assert run(SHOW, tree) == ["4.0", "0"]
 
 
+@pytest.mark.long
 def test_a_directory_that_goes_while_it_is_used_is_made_again(tree: Path) -> None:
     remove = "\nimport shutil; from dcrfdsl.kernels.runtime import kernel_cache\n"
     remove += "shutil.rmtree(kernel_cache.cache_directories().write)\n"

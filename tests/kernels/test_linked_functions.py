@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
+pytestmark = pytest.mark.long  # which start processes
+
 MODULE = """
 from numba.core import event
 from dcrfdsl.kernels.runtime import inner, inlined, kernel

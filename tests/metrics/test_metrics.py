@@ -135,6 +135,7 @@ def tag_pairs(marks: str) -> st.SearchStrategy[list[list[tuple[str, str]]]]:
     return st.lists(st.lists(st.tuples(tag, tag), max_size=8), min_size=1, max_size=4)
 
 
+@pytest.mark.long
 @given(st.sampled_from(["BI", "BIES"]).flatmap(tag_pairs))
 def test_counts_are_those_of_the_plain_reading(pairs: list[list[tuple[str, str]]]) -> None:
     gold, predicted = ([[pair[side] for pair in sentence] for sentence in pairs] for side in (0, 1))

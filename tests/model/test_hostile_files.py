@@ -198,6 +198,7 @@ def test_no_mutated_model_crashes_the_process(tmp_path: Path) -> None:
 # data -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_no_mutated_data_is_more_than_a_message(tmp_path: Path) -> None:
     fuzzer = DataFiles(tmp_path)
     for number in range(600):
@@ -271,6 +272,7 @@ class Endless(io.RawIOBase):
         return self.piece * (size // len(self.piece))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("piece", "slug"), [(b"\0", "binary-file"), (b"a P\n", "no-sentence-end")])
 def test_a_file_without_an_end_is_not_read_for_ever(piece: bytes, slug: str) -> None:
     with pytest.raises(DcrfError) as caught:

@@ -111,6 +111,7 @@ def test_chains_and_programs_agree(name: str, scale: float) -> None:
     np.testing.assert_allclose(log_z, pairs.out.log_z, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["plain", "chain", "factorial"])
 def test_long_sequences_are_computed_block_by_block(name: str) -> None:
     objective, weights = boosting_of(name)

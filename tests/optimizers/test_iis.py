@@ -175,6 +175,7 @@ def test_no_update_lowers_the_likelihood(name: str, algorithm: str) -> None:
     assert len(values) == 40 and (np.diff(values) < 0.0).all()
 
 
+@pytest.mark.long
 def test_features_that_no_gold_labelling_shows_are_as_good_as_forbidden() -> None:
     """The moves of the automaton that never happen."""
     objective = likelihood(Case(RIB_ROB, noisy_words(50)))

@@ -112,6 +112,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(ROOT / "examples/address", tmp_path_factory.mktemp("readme") / "address"))
 
 
+@pytest.mark.long
 def test_the_example_of_the_readme_prints_what_it_shows(address: Path) -> None:
     """A prompt is followed by what the command prints; `dcrfdsl` is the one under test."""
     (block,) = (block for block in blocks(README) if block.startswith("$ "))
@@ -124,6 +125,7 @@ def test_the_example_of_the_readme_prints_what_it_shows(address: Path) -> None:
         assert [line for line in steady(shown).splitlines() if line not in printed] == []
 
 
+@pytest.mark.long
 def test_the_program_of_the_readme_runs(address: Path) -> None:
     (program,) = blocks(README, "python")
     run = subprocess.run([sys.executable, "-c", program], cwd=address, capture_output=True, text=True)

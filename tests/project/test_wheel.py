@@ -51,6 +51,7 @@ def test_wheel_ships_grammar_and_templates(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "examples/"))]
 
 
+@pytest.mark.long
 def test_installed_package_uses_its_own_grammar_and_templates(installed: Path, tmp_path: Path) -> None:
     place = call(installed / "python", "-c", "import dcrfdsl; print(dcrfdsl.__file__)", cwd=tmp_path)
     assert place.startswith(str(installed.parent))

@@ -435,6 +435,7 @@ def mutated(draw: st.DrawFn) -> str:
     return "".join(tokens)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(mutated())
 def test_no_template_breaks_the_checker(text: str) -> None:

@@ -117,6 +117,7 @@ def holds_for(meant: Meant, table: HardTable, reading: Reading, t: int, states: 
 OFFSETS = st.integers(-2, 1)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["forbid", "require"]),

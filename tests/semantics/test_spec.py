@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from helpers import EXAMPLES
 from hypothesis import Phase, given, settings, strategies as st
+from sampling import some
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
@@ -749,7 +750,7 @@ PARTS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", some(PARTS, 5))
 @settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
 @given(st.data())
 def test_any_part_survives_the_way_to_text_and_back(part: str, data: st.DataObject) -> None:
@@ -757,6 +758,7 @@ def test_any_part_survives_the_way_to_text_and_back(part: str, data: st.DataObje
     assert load_text(to_text(spec)).require(unchecked=True) == spec
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
 @given(st.builds(ModelSpec, **PARTS))
 def test_any_specification_survives_the_way_to_text_and_back(spec: ModelSpec) -> None:

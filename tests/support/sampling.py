@@ -1,7 +1,8 @@
 """Selects the cases that run every time: the fewest that cover every value of every parameter. The rest are `long`.
 
 The tests of a file share the work: 26 templates by nine tests are 234 cases, of which 27 cover each template once and
-each test three times. Not here: tests that take long in every case, which are marked where they are defined.
+each test three times. Cases of inference methods whose kernels compile for long are `long` too. Not here: tests that
+take long in every case, which are marked where they are defined.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from zlib import crc32
 
 import pytest
 
-__all__ = ["ROOMS", "cover", "mark_rest", "some"]
+__all__ = ["ROOMS", "SELDOM", "cover", "mark_rest", "mark_seldom", "some"]
 
 ROOMS = ("criteria", "end_to_end", "inference", "kernels", "model", "optimizers", "training")
+SELDOM = (
+    "mean_field",
+    "trw",
+    "gibbs",
+)  # inference methods whose kernels take a minute to compile, most of it theirs alone
 FEWEST = 2  # cases of a test that run every time, if it has as many
 
 Values = frozenset[tuple[str, Hashable]]
@@ -70,4 +76,11 @@ def mark_rest(items: Sequence[pytest.Item]) -> None:
     left_out = {name for tests in files.values() for cases in tests.values() for name in cases} - kept
     for item in items:
         if item.nodeid in left_out:
+            item.add_marker("long")
+
+
+def mark_seldom(items: Sequence[pytest.Item]) -> None:
+    """Marks the cases as `long` whose name has one of the methods of `SELDOM`."""
+    for item in items:
+        if any(method in item.name.partition("[")[2] for method in SELDOM):
             item.add_marker("long")

@@ -380,6 +380,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.long
 @given(mutated())
 def test_any_text_gives_a_tree_or_messages_and_formats_to_the_same_tree(text: str) -> None:
     template, problems = parse_partial(text)

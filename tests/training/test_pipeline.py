@@ -85,6 +85,7 @@ def test_patience_keeps_the_weights_of_the_best_dev_score():
     assert model.record.converged or "dev score" in model.record.reason
 
 
+@pytest.mark.long
 def test_a_prior_of_one_clique_replaces_the_general_one():
     text = CASES["chain"].text.replace("clique y[-1], y", "clique y[-1], y as moves")
     tight = load_text(
@@ -166,6 +167,7 @@ def test_the_gradient_at_the_optimum_vanishes():
     np.testing.assert_allclose(numeric, gradient, atol=1e-5)
 
 
+@pytest.mark.long
 @needs_data
 def test_the_chunking_template_has_as_many_weights_as_crfsuite():
     resolved = load_template(EXAMPLES / "08_crfsuite_chunking.dcrf", ["train.optimizer=lbfgs(max_iterations=1)"])

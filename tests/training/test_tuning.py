@@ -92,6 +92,7 @@ def proposed(search: str, ranges: dict[str, Any], own: float, trials: int, seed:
             return found
 
 
+@pytest.mark.long
 def test_random_values_begin_with_the_template_and_spread_over_the_logarithms() -> None:
     found = proposed("random", {"v": Interval(0.01, 100, log=True)}, 10, 2000, 0)
     assert found[0] == 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime import kernel
+from ..runtime import kernel, sort_ascending
 
 __all__ = ["count_pairs"]
 
@@ -51,8 +51,8 @@ def count_pairs(row, assignment, row_off, feature, value, num_features, size):
                 touched[num] = a
                 num += 1
             total[a] += amount[j] if valued else 1.0
-        assignments = np.sort(touched[:num])
-        for a in assignments:
+        sort_ascending(touched, num)
+        for a in touched[:num]:
             entry[pairs] = a
             count[pairs] = total[a]
             pairs += 1

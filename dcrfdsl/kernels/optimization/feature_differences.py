@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime import inner, kernel
+from ..runtime import inner, kernel, sort_ascending
 
 __all__ = ["bias_of_cells", "list_differences"]
 
@@ -107,14 +107,14 @@ def list_differences(first, last, problem, bias_of, known, competitor, off, sequ
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):
                 n = _count_factor(s, f, at, amount, problem, bias_of, tally, n)
-        touched = np.sort(listed[:n])
+        sort_ascending(listed, n)
         if size + n > len(index):
             more = max(2 * len(index), size + n)
             longer, further = np.empty(more, np.int32), np.empty(more)
             longer[:size] = index[:size]
             further[:size] = value[:size]
             index, value = longer, further
-        for weight in touched:
+        for weight in listed[:n]:
             if total[weight] != 0.0:
                 index[size] = weight
                 value[size] = total[weight]

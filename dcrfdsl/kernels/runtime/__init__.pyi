@@ -31,6 +31,7 @@ from .machine_vectors import (
     total as total,
 )
 from .random_orders import direct_edges as direct_edges, next_random as next_random, shuffle as shuffle
+from .sorting import sort_ascending as sort_ascending
 from .status_codes import (
     BROKEN as BROKEN,
     GAVE_UP as GAVE_UP,

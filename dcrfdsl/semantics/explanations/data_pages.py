@@ -148,6 +148,10 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The gold labels have a move that their scheme does not allow, such as `I-NP` after `O`.",
         "Correct or convert the data, or allow every move by `with constrain = no`.",
     ),
+    "empty-label": (
+        "A token has no label: the cell of its label is empty, and no state is learned from that.",
+        'Fill the cell; where the label is not known, declare `with missing = ""`.',
+    ),
     "empty-member": (
         "A cell that holds a set of possible labels, as in `A|B`, has a member without text.",
         "Remove the mark that is too many; if the value is a state that contains the mark, declare another mark.",
