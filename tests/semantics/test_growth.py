@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,6 +34,15 @@ FLOOR = 0.1  # seconds; what takes less at the larger size is not judged
 STEEPEST = 9.0  # n log n gives about 5, n² gives 16
 LARGE = 5_000
 MOST_SECONDS = 30.0  # of the processor, each step; what goes through all pairs takes many minutes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage_of_these_tests_alone() -> Iterator[None]:
+    """What is there before them is not gone through again at each collection, of which they make a thousand."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def _seconds(step: Callable[[], object]) -> float:
