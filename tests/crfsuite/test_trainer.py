@@ -217,6 +217,7 @@ ONLINE: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long  # two kernels for them alone
 @pytest.mark.parametrize("name", ONLINE)
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_equal_sequences_other_algorithms_say_what_crfsuite_does(kind: str, name: str, tmp_path: Path) -> None:

@@ -554,6 +554,7 @@ ANY_SPEC = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @given(ANYTHING, ANY_SPEC, st.sampled_from([(), ("pos",)]))
 def test_any_bytes_are_a_corpus_or_a_message(text: bytes, data: DataSpec, optional: tuple[str, ...]) -> None:
     """And a corpus goes back to the bytes that it came from, but for what was written."""

@@ -240,6 +240,7 @@ def test_training_ends_below_where_it_began(whole):
     assert whole.iterations[-1]["objective"] < -0.5 * start.log_likelihood(corpus)
 
 
+@pytest.mark.long
 def test_tags_are_labels_only(whole):
     """The input comes out again with a state of each label, and nothing of the hidden variables."""
     loaded = TrainedModel.load(whole.file)

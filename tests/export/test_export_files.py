@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from export_cases import drawn
+from sampling import some
 from test_programs import GOLD, MODELS, trained
 
 from dcrfdsl.cli import run
@@ -58,7 +59,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", some(REFUSED, 6))
 def test_what_cannot_be_exported_is_named(case: str, tmp_path: Path) -> None:
     body, says = REFUSED[case]
     resolved = load_text(f"data conll(word, pos, size: float, y)\n{body}")

@@ -89,6 +89,7 @@ def test_exact_equals_enumeration_on_any_graph(graph):
         assert_matches_enumeration(graph, ExactSettings())
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(factor_graphs())
 def test_beliefs_of_a_run_that_says_it_converged_agree_with_each_other(graph):

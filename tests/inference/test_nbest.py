@@ -298,6 +298,7 @@ def test_messages_on_loops_give_true_scores_in_order(name):
         assert (np.diff(own.score) <= 0).all()
 
 
+@pytest.mark.long
 def test_sentences_with_joined_pairs_are_exact_one_by_one(monkeypatch):
     """Where only some of the graphs fit, these get probabilities."""
     from dcrfdsl.inference.decoding import labellings as decoding

@@ -117,6 +117,7 @@ def test_every_compiled_function_is_kept_under_the_fingerprint_of_all_kernels(ev
         assert Path(folder).name == f"dcrfdsl-kernels-{now}", f"{module}.{name}"
 
 
+@pytest.mark.long
 def test_every_compiled_function_lies_among_the_kernels(every: list[list[str]]) -> None:
     """The fingerprint covers what lies there, at any depth."""
     assert {module.split(".")[1] for module, *_ in every} == {"kernels"}

@@ -132,6 +132,7 @@ infer trp
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", LIGHT)
 def test_templates_are_read_and_checked_without_the_engine(case: str, tmp_path: Path) -> None:
     (tmp_path / "a.dcrf").write_text(TEMPLATE)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from slugs import slugs_of
 
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 
 
+@pytest.mark.long
 def test_every_slug_has_a_page() -> None:
     assert len(slugs_of()) > 200
     assert slugs_of() - set(EXPLANATIONS) == set()

@@ -49,6 +49,7 @@ def test_a_kept_parser_reads_as_the_one_that_was_built(kept: Path) -> None:
     assert kept.stat().st_mtime_ns == written  # it was read, not built again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [b"", b"not a parser\n", b"0" * 64 + b"\n\x80"], ids=["empty", "text", "other"])
 def test_a_damaged_file_is_built_anew(kept: Path, content: bytes) -> None:
     expected = parse(TEXT)

@@ -101,6 +101,7 @@ SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "piece-with
                    "bad-specification", "bad-name"}  # fmt: skip
 
 
+@pytest.mark.long
 def test_every_rule_has_a_bad_example() -> None:
     shown = "".join((LANGUAGE / "bad" / topic / "expected.txt").read_text(encoding="utf-8") for topic in BAD)
     slugs = set(re.findall(r"^(?:error|warning|note)\[([a-z-]+)\]", shown, re.MULTILINE))
