@@ -12,7 +12,7 @@ __all__ = ["sort_ascending"]
 
 @inner
 def sort_ascending(values, count):
-    """Puts `values[:count]` into ascending order. Heapsort (Williams 1964, Floyd 1964): O(n log n) whatever is given."""
+    """Puts `values[:count]` into ascending order. Heapsort (Williams 1964, Floyd 1964): O(n log n) always."""
     for start in range(count // 2 - 1, -1, -1):
         _sift_down(values, start, count)
     for last in range(count - 1, 0, -1):
