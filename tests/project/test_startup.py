@@ -122,3 +122,25 @@ def test_modules_that_a_command_does_not_need_stay_out(module: str, unloaded: se
     program = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert unloaded.isdisjoint(done.stdout.split())
+
+
+def loaded_by(line: str, folder: Path) -> set[str]:
+    """The modules of a fresh process after a command."""
+    program = (
+        f"import sys; from dcrfdsl.cli import run; code = run({line.split()}); print(*sys.modules, file=sys.stderr); "
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_kernels_that_are_compiled_load_without_what_compiling_needs(tmp_path: Path) -> None:
+    """Numba's implementations of NumPy's functions load SciPy's linear algebra, half a second in all."""
+    (tmp_path / "a.dcrf").write_text(TEXT + "train likelihood: optimizer = lbfgs(max_iterations = 2)\n")
+    (tmp_path / "data.txt").write_text("a A\nb B\n\na A\n")
+    loaded_by("train a.dcrf data.txt -o a.model --quiet", tmp_path)
+    loaded_by("tag a.model data.txt", tmp_path)  # may compile
+    loaded = loaded_by("tag a.model data.txt", tmp_path)
+    assert "numba" in loaded
+    assert loaded & {"scipy.linalg", "numba.np.linalg", "networkx", "rich", "pandas"} == set()
