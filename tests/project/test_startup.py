@@ -118,7 +118,7 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )
-def test_modules_that_a_command_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
+def test_modules_that_a_room_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
     program = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert unloaded.isdisjoint(done.stdout.split())
@@ -133,6 +133,15 @@ def loaded_by(line: str, folder: Path) -> set[str]:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())
+
+
+def test_only_the_module_of_the_asked_command_is_loaded(tmp_path: Path) -> None:
+    def commands(line: str) -> set[str]:
+        return {name for name in loaded_by(line, tmp_path) if name.startswith("dcrfdsl.cli.") and "_command" in name}
+
+    assert commands("--version") == set()
+    assert commands("new linear_chain") == {"dcrfdsl.cli.new_command"}
+    assert "dcrfdsl.cli.train_command" in commands("--help")
 
 
 def test_kernels_that_are_compiled_load_without_what_compiling_needs(tmp_path: Path) -> None:
