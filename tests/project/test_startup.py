@@ -112,7 +112,7 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
 @pytest.mark.parametrize(
     ("module", "unloaded"),
     [
-        ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark"}),
+        ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
         ("dcrfdsl.cli.fmt_command, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
@@ -124,6 +124,21 @@ def test_modules_that_a_room_does_not_need_stay_out(module: str, unloaded: set[s
     assert unloaded.isdisjoint(done.stdout.split())
 
 
+ENGINE = {"numba", "llvmlite", "scipy", "networkx", "pandas", "sklearn", "safetensors"}
+LIGHT = {*ENGINE, "numpy", "rich"}
+COMMANDS = {
+    "--version": {*LIGHT, "lark", "pydantic", "re2"},
+    "--help": {*LIGHT, "lark", "pydantic", "re2"},
+    "tag --help": {*LIGHT, "lark", "re2"},  # typer loads pydantic to read the options of a command
+    "new linear_chain": {*LIGHT, "lark", "re2"},
+    "fmt a.dcrf": {*LIGHT, "re2"},
+    "check a.dcrf": LIGHT - {"rich"},
+    "check a.dcrf --expand": LIGHT,
+    "convert patterns.txt --columns word,y": LIGHT,
+    "explain clique": LIGHT,
+}
+
+
 def loaded_by(line: str, folder: Path) -> set[str]:
     """The modules of a fresh process after a command."""
     program = (
@@ -133,6 +148,13 @@ def loaded_by(line: str, folder: Path) -> set[str]:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_libraries_that_a_command_does_not_use_stay_out(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dcrf").write_text(TEXT)
+    (tmp_path / "patterns.txt").write_text("U00:%x[-1,0]\nU01:%x[0,0]\n\nB\n")
+    assert COMMANDS[line] & loaded_by(line, tmp_path) == set()
 
 
 def test_only_the_module_of_the_asked_command_is_loaded(tmp_path: Path) -> None:
