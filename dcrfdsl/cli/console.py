@@ -12,8 +12,6 @@ import io
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn, ParamSpec
@@ -199,6 +197,9 @@ def _os_error(error: OSError) -> Diagnostic:
 
 
 def _apologise(error: Exception) -> int:
+    import tempfile
+    import traceback
+
     if os.environ.get("DCRFDSL_TRACEBACK"):
         traceback.print_exception(error)
         return OUR_FAULT

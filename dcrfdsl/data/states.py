@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import DcrfError, Diagnostic, data_error
 from ..files import read_at_most
+from ..late_modules import Late
 from ..semantics import (
     BOOLEAN,
     SCHEMES,
@@ -33,13 +32,18 @@ from ..semantics import (
     learn_types,
     scheme_states,
 )
-from .corpus import Corpus
-from .partial import label_column, places, read_cells
-from .vector_columns import shown
 
-MOST_BYTES = 1 << 24  # the largest file of states
+if TYPE_CHECKING:
+    import numpy as np
+
+    from . import partial
+    from .corpus import Corpus
+else:
+    np, partial = Late("numpy"), Late("dcrfdsl.data.partial")  # states that are declared need neither
 
 __all__ = ["declared_states", "learn_states", "variable_states"]
+
+MOST_BYTES = 1 << 24  # the largest file of states
 
 _Variable: TypeAlias = Label | Latent | Memory
 _States: TypeAlias = Sequence[str] | None  # None: known only from data
@@ -53,7 +57,7 @@ def learn_states(spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path
     Raises DcrfError if the data lacks a label's column or does not teach its states.
     """
     for label in spec.labels:
-        label_column(label, corpus)
+        partial.label_column(label, corpus)
     resolver = _Resolver(spec, directories, corpus)
     return {label.name: resolver.known(label.name) for label in spec.labels}
 
@@ -127,7 +131,8 @@ class _Resolver:
         """The values that occur, members of sets included, in order of first appearance; None without data."""
         if self.corpus is None:
             return None
-        column, readings = label_column(label, self.corpus), read_cells(label, (), self.corpus)
+        column = partial.label_column(label, self.corpus)
+        readings = partial.read_cells(label, (), self.corpus)
         used = np.zeros(len(column.values), bool)
         used[column.codes] = True
         return list(dict.fromkeys(text for n in np.flatnonzero(used).tolist() for text in readings[n]))
@@ -182,6 +187,8 @@ def _state_file(resolver: _Resolver, variable: _Variable, domain: Domain) -> _St
         raise data_error("missing-states", message, file=str(path)) from None
     for number, line in enumerate(lines, 1):
         if "\r" in line or "\0" in line or len(line) > MOST_BYTES // 2:
+            from .vector_columns import shown
+
             message = f"the states of `{variable.name}` are no lines of text: {shown(line)}"
             raise data_error("missing-states", message, file=str(path), line=number, help="write a state a line")
     return [line.strip() for line in lines if line.strip()]
@@ -205,12 +212,14 @@ _DOMAIN_STATES: Mapping[type, Callable[[_Resolver, _Variable, Domain], _States]]
 
 
 def _empty_label(corpus: Corpus, label: Label) -> DcrfError:
-    column, readings = label_column(label, corpus), read_cells(label, (), corpus)
+    column = partial.label_column(label, corpus)
+    readings = partial.read_cells(label, (), corpus)
     empty = np.array(["" in reading for reading in readings], bool)
     where = np.flatnonzero(empty[column.codes])
     return data_error(
         "empty-label",
-        f"label `{label.name}` has no value ({places(corpus, where)}), and its states are learned from the values",
+        f"label `{label.name}` has no value ({partial.places(corpus, where)}), and its states are learned from the "
+        "values",
         file=corpus.file,
         line=int(corpus.token_line[where[0]]),
         help='fill it in; if it is not known there, declare `with missing = ""`',
@@ -219,12 +228,13 @@ def _empty_label(corpus: Corpus, label: Label) -> DcrfError:
 
 def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) -> DcrfError:
     assert corpus is not None  # types are learned from data
-    column, readings = label_column(label, corpus), read_cells(label, (), corpus)
+    column = partial.label_column(label, corpus)
+    readings = partial.read_cells(label, (), corpus)
     odd = np.array([value in reading for reading in readings], bool)
     where = np.flatnonzero(odd[column.codes])
     return data_error(
         "not-a-segment",
-        f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({places(corpus, where)})",
+        f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({partial.places(corpus, where)})",
         file=corpus.file,
         line=int(corpus.token_line[where[0]]),
         help=_scheme_of(label, scheme, value),

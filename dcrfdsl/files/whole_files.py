@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -131,6 +130,8 @@ def _open_temporary(directory: Path) -> tuple[int, Path]:
 
 
 def _temporary_name(directory: Path) -> Path:
+    import secrets  # loads three modules of checksums, for commands that write
+
     return directory / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # the same directory: a rename needs it
 
 

@@ -36,7 +36,7 @@ from dcrfdsl.training.problem import assemble
 
 __all__ = [
     "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "criterion_of",
-    "objective", "repeated_file", "resolved_of", "segment_errors", "template", "test_file", "trained_weights",
+    "objective", "python", "repeated_file", "resolved_of", "segment_errors", "template", "test_file", "trained_weights",
     "training_file", "work_folder",
 ]  # fmt: skip
 
@@ -177,14 +177,19 @@ def trained_weights(source: str, iterations: int = 10) -> NDArray[np.float64]:
 
 def command(arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
     """The output of `dcrfdsl ARGUMENTS…` in a fresh process with compiled bytecode, as after an install."""
+    return python("from dcrfdsl.cli import main; main()", arguments, environment)
+
+
+def python(code: str, arguments: Sequence[str | Path] = (), environment: Mapping[str, str] | None = None) -> str:
+    """The output of a program of one line in a process like that of `command`."""
     variables = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     variables |= {
         "PYTHONPATH": str(ROOT),
         "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"),
         **(environment or {}),
     }
-    line = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *map(str, arguments)]
+    line = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, text=True, env=variables, cwd=work_folder())
     if done.returncode:
-        raise RuntimeError(f"dcrfdsl {' '.join(map(str, arguments))}: {done.stderr.strip()[-500:]}")
+        raise RuntimeError(f"{code} {' '.join(map(str, arguments))}: {done.stderr.strip()[-500:]}")
     return done.stdout

@@ -462,3 +462,12 @@ def test_a_directory_in_use_stays_young(tmp_path: Path) -> None:
     assert keeping._mark_used(own)
     assert keeping._mark_used(tmp_path / "dcrfdsl-kernels-1111111111111111")
     assert own.is_dir()
+
+
+def test_no_kept_kernel_calls_what_only_compiling_loads() -> None:
+    """Kernels load without Numba's implementations, and LLVM ends the process where a symbol is missing. Of all symbols
+    only those of hashing, for sets and dictionaries, come with the implementations.
+    """
+    for folder in keeping.cache_directories().read:
+        for path in folder.glob("dcrfdsl.*.nbc"):
+            assert b"_numba_hashsecret" not in path.read_bytes(), path.name

@@ -112,13 +112,66 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
 @pytest.mark.parametrize(
     ("module", "unloaded"),
     [
-        ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark"}),
+        ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
         ("dcrfdsl.cli.fmt_command, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )
-def test_modules_that_a_command_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
+def test_modules_that_a_room_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
     program = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert unloaded.isdisjoint(done.stdout.split())
+
+
+ENGINE = {"numba", "llvmlite", "scipy", "networkx", "pandas", "sklearn", "safetensors"}
+LIGHT = {*ENGINE, "numpy", "rich"}
+COMMANDS = {
+    "--version": {*LIGHT, "lark", "pydantic", "re2"},
+    "--help": {*LIGHT, "lark", "pydantic", "re2"},
+    "tag --help": {*LIGHT, "lark", "re2"},  # typer loads pydantic to read the options of a command
+    "new linear_chain": {*LIGHT, "lark", "re2"},
+    "fmt a.dcrf": {*LIGHT, "re2"},
+    "check a.dcrf": LIGHT - {"rich"},
+    "check a.dcrf --expand": LIGHT,
+    "convert patterns.txt --columns word,y": LIGHT,
+    "explain clique": LIGHT,
+}
+
+
+def loaded_by(line: str, folder: Path) -> set[str]:
+    """The modules of a fresh process after a command."""
+    program = (
+        f"import sys; from dcrfdsl.cli import run; code = run({line.split()}); print(*sys.modules, file=sys.stderr); "
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_libraries_that_a_command_does_not_use_stay_out(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dcrf").write_text(TEXT)
+    (tmp_path / "patterns.txt").write_text("U00:%x[-1,0]\nU01:%x[0,0]\n\nB\n")
+    assert COMMANDS[line] & loaded_by(line, tmp_path) == set()
+
+
+def test_only_the_module_of_the_asked_command_is_loaded(tmp_path: Path) -> None:
+    def commands(line: str) -> set[str]:
+        return {name for name in loaded_by(line, tmp_path) if name.startswith("dcrfdsl.cli.") and "_command" in name}
+
+    assert commands("--version") == set()
+    assert commands("new linear_chain") == {"dcrfdsl.cli.new_command"}
+    assert "dcrfdsl.cli.train_command" in commands("--help")
+
+
+def test_kernels_that_are_compiled_load_without_what_compiling_needs(tmp_path: Path) -> None:
+    """Numba's implementations of NumPy's functions load SciPy's linear algebra, half a second in all."""
+    (tmp_path / "a.dcrf").write_text(TEXT + "train likelihood: optimizer = lbfgs(max_iterations = 2)\n")
+    (tmp_path / "data.txt").write_text("a A\nb B\n\na A\n")
+    loaded_by("train a.dcrf data.txt -o a.model --quiet", tmp_path)
+    loaded_by("tag a.model data.txt", tmp_path)  # may compile
+    loaded = loaded_by("tag a.model data.txt", tmp_path)
+    assert "numba" in loaded
+    assert loaded & {"scipy.linalg", "numba.np.linalg", "networkx", "rich", "pandas"} == set()

@@ -35,6 +35,7 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from ...files import is_writable, keeping_places
@@ -161,8 +162,15 @@ class KernelCache(FunctionCache):
         self._cache_file: Any = _Files(self._impl.filename_base, function.__code__.co_filename)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled version for the types `sig`, or None.
+
+        Numba's own function loads the implementations of everything that can be compiled first, and for those SciPy's
+        linear algebra: half a second. Machine code needs only the symbols that it calls, which are those of the
+        runtime; whatever is compiled later loads the rest by itself.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:  # whatever is wrong with the file, the function is compiled and the file written anew
             return None
 

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
-from ...arrays import Mask
 from ...errors import DcrfError, Diagnostic
+from ...late_modules import Late
 from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
 from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
 from .evaluable_conditions import constraint_can_be_tried, memory_can_be_tried
 from .joint_constraints import EarlierConstraints, placements, spread
 from .walk import constraint_nodes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...arrays import Mask
+else:
+    np = Late("numpy")
 
 __all__ = ["RULES"]
 
@@ -177,7 +183,7 @@ def _implied(context: Context, one: _Judged, causes: Sequence[tuple[Path, str]],
     return context.complaint("already-implied", message, one.path, "forbids nothing", others=causes, severity="warning")
 
 
-_Held = tuple[Path, str, Sites, Mask]
+_Held: TypeAlias = "tuple[Path, str, Sites, Mask]"
 
 
 def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:

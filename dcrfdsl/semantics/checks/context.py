@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path as FilePath
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from ...arrays import Ints
 from ...errors import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
@@ -35,6 +34,9 @@ from ..schema import (
     StatesOf,
     scheme_states,
 )
+
+if TYPE_CHECKING:
+    from ...arrays import Ints
 
 __all__ = [
     "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ...arrays import Mask
+from ...late_modules import Late
 from ..conditions import Sites
 from ..schema import Path
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...arrays import Mask
+else:
+    np = Late("numpy")
 
 __all__ = ["EarlierConstraints", "placements", "spread"]
 

@@ -7,13 +7,18 @@ that are not states, which training refuses (`data.labels`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, did_you_mean, quoted_names
+from ...late_modules import Late
 from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
 from .walk import constraint_nodes
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Late("numpy")
 
 __all__ = ["RULES"]
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...arrays import Mask
 from ...errors import DcrfError, Diagnostic
+from ...late_modules import Late
 from ..schema import (
     FUNCTIONS,
     And,
@@ -43,6 +40,14 @@ from ..schema import (
     terms,
     value_if_nodes,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ...arrays import Mask
+else:
+    np = Late("numpy")
 
 __all__ = [
     "BOOLEAN",
@@ -286,14 +291,14 @@ class ConditionReader:
     def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> AxisArray:
         texts = self.texts(term)
         if texts is None:
-            return _FALSE
+            return _false()
         return AxisArray(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
     def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> AxisArray:
         """`_where` for a single state, vectorised: a variable may have ten thousand."""
         texts = self.texts(term)
         if texts is None:
-            return _FALSE
+            return _false()
         equal = np.asarray(texts.values == wanted, np.bool_)
         return AxisArray(texts.axes, ~equal if negated else equal)
 
@@ -306,7 +311,7 @@ class ConditionReader:
         texts = [self.texts(term) for term in variables]
         first, last = texts[0], texts[-1]
         if first is None or last is None:
-            return _FALSE
+            return _false()
         if len(variables) == 2:
             equal = combined(np.equal, first, last)
         elif words:
@@ -331,7 +336,8 @@ class ConditionReader:
         return combined(np.logical_and, unequal, self.truth(inside))
 
 
-_FALSE = AxisArray((), np.array(False))
+def _false() -> AxisArray:
+    return AxisArray((), np.array(False))
 
 
 def _unreadable(condition: Condition) -> DcrfError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ...errors import DcrfError, Diagnostic
+from ...late_modules import Late
 from ..schema import Constraint, ModelSpec, terms
 from .condition_tables import (
     TRUE_STATE,
@@ -26,6 +26,11 @@ from .condition_tables import (
     compile_regex,
     site_of,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = Late("numpy")
 
 __all__ = [
     "TRUE_STATE", "HardTable", "Observed", "Sites", "Views", "compile_regex", "constraint_sites",

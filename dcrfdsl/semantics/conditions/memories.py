@@ -9,12 +9,10 @@ from the data that is not a state of the memory counts as `initially` too. Not h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from ...arrays import Ints
 from ...errors import DcrfError, Diagnostic
+from ...late_modules import Late
 from ..schema import (
     FUNCTIONS,
     Apply,
@@ -46,6 +44,13 @@ from .condition_tables import (
     site_of,
 )
 from .constraint_tables import NO_VIEWS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...arrays import Ints
+else:
+    np = Late("numpy")
 
 __all__ = ["BOOLEAN", "StrayValue", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
            "stray_state"]  # fmt: skip

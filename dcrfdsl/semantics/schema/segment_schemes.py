@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ...arrays import Integers, Ints, Mask, Offsets
 from ...errors import Table
+from ...late_modules import Late
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...arrays import Integers, Ints, Mask, Offsets
+else:
+    np = Late("numpy")
 
 __all__ = [
     "OUTSIDE",
