@@ -71,9 +71,20 @@ def _page(name: str) -> str:
     parts = [described(entry) for entry in (*entries, *(c for c in command_entries() if c.name == name))]
     if settings:
         parts.append("\n".join(_setting_lines(name, settings)))
+    parts = parts or [described(entry) for entry in _with_word(name)]
     if not parts:
         refuse("unknown-word", f"`{name}` is no word of the language and no kind of message", _remedy(name))
     return "\n\n".join(parts)
+
+
+def _with_word(word: str) -> Iterable[ReferenceEntry]:
+    """The statements whose form has a word, as that of `piece` has `locked`."""
+    from ..semantics import reference_entries
+
+    if word.islower():  # what stands for a name is in capitals
+        for entry in reference_entries():
+            if entry.kind == "statement" and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", entry.usage):
+                yield entry
 
 
 def _option_page(name: str) -> str:

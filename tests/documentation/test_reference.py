@@ -203,6 +203,13 @@ def test_check_and_explain_say_the_same_of_a_message(slug: str, capsys: pytest.C
     assert capsys.readouterr().out == first
 
 
+@pytest.mark.parametrize(("word", "statement"), [("locked", "piece"), ("initially", "memory"), ("when", "require")])
+def test_explain_knows_words_within_statements(word: str, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", word]) == 0
+    assert capsys.readouterr().out.startswith(f"statement {statement}\n")
+    assert run(["explain", "word"]) == 1  # a column of examples
+
+
 def test_explain_without_a_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain"]) == 0
     words = set(capsys.readouterr().out.split())
