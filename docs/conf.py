@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "inline_code",
     "mathml",
     "outside_links",
     "plain_docstrings",

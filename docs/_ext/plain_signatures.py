@@ -1,11 +1,13 @@
 """Signatures as a reader would write them: without what Python shows of defaults and types that have no short form.
 
 `PosixPath('.')` becomes `Path('.')`, a default that is made anew each time `…`, and `Annotated[T, FieldInfo(…)]` its
-`T`. Not here: docstrings (`plain_docstrings`).
+`T`. A class whose `__new__` takes anything is shown as its `__init__` takes it. Not here: docstrings
+(`plain_docstrings`).
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -25,6 +27,11 @@ def _process(
 ) -> tuple[str | None, str | None]:
     """Types that stand in descriptions have been noted by now, under the object's name; these are changed there."""
     noted = app.env.current_document.autodoc_annotations.get(name, {})
+    if isinstance(item, type) and signature == "(*args, **kwargs)" and inspect.isfunction(item.__init__):
+        _, *taken = inspect.signature(item.__init__).parameters.values()
+        signature = str(inspect.Signature([one.replace(annotation=one.empty) for one in taken]))
+        noted.clear()
+        noted.update({one.name: str(one.annotation) for one in taken})
     for key, annotation in noted.items():
         noted[key] = plain_signature(annotation)
     return signature and plain_signature(signature), returned and plain_signature(returned)
