@@ -75,7 +75,7 @@ def plain(lines: list[str], taken: Collection[str] | None = None) -> list[str]:
 def _taken(kind: type) -> set[str]:
     """The names of what a class takes: by its signature, and by `__init__` where `__new__` takes anything."""
     names: set[str] = set()
-    for function in (kind, kind.__init__):
+    for function in (kind, inspect.getattr_static(kind, "__init__")):
         try:
             names.update(inspect.signature(function).parameters)
         except (TypeError, ValueError):  # some classes of C have none

@@ -27,8 +27,8 @@ def _process(
 ) -> tuple[str | None, str | None]:
     """Types that stand in descriptions have been noted by now, under the object's name; these are changed there."""
     noted = app.env.current_document.autodoc_annotations.get(name, {})
-    if isinstance(item, type) and signature == "(*args, **kwargs)" and inspect.isfunction(item.__init__):
-        _, *taken = inspect.signature(item.__init__).parameters.values()
+    if isinstance(item, type) and signature == "(*args, **kwargs)":
+        _, *taken = inspect.signature(inspect.getattr_static(item, "__init__")).parameters.values()
         signature = str(inspect.Signature([one.replace(annotation=one.empty) for one in taken]))
         noted.clear()
         noted.update({one.name: str(one.annotation) for one in taken})
