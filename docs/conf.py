@@ -10,6 +10,8 @@ from sphinx.highlighting import lexers
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 
+from console_lexer import ConsoleLexer  # noqa: E402
+
 import dcrfdsl  # noqa: E402
 from dcrfdsl.syntax.highlighting import DcrfLexer  # noqa: E402
 
@@ -23,15 +25,18 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "inline_code",
     "mathml",
     "outside_links",
     "plain_docstrings",
+    "plain_signatures",
     "reference_pages",
 ]
 exclude_patterns = ["_build", "_ext"]
 nitpicky = False
 source_suffix = {".md": "markdown"}
 lexers["dcrf"] = DcrfLexer()
+lexers["console"] = ConsoleLexer()
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
@@ -43,6 +48,7 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 copybutton_remove_prompts = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"dcrfdsl {release}"

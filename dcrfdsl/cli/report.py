@@ -6,6 +6,7 @@ a line on stdout. Not here: computing any of it, deciding where a command's data
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 import time
@@ -365,9 +366,17 @@ def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
-    """`table` on `stream` (default: stdout), folded to the width of a terminal; elsewhere a row is one line."""
+    """`table` on `stream` (default: stdout), folded to the width of a terminal; elsewhere a row is one line.
+
+    Elsewhere lines end with their last word, too: the blanks that fill up a column would be part of what is copied.
+    """
     file = stream or sys.stdout
-    Console(file=file, width=None if file.isatty() else 10_000, highlight=False).print(table)
+    if file.isatty():
+        Console(file=file, highlight=False).print(table)
+        return
+    drawn = io.StringIO()
+    Console(file=drawn, width=10_000, highlight=False).print(table)
+    file.write("\n".join(line.rstrip(" ") for line in drawn.getvalue().split("\n")))
 
 
 def peak_mb() -> float:

@@ -15,7 +15,10 @@ WIDTHS = (64, 32, 16)  # bits of a weight
 
 
 class Lighter(NamedTuple):
-    """model: with the lighter weights.   threshold: weights of features below it are left out.   pruned: how many."""
+    """What `lighter` makes.
+
+    model: with the lighter weights.   threshold: weights of features below it are left out.   pruned: how many.
+    """
 
     model: TrainedModel
     threshold: float

@@ -1,4 +1,7 @@
-"""Links to files beside the documentation: on a repository's page they lead there, in the built pages they download."""
+"""Links to files beside the documentation: on a repository's page they lead there, in the built pages they download.
+
+A Markdown page is not for downloading. Like a folder it is named in words alone, which say where it lies.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)\)")
 
 
 def _rewrite(app: Sphinx, document: str, source: list[str]) -> None:
-    """Names each file outside by `path:`; a folder cannot be downloaded, and is named in words alone."""
+    """Names each file outside by `path:`, which downloads it, but for folders and pages."""
     here = Path(app.srcdir, document).parent
 
     def changed(link: re.Match[str]) -> str:
@@ -20,6 +23,9 @@ def _rewrite(app: Sphinx, document: str, source: list[str]) -> None:
         there = (here / target).resolve()
         if there.is_relative_to(app.srcdir):
             return link[0]
+        if there.suffix == ".md":
+            named = there.parent.as_posix().endswith(text.strip("`"))  # by its folder, as examples are
+            return text if named else f"{text} (`{there.relative_to(app.srcdir.parent)}`)"
         return text if there.is_dir() else f"[{text}](path:{target})"
 
     source[0] = LINK.sub(changed, source[0])

@@ -1,16 +1,20 @@
 """Docstrings of the package are plain text with backquotes: here they become what Sphinx reads.
 
-`name` becomes a literal, and lines such as `path: of the file.` a list of parameters. Doctests stay as they are.
+`name` becomes a literal, and lines such as `path: of the file.` a list of parameters, or of attributes where a class
+takes nothing of that name. Doctests stay as they are. Not here: signatures (`plain_signatures`).
 """
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sphinx.application import Sphinx
 
 PARAMETERS = re.compile(r"([a-z]\w*(?:, [a-z]\w*)*):\s+(.+)")
+SEVERAL = re.compile(r"\s{3,}(?=[a-z]\w*(?:, [a-z]\w*)*:\s)")  # `program: a file.   bytes: its size.` on one line
 LITERAL = re.compile(r"`([^`]+)`(\w?)")
 MARKS = re.compile(r"[\\*|]|_(?!\w)")
 
@@ -26,37 +30,62 @@ def _marked(text: str) -> str:
     return "".join(out)
 
 
-def _parameters(lines: list[str]) -> list[str]:
-    """One field for each parameter; lines that are indented go on with the one before."""
+def _fields(lines: list[str]) -> Iterator[tuple[list[str], str]]:
+    """The names of each field and what is said of them; lines that are indented go on with the one before."""
     fields: list[tuple[list[str], str]] = []
     for line in lines:
-        found = PARAMETERS.fullmatch(line)
-        if found and not line[0].isspace():
-            fields.append((found[1].split(", "), found[2]))
-        else:
-            names, text = fields.pop()
-            fields.append((names, f"{text} {line.strip()}"))
-    return [f":param {name}: {_marked(text)}" for names, text in fields for name in names]
+        first, *others = SEVERAL.split(line.strip())
+        for n, part in enumerate([first, *others]):
+            found = PARAMETERS.fullmatch(part)
+            if found and (n or not line[0].isspace()):
+                fields.append((found[1].split(", "), found[2].strip()))
+            else:
+                names, text = fields.pop()
+                fields.append((names, f"{text} {part.strip()}"))
+    yield from fields
 
 
-def plain(lines: list[str]) -> list[str]:
-    """The docstring as reST, paragraph by paragraph."""
-    out: list[str] = []
+def plain(lines: list[str], taken: Collection[str] | None = None) -> list[str]:
+    """The docstring as reST, paragraph by paragraph.   taken: what a class takes; other names are its attributes.
+
+    All parameters stand in one list, where the first of them stand: Sphinx writes their types into every list.
+    """
+    blocks: list[list[str]] = []
+    parameters: list[str] = []
     for block in "\n".join(lines).strip("\n").split("\n\n"):
         paragraph = block.strip("\n").split("\n")
         if paragraph[0].lstrip().startswith(">>>"):
-            out += paragraph
-        elif PARAMETERS.fullmatch(paragraph[0]):
-            out += _parameters(paragraph)
+            blocks.append(paragraph)
+        elif PARAMETERS.fullmatch(SEVERAL.split(paragraph[0])[0]):
+            attributes: list[str] = []
+            for names, text in _fields(paragraph):
+                if taken is None or set(names) <= set(taken):
+                    if not parameters:
+                        blocks.append(parameters)
+                    parameters += [f":param {name}: {_marked(text)}" for name in names]
+                else:
+                    attributes.append(f"* {', '.join(f'``{name}``' for name in names)}: {_marked(text)}")
+            if attributes:
+                blocks += [["Its attributes:"], attributes]
         else:
-            out += _marked("\n".join(line.strip() for line in paragraph)).split("\n")
-        out.append("")
-    return out
+            blocks.append(_marked("\n".join(line.strip() for line in paragraph)).split("\n"))
+    return [line for block in blocks for line in (*block, "")]
+
+
+def _taken(kind: type) -> set[str]:
+    """The names of what a class takes: by its signature, and by `__init__` where `__new__` takes anything."""
+    names: set[str] = set()
+    for function in (kind, inspect.getattr_static(kind, "__init__")):
+        try:
+            names.update(inspect.signature(function).parameters)
+        except (TypeError, ValueError):  # some classes of C have none
+            continue
+    return names
 
 
 def _process(app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
     if name.startswith("dcrfdsl"):
-        lines[:] = plain(lines)
+        lines[:] = plain(lines, _taken(item) if isinstance(item, type) else None)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

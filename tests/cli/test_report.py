@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from dcrfdsl.cli.report import (
     JsonLines,
@@ -18,6 +19,7 @@ from dcrfdsl.cli.report import (
     duration,
     file_size,
     peak_mb,
+    print_table,
     remaining_seconds,
     scores_table,
 )
@@ -124,6 +126,17 @@ def test_scores_are_percentages_with_a_column_a_part() -> None:
         ["segments(y)", "50.00", "25.00", "33.33"],
         ["accuracy(y)", "97.50"],
     ]
+
+
+def test_lines_of_a_table_end_with_their_last_word() -> None:
+    stream = io.StringIO()
+    print_table(scores_table({"accuracy(tag)": 0.5, "a_longer_name": 0.25}), stream=stream)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("feature")
+    table.add_row("a")
+    print_table(table, stream=stream)
+    lines = stream.getvalue().split("\n")
+    assert lines[-3:] == ["feature", "a", ""] and all(line == line.rstrip() for line in lines)
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 import pydoc
 import re
@@ -105,6 +106,13 @@ def test_the_help_of_the_package_is_short() -> None:
 @pytest.mark.parametrize("name", [*CLASSES, *FUNCTIONS])
 def test_help_prints(name: str) -> None:
     assert name in pydoc.render_doc({**CLASSES, **FUNCTIONS}[name])
+
+
+@pytest.mark.parametrize("room", ["sklearn", "crfsuite", "export", "convert"])
+def test_the_reference_has_every_name_of_a_room_for_users(room: str) -> None:
+    page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    names = set(importlib.import_module(f"dcrfdsl.{room}").__all__)
+    assert names - set(re.findall(rf":: dcrfdsl\.{room}\.(\w+)$", page, re.MULTILINE)) == set()
 
 
 def test_the_names_of_the_package_can_be_imported_with_a_star() -> None:

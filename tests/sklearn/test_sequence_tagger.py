@@ -477,6 +477,12 @@ PROGRAMS = {
         "error[missing-package]: the estimators need the package `scikit-learn`, which is not installed   "
         "= help: pip install 'dcrfdsl[sklearn]'",
     ),
+    "what scikit-learn itself lacks is not said to be scikit-learn": (
+        "import sys; sys.modules['joblib'] = None\n"
+        "try:\n    import dcrfdsl.sklearn.sequence_estimator\n"
+        "except ImportError as error:\n    print(type(error).__name__, error.name)",
+        "ModuleNotFoundError joblib",
+    ),
 }
 
 

@@ -106,7 +106,7 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
     page = path.read_text(encoding="utf-8")
     if source := comment_of(page, "in"):
         shutil.copytree(root / source, folder, dirs_exist_ok=True)
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
+    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
     with ExitStack() as ends:
         session: _Session | None = None
         for step in steps_of(page):
