@@ -124,6 +124,7 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 def _exit_code(action: Callable[[], Any]) -> int:
     try:
+        sys.stdout.flush()  # commands that write bytes pass by the text that was printed before them
         action()
         sys.stdout.flush()
     except (typer.Exit, typer.BadParameter):  # typer prints the usage
