@@ -453,6 +453,7 @@ def test_slashes_in_patterns_are_escaped_outside_brackets() -> None:
     assert node.regex.pattern == r"a\/[/]\/"
 
 
+@pytest.mark.long
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """Nor does writing a template: numba and its kind are for training."""
     program = """

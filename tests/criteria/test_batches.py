@@ -133,6 +133,7 @@ def test_every_optimizer_ends_where_another_library_does(name: str, optimizer: L
     assert np.abs(outcome.weights - other.x).max() < 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("iterations", [1, 5, 20])
 def test_the_gap_bounds_how_far_the_optimum_is(iterations: int) -> None:
     objective, _ = problem(CASES["factorial"])

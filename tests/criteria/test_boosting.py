@@ -78,6 +78,7 @@ def groups_of(objective: BoostingRisk) -> dict[tuple[int, int], int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["plain chain", "padded chain", "chain", "factorial", "skip chain", "numbers", "segments"]
 )

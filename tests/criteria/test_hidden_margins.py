@@ -118,6 +118,7 @@ def solve(objective: Hmsvm, settings: Any) -> Outcome:
     return OPTIMIZERS[settings.method](objective, start, settings, watch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slack", ["sequence", "labelling"])
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_both_solvers_reach_the_optimum_for_their_completion(name: str, kind: str, slack: str) -> None:
@@ -149,6 +150,7 @@ def test_with_a_kernel_it_is_the_same_problem(name: str, kind: str) -> None:
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["zero_one", "hamming"])
 @pytest.mark.parametrize("name", HIDDEN)
 def test_messages_find_no_right_labelling_to_be_wrong(name: str, kind: str) -> None:

@@ -73,6 +73,7 @@ def expected_sequences(case: Case, weights: Any, own: MceSettings) -> float:
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["softmax", "ratio", "difference"])
 @pytest.mark.parametrize("psi", [0.5, 1.0, 3.0, math.inf])
 @pytest.mark.parametrize("name", GRAPHS)

@@ -63,6 +63,7 @@ def agrees_with_differences(objective: Any, weights: Any, **how: Any) -> None:
     np.testing.assert_allclose(gradient, numeric, atol=2e-6 * max(1.0, np.abs(gradient).max()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", ["uniform", 0.4])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_exponential_risk(name: str, weight: Any) -> None:
@@ -238,6 +239,7 @@ def test_a_probability_that_is_no_number_is_infinitely_bad() -> None:
         assert value == np.inf and np.isfinite(gradient).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", [0.9, 1.0])
 def test_training_from_a_huge_risk_comes_to_the_least(weight: float) -> None:
     """At zero it is the number of labellings, and the gradient there says nothing of how small it is in the end."""

@@ -79,6 +79,7 @@ MEASURED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", MEASURED)
 @pytest.mark.parametrize("name", SEGMENTED)
 def test_measures_of_segments(name: str, measure: str) -> None:

@@ -21,6 +21,7 @@ def log_sum(scores: np.ndarray) -> float:
     return float(np.logaddexp.reduce(scores, initial=-np.inf))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [0.8, 30.0])  # at large weights nearly all is on one labelling
 @pytest.mark.parametrize("name", HIDDEN)
 def test_the_exponential_risk_counts_labellings_that_contradict_what_is_known(name: str, scale: float) -> None:

@@ -517,6 +517,7 @@ def test_what_is_written_as_columns_is_read_again(given: Any, gap: str, end: str
     ]
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.text("ab")), max_size=3), min_size=1

@@ -180,6 +180,7 @@ def test_what_needs_sums_is_refused_where_exact_inference_does_not_fit(graph: st
 HIDDEN = ("latent", "missing", "loopy missing")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("graph", HIDDEN)
 def test_error_rates_of_sequences_complete_what_is_hidden_under_messages(graph: str) -> None:
     """Exactly, where that fits. The rival that messages find scores at most as much as the best one, and so no sentence

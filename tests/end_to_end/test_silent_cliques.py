@@ -44,6 +44,7 @@ PLACES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("train", CRITERIA)
 @pytest.mark.parametrize("place", PLACES)
 def test_features_that_never_fire_change_nothing(place: str, train: str) -> None:

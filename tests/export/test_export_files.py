@@ -90,6 +90,7 @@ def differences(model: TrainedModel, written: ExportedTagger, case) -> float:
     return float(np.abs(np.concatenate(found) - expected["y"]).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bits", [32, 16])
 def test_fewer_bits_and_fewer_weights(bits: int, tmp_path: Path) -> None:
     """The tagger is exactly that of the rounded and pruned weights, and smaller."""

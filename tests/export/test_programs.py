@@ -75,6 +75,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., bytes]:
     return command
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_it_prints_what_tag_prints(name: str, tmp_path: Path, printed: Callable[..., bytes]) -> None:
     model, file = trained(MODELS[name]), tmp_path / "text.txt"

@@ -56,13 +56,14 @@ def check_against_twin(features: tuple[ex.Feature, ...], pad: tuple[int, ...], t
     assert extractor.sets[0].num_features == len({text for row in known_rows(training, training) for text in row})
 
 
-@pytest.mark.parametrize("name", some(TEMPLATES, 14))
+@pytest.mark.parametrize("name", some(TEMPLATES, 9))
 @settings(max_examples=15, deadline=None)
 @given(train=SENTENCES, other=SENTENCES)
 def test_rows_are_those_of_the_twin(name, train, other):
     check_against_twin(TEMPLATES[name], (), train, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pad", [(-1,), (1,), (-2, 1)])
 @settings(max_examples=25, deadline=None)
 @given(name=st.sampled_from(sorted(TEMPLATES)), train=SENTENCES, other=SENTENCES)
@@ -70,6 +71,7 @@ def test_rows_are_those_of_the_twin_with_padding(pad, name, train, other):
     check_against_twin(TEMPLATES[name], pad, train, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rows", "direct", "largest"),
     [(3, 1 << 18, 1 << 62), (1 << 15, 4, 1 << 62), (5, 4, 64)],
@@ -85,7 +87,7 @@ def test_limits_of_blocks_and_keys_do_not_show(rows, direct, largest, name, trai
         check_against_twin(TEMPLATES[name], (), train, other)
 
 
-@pytest.mark.parametrize("name", some(TEMPLATES, 14))
+@pytest.mark.parametrize("name", some(TEMPLATES, 9))
 @settings(max_examples=5, deadline=None)
 @given(train=SENTENCES, other=SENTENCES)
 def test_learned_extracted_and_restored_rows_are_the_same(name, train, other):

@@ -223,6 +223,7 @@ def test_known_graphs_by_messages_rest_at_a_known_fixed_point(name):
 
 
 @needs_reference
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", sorted(p.stem for p in (SHARED / "uai").glob("*.uai")) if SHARED.is_dir() else ["absent"]
 )

@@ -134,6 +134,7 @@ def test_n_best_of_every_family(name, scale, zeros):
         assert_best(joint(graph), *Compiled(graph).nbest(count), count)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(factor_graphs(), st.randoms(use_true_random=False), st.sampled_from([1, 3, 10, 1000]))
 def test_n_best_is_exact_for_every_graph_and_every_elimination_order(graph, random, count):

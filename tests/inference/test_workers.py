@@ -101,6 +101,7 @@ def test_the_variable_limits_the_threads(monkeypatch: pytest.MonkeyPatch) -> Non
         Workers()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_process_has_a_pool_of_its_own() -> None:

@@ -300,6 +300,7 @@ def test_a_folder_for_temporary_files_is_the_users_own(tmp_path: Path, monkeypat
     assert own not in list(places.keeping_places(tmp_path))
 
 
+@pytest.mark.long
 def test_a_folder_for_temporary_files_is_made_only_where_it_is_needed(tree: Path) -> None:
     run(COUNT + "keeping.cache_directories()", tree)
     assert not list(tree.glob("dcrfdsl-*"))

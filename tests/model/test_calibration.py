@@ -126,6 +126,7 @@ def test_no_temperature_is_found_where_none_is_best(curve, end: float) -> None: 
     assert best_temperature(curve) == end
 
 
+@pytest.mark.long
 def test_sentences_that_cannot_be_labelled_as_they_are_do_not_count() -> None:
     model, dev = trained("constrained")
     more = replace(dev, sentences=[*dev.sentences, [("a", "P"), ("a", "P")], [("b", "?")]])
@@ -136,6 +137,7 @@ def test_sentences_that_cannot_be_labelled_as_they_are_do_not_count() -> None:
 # what it changes --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_marginals_and_probabilities_are_those_at_the_temperature(name: str) -> None:
     plain, dev = trained(name)

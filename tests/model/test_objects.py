@@ -149,6 +149,7 @@ def test_eight_threads_say_what_one_says(name: str) -> None:
     assert tagged_by_threads(cold, sentences, 8) == expected
 
 
+@pytest.mark.long
 def test_threads_share_a_model_while_its_caches_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_shapes, "MOST_VARIABLES", 40)
     monkeypatch.setattr(kept_shapes, "MOST_ALONE", 3)
@@ -202,6 +203,7 @@ def kept_variables(model: TrainedModel) -> int:
     return sum(binder.kept.num_variables for binder in model._structure._binders.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", ["tag", "nbest", "predict", "tag_all"])
 def test_the_graphs_that_are_kept_are_bounded(ask: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With joined pairs nearly every sentence has a graph of its own."""

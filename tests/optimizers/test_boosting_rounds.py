@@ -74,6 +74,7 @@ def test_the_chosen_bound_is_the_least_of_any_bounds(seed: int) -> None:
         assert_same_choice(ranges, mass, mean, 1.0, longest)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["turned", "padded", "forbidden moves", "factorial", "skip chain", "segments"])
 @pytest.mark.parametrize("update", ["sequential", "steepest"])
 def test_what_is_kept_from_point_to_point_is_what_it_would_be_anew(name: str, update: Any) -> None:

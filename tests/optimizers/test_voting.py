@@ -78,6 +78,7 @@ ELECTIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ELECTIONS)
 def test_each_sentence_gets_the_labelling_that_most_weight_vectors_find_best(name: str) -> None:
     case, unseen = ELECTIONS[name]

@@ -108,6 +108,7 @@ def test_every_rule_has_a_bad_example() -> None:
     assert slugs_of("semantics") - slugs - SHOWN_ELSEWHERE == set()
 
 
+@pytest.mark.long
 def test_messages_are_lower_case_and_quote_with_backquotes() -> None:
     for topic in BAD:
         for path in (LANGUAGE / "bad" / topic).glob("*.dcrf"):
@@ -480,6 +481,7 @@ def leaves(node: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_specification_breaks_the_checker(data: st.DataObject) -> None:

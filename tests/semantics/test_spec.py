@@ -750,7 +750,7 @@ PARTS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@pytest.mark.parametrize("part", some(PARTS, 5))
+@pytest.mark.parametrize("part", some(PARTS, 3))
 @settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
 @given(st.data())
 def test_any_part_survives_the_way_to_text_and_back(part: str, data: st.DataObject) -> None:

@@ -486,6 +486,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_library_is_loaded_when_it_is_needed(name: str) -> None:
     program, shown = PROGRAMS[name]

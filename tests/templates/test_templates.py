@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import some
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import read_corpus
@@ -85,7 +86,7 @@ def test_trains_saves_loads_and_predicts_the_same(name: str, tmp_path: Path) -> 
         assert [first.texts(label)[n] for n in known] == [gold[n] for n in known]
 
 
-@pytest.mark.parametrize("stage", CRITERIA)
+@pytest.mark.parametrize("stage", some(CRITERIA, 5))
 def test_every_criterion_of_the_comparison_trains(stage: str, tmp_path: Path) -> None:
     (tmp_path / "data").write_text(CHUNKS * 3, encoding="utf-8")
     path = str(TEMPLATES / "criteria.dcrf")

@@ -417,6 +417,7 @@ def test_an_interrupt_within_the_rounds_leaves_a_model() -> None:
     assert model.predict(corpus_from_rows(bits(3, 1, "xor"), model.spec.data)).codes["y"].size
 
 
+@pytest.mark.long
 def test_the_same_data_give_the_same_model_with_any_number_of_threads() -> None:
     def weights(threads: int) -> Floats:
         resolved = load_text(f"{CHAINED}train induce(likelihood): rounds = 2\n")
