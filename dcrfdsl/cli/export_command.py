@@ -1,4 +1,4 @@
-"""`dcrfdsl export`: a model as a program of its own, or as the file of another tool.
+"""`dcrfdsl export`: a model as a program of its own, as a smaller model file, or as the file of another tool.
 
 Not here: what is written (`export`), how a lighter model is scored (`metrics`).
 """
@@ -29,10 +29,13 @@ class ExportOptions:
 
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, or a folder for it.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="File to write: tagger.py or a folder for it; a model file."
+        ),
     ]
     format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="python (needs numpy alone) or crfsuite.")
+        str, typer.Option("--format", metavar="FORMAT", help="python (needs numpy alone), model or crfsuite.")
     ] = "python"
     bits: Annotated[int, typer.Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
     prune: Annotated[
@@ -49,11 +52,13 @@ class ExportOptions:
 
 @with_options(ExportOptions)
 def export(options: ExportOptions) -> None:
-    """Write a model as a program of its own.
+    """Write a model as a program of its own, or as a smaller model.
 
     One readable Python file and one .npz beside it, which need numpy alone: `python tagger.py < data.txt` prints what
     `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. The
     model needs exact inference and built-in features; anything else is refused.
+
+    `--format model` writes a model file again, for `dcrfdsl tag`: any model will do.
 
     --bits and --prune make the files smaller. With --dev the scores of the model and of what was written stand side by
     side.
@@ -62,6 +67,7 @@ def export(options: ExportOptions) -> None:
     Example:
       dcrfdsl export chunk.model -o tagger.py
       dcrfdsl export chunk.model -o tagger.py --bits 16 --prune 30% --dev dev.txt
+      dcrfdsl export chunk.model -o small.model --format model --bits 16
       dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
     """
     if options.format not in FORMATS:
@@ -93,45 +99,86 @@ PROGRAM_READS = ("conll", "jsonl")  # what `export.standalone.tagger_lines` has
 
 
 def _python(options: ExportOptions, talk: Talk) -> None:
-    from ..export import WIDTHS, export_tagger
+    from ..export import export_tagger
     from .report import file_size
 
-    if options.bits not in WIDTHS:
-        raise typer.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
-    threshold, share = _limits(options.prune)
+    threshold, share = _limits(options)
     model = _loaded(options)
-    gold = None if options.dev is None else read_gold(options.dev, model.spec, talk)
+    scored = _scored(options, model, talk)
     written = export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
-    before, after = Path(options.model).stat().st_size, written.arrays.stat().st_size
     for pattern in written.slow:
         talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
-    scores: dict[str, tuple[float, float]] = {}
-    if gold is not None:
-        first, second = model.evaluate(gold), written.model.evaluate(gold)
-        scores = {
+    if not options.as_json:
+        kind = model.spec.data.format if model.spec.data is not None else None
+        if kind not in (None, *PROGRAM_READS):
+            read = " and ".join(f"`{name}`" for name in PROGRAM_READS)
+            talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
+        sizes = [f"{path} ({file_size(path)})" for path in (written.program, written.arrays)]
+        talk(f"wrote {' and '.join(sizes)}")
+    _tell_costs(options, model, scored(written.model), written.num_weights, [written.program, written.arrays])
+
+
+# a smaller model file -----------------------------------------------------------------------------------------------
+
+
+def _model(options: ExportOptions, talk: Talk) -> None:
+    from ..export import lighter
+    from .report import file_size
+
+    threshold, share = _limits(options)
+    model = _loaded(options)
+    scored = _scored(options, model, talk)
+    made = lighter(model, bits=options.bits, threshold=threshold, share=share)
+    made.model.save(options.output)
+    if not options.as_json:
+        talk(f"wrote {options.output} ({file_size(Path(options.output))})")
+    kept = model.num_weights - model.parameters.num_bias - made.pruned
+    _tell_costs(options, model, scored(made.model), kept, [Path(options.output)])
+
+
+# what is smaller, and what it costs ---------------------------------------------------------------------------------
+
+Scores = dict[str, tuple[float, float]]
+
+
+def _scored(options: ExportOptions, model: TrainedModel, talk: Talk) -> Callable[[TrainedModel], Scores]:
+    """A function that scores a lighter model beside `model` on the data of `--dev`, which is read now."""
+    gold = None if options.dev is None else read_gold(options.dev, model.spec, talk)
+
+    def scores(light: TrainedModel) -> Scores:
+        if gold is None:
+            return {}
+        first, second = model.evaluate(gold), light.evaluate(gold)
+        return {
             name: (value, float(second[name]))
             for name, value in first.items()
             if isinstance(value, float) and (name.endswith(".f1") or "." not in name)
         }
+
+    return scores
+
+
+def _tell_costs(options: ExportOptions, model: TrainedModel, scores: Scores, kept: int, files: list[Path]) -> None:
+    """Prints sizes and scores before and after. kept: weights of features.   files: written, the last with weights."""
+    sizes = Path(options.model).stat().st_size, files[-1].stat().st_size
     if options.as_json:
         record = {
-            "files": [str(written.program), str(written.arrays)], "bytes": {"before": before, "after": after},
-            "weights": {"before": model.num_weights, "after": written.num_weights + model.parameters.num_bias},
+            "files": list(map(str, files)), "bytes": {"before": sizes[0], "after": sizes[1]},
+            "weights": {"before": model.num_weights, "after": kept + model.parameters.num_bias},
             "scores": {name: {"before": one, "after": other} for name, (one, other) in scores.items()},
         }  # fmt: skip
         print(json_text(record))
-        return
-    kind = model.spec.data.format if model.spec.data is not None else None
-    if kind not in (None, *PROGRAM_READS):
-        read = " and ".join(f"`{name}`" for name in PROGRAM_READS)
-        talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
-    talk(f"wrote {written.program} ({file_size(written.program)}) and {written.arrays} ({file_size(written.arrays)})")
-    if scores or options.bits != WIDTHS[0] or options.prune is not None:
-        _print_costs(model, written.num_weights, scores, (before, after))
+    elif scores or options.bits != 64 or options.prune is not None:
+        _print_costs(model, kept, scores, sizes)
 
 
-def _limits(prune: str | None) -> tuple[float, float]:
-    """A threshold and a share, of which one is 0."""
+def _limits(options: ExportOptions) -> tuple[float, float]:
+    """A threshold and a share, of which one is 0. Refuses `--bits` that no weight can have."""
+    from ..export import WIDTHS
+
+    if options.bits not in WIDTHS:
+        raise typer.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
+    prune = options.prune
     if prune is None:
         return 0.0, 0.0
     number, percent = prune.removesuffix("%"), prune.endswith("%")
@@ -181,7 +228,7 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
     }  # fmt: skip
     for name, (given, reason) in idle.items():
         if given:
-            refuse("idle-option", f"`{name}` is for `--format python`: {reason}")
+            refuse("idle-option", f"`{name}` is for `--format python` and `model`: {reason}")
     from ..crfsuite import write_crfsuite_model
 
     for remark in write_crfsuite_model(_loaded(options), options.output):
@@ -190,5 +237,5 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
 
 
 FORMATS: Table[Callable[[ExportOptions, Talk], None]] = Table(
-    "format to export to", {"python": _python, "crfsuite": _crfsuite}
+    "format to export to", {"python": _python, "model": _model, "crfsuite": _crfsuite}
 )

@@ -140,12 +140,13 @@ class Penalty:
 
 def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters) -> Penalty:
     """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name."""
-    columns = np.empty((len(Terms._fields), parameters.num_weights))
-    columns[:] = np.array(PRIORS[settings.prior.method](settings.prior))[:, None]
+    general = np.array(PRIORS[settings.prior.method](settings.prior), np.float64)
+    columns = [np.full(parameters.num_weights, term) for term in general]
     for number, clique in enumerate(cliques):
         prior = settings.clique_priors.get(clique.label)
         if prior is not None:
-            columns[:, parameters.of_clique(number)] = np.array(PRIORS[prior.method](prior))[:, None]
-    precision, l1, power, exponent = columns.copy()
+            for column, term in zip(columns, PRIORS[prior.method](prior), strict=True):
+                column[parameters.of_clique(number)] = term
+    precision, l1, power, exponent = columns  # those that are 0 throughout take no memory during training
     powers = (power, exponent) if power.any() else (None, None)
     return Penalty(precision, l1 if l1.any() else None, *powers)

@@ -3,7 +3,8 @@
 The file is plain safetensors without pickle, so any reader of that format can open it. Its metadata has one key,
 `dcrfdsl`, a JSON object that begins with a CRC-32 of the whole file, in which the eight hexadecimal digits of the sum
 itself count as `00000000`. So every byte is covered. A sum over 20 MB takes 3 ms, so that loading 500,000 weights takes
-far less than 0.1 s. Not here: the meaning of the arrays and the header (`serialization`).
+far less than 0.1 s. Arrays are stored in the narrowest form that holds them exactly (`narrow_arrays`). Not here: the
+meaning of the arrays and the header (`serialization`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load, save
 
 from ..errors import DcrfError, data_error
-from ..files import READING, clear_os_errors, write_whole
+from ..files import READING, Unfit, clear_os_errors, write_whole
+from .narrow_arrays import narrowed, widened
 
 __all__ = ["FORMAT_VERSION", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # of files that this package writes; it reads version 1 too, whose arrays are all stored as they are
 
 _KEY = "dcrfdsl"
 _LENGTH_BYTES = 8  # safetensors begins with the length of its JSON header, 8 bytes, little-endian
@@ -64,8 +66,12 @@ def _summed(content: bytes) -> tuple[memoryview, bytes, memoryview]:
 def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
     """The bytes of the file with a blank checksum."""
     blank = f"crc32:{_BLANK_SUM.decode()}"
-    record = {"checksum": blank, "format": "dcrfdsl-model", "version": FORMAT_VERSION, "header": dict(header)}
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    narrow, forms = narrowed(arrays)
+    record = {
+        "checksum": blank, "format": "dcrfdsl-model", "version": FORMAT_VERSION, "header": dict(header),
+        "narrow": forms,
+    }  # fmt: skip
+    plain = {name: np.ascontiguousarray(array) for name, array in narrow.items()}
     content = save(plain, {_KEY: json.dumps(record, separators=(",", ":"))})
     if content[_LENGTH_BYTES:_HEADER_AT] != _MAGIC + _BLANK_SUM:
         raise RuntimeError("safetensors no longer writes its metadata first")
@@ -93,7 +99,7 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
                 arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (it is no mapping)
         except SafetensorError as error:
             raise _damaged(path, str(error)) from error
-    return record["header"], arrays
+    return record["header"], _widened(path, arrays, record)
 
 
 def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -105,7 +111,15 @@ def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[st
         arrays = {key: array.copy() for key, array in load(content).items()}  # of their own, and aligned
     except SafetensorError as error:
         raise _damaged(name, str(error)) from error
-    return record["header"], arrays
+    return record["header"], _widened(name, arrays, record)
+
+
+def _widened(path: str | Path, arrays: dict[str, NDArray[Any]], record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays as they were before `narrowed`."""
+    try:
+        return widened(arrays, record.get("narrow", {}))
+    except Unfit as error:
+        raise _damaged(path, error.message) from None
 
 
 _AGAIN = "copy it again from where it came, or train it again"
@@ -130,11 +144,11 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     stored, computed = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
     if stored != computed:
         raise _damaged(path, f"its content has the checksum {computed}, its header says {stored}")
-    if version != FORMAT_VERSION:
+    if version not in (1, FORMAT_VERSION):
         raise _error(
             path,
             "newer-model",
-            f"`{path}` is of model format {version}; this dcrfdsl reads format {FORMAT_VERSION}",
+            f"`{path}` is of model format {version}; this dcrfdsl reads formats 1 and {FORMAT_VERSION}",
             "install the dcrfdsl that wrote it, or a newer one: `pip install --upgrade dcrfdsl`",
         )
     if not isinstance(header, dict):
@@ -164,7 +178,8 @@ def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
     return end
 
 
-_DTYPES = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}  # bytes of a number; models have no other types
+# bytes of a number; models have no other types
+_DTYPES = {"F64": 8, "F32": 4, "F16": 2, "I64": 8, "I32": 4, "U16": 2, "U8": 1}
 _MOST = 1 << 48  # bytes, and numbers along a dimension: the range of addresses
 _MOST_DIMS = 8
 

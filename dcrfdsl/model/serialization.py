@@ -44,6 +44,7 @@ from .record import TrainingRecord
 __all__ = ["ModelParts", "parts_as_bytes", "parts_from_bytes", "read_parts", "write_parts"]
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
+MOST_SEEN = 2**61  # of a clique whose tables lattices never write out
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +196,8 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
         if strange := [site.variable for site in clique.sites if site.variable not in (*states, *seen_as)]:
             raise Unfit(f"clique `{clique.label}` is over `{strange[0]}`, which is no variable")
         sizes = [len(states.get(site.variable, ())) or most for site in clique.sites]  # a view has no more states
-        if math.prod(size + 2 for size in sizes) > MOST_ASSIGNMENTS:
+        most_here = MOST_SEEN if clique.states == "seen" and not clique.features else MOST_ASSIGNMENTS
+        if math.prod(size + 2 for size in sizes) > most_here:
             raise Unfit(f"clique `{clique.label}` has too many assignments")
 
 

@@ -184,6 +184,30 @@ def test_the_command_says_what_was_written_and_what_it_cost(tmp_path: Path, capf
     assert record["weights"]["after"] < record["weights"]["before"]
 
 
+def test_a_smaller_model_file_tags_by_the_lighter_weights(tmp_path: Path, capfd: Captured) -> None:
+    model = trained(MODELS["chain"])
+    large, small = tmp_path / "a.model", tmp_path / "b.model"
+    model.save(large)
+    assert run(["export", str(large), "-o", str(small), "--format", "model", "--bits", "16", "--json"]) == 0
+    record = json.loads(capfd.readouterr().out)
+    assert record["files"] == [str(small)]
+    assert record["bytes"] == {"before": large.stat().st_size, "after": small.stat().st_size}
+    assert record["weights"]["after"] == record["weights"]["before"] == model.num_weights
+    again = TrainedModel.load(small)
+    np.testing.assert_array_equal(again.weights, model.weights.astype(np.float16))
+    assert run(["export", str(large), "-o", str(small), "--format", "model", "--prune", "100%"]) == 0
+    assert "wrote" in capfd.readouterr().err
+    assert not TrainedModel.load(small).weights[model.parameters.num_bias :].any()
+
+
+def test_a_model_that_no_program_can_be_made_of_has_a_smaller_file(tmp_path: Path) -> None:
+    spec = load_text("data conll(word, y)\n" + REFUSED["messages"][0])
+    corpus = corpus_from_rows([[("a", "A"), ("b", "B"), ("a", "A")]], spec.require().data)
+    fit(spec, corpus, threads=1).save(tmp_path / "a.model")
+    assert run(["export", str(tmp_path / "a.model"), "-o", str(tmp_path / "b.model"), "--format", "model"]) == 0
+    assert run(["export", str(tmp_path / "a.model"), "-o", str(tmp_path / "t.py")]) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -191,8 +215,8 @@ def test_the_command_says_what_was_written_and_what_it_cost(tmp_path: Path, capf
         (["--prune", "-1"], "such as 30%"),
         (["--prune", "120%"], "such as 30%"),
         (["--prune", "nan"], "such as 30%"),
-        (["--format", "onnx"], "the formats are python, crfsuite"),
-        (["--format", "crfsuite", "--bits", "16"], "is for `--format python`"),
+        (["--format", "onnx"], "the formats are python, model, crfsuite"),
+        (["--format", "crfsuite", "--bits", "16"], "is for `--format python` and `model`"),
     ],
 )
 def test_options_that_do_not_fit(options: list[str], says: str, tmp_path: Path, capfd: Captured) -> None:
@@ -219,7 +243,7 @@ def test_a_model_of_crfsuite(tmp_path: Path) -> None:
 def test_what_the_format_of_crfsuite_has_no_use_for_is_refused(tmp_path: Path, capfd: Captured) -> None:
     for option in (["--bits", "16"], ["--prune", "0.1"], ["--dev", "dev.txt"], ["--json"]):
         assert run(["export", "a.model", "-o", str(tmp_path / "a.crfsuite"), "--format", "crfsuite", *option]) == 1
-        assert f"error[idle-option]: `{option[0]}` is for `--format python`" in capfd.readouterr().err
+        assert f"error[idle-option]: `{option[0]}` is for `--format python` and `model`" in capfd.readouterr().err
 
 
 def test_a_format_that_the_program_does_not_read_is_said(tmp_path: Path, capfd: Captured) -> None:

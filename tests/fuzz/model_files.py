@@ -3,9 +3,9 @@
     mutated(generator, blob)        another file, changed in one to three ways
     mutated(generator, blob, other) the same, perhaps with parts of a second model
 
-The file is taken apart (length, JSON layout, metadata, data) and put together again without any of the project's code,
-because that is what is tested. A case is tried by loading it, tagging a few words, and looking inside. Not here:
-truncated or damaged files, which the checksum reveals (`tests/model/test_model_file.py`).
+The file is taken apart (length, JSON layout, metadata, data) and put together again without any of the project's code
+(but for `Parts.plain`), because that is what is tested. A case is tried by loading it, tagging a few words, and looking
+inside. Not here: truncated or damaged files, which the checksum reveals (`tests/model/test_model_file.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from dcrfdsl.data import stream_corpus
 from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.narrow_arrays import widened
 from dcrfdsl.model.trained_model import TrainedModel
 
 from .cases import Fuzzer, Wrong
@@ -33,7 +34,7 @@ __all__ = ["ModelFiles", "Parts", "looked_at", "mutated"]
 Rng = np.random.Generator
 _BLANK = "00000000"
 _SIZES = {"F64": 8, "F32": 4, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1, "F16": 2, "BF16": 2, "U16": 2, "I8": 1, "U64": 8}
-_NUMPY = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1"}
+_NUMPY = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1", "F32": "<f4", "F16": "<f2", "U16": "<u2"}
 
 
 # files --------------------------------------------------------------------------------------------------------------
@@ -61,6 +62,19 @@ class Parts:
             for name, entry in layout.items()
         }
         return cls(record, tensors, {})
+
+    @classmethod
+    def plain(cls, blob: bytes) -> Parts:
+        """As `of`, with every array as it is and none in fewer bytes."""
+        parts = cls.of(blob)
+        arrays = {
+            name: np.frombuffer(data, _NUMPY[dtype]).reshape(shape)
+            for name, (dtype, shape, data) in parts.tensors.items()
+        }
+        wide = widened(arrays, parts.record.pop("narrow"))
+        names = {np.dtype(dtype): name for name, dtype in _NUMPY.items()}
+        parts.tensors = {name: (names[array.dtype], list(array.shape), array.tobytes()) for name, array in wide.items()}
+        return parts
 
     def blob(self) -> bytes:
         """The file, with a checksum that fits."""

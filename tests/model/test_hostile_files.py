@@ -134,7 +134,7 @@ WRONG: dict[str, tuple[str, Callable[[Parts], object], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_file_that_is_wrong_inside_is_one_message(case: str, blobs: dict[str, bytes], tmp_path: Path) -> None:
     name, change, words = WRONG[case]
-    parts = Parts.of(blobs[name])
+    parts = Parts.plain(blobs[name])
     change(parts)
     path = tmp_path / "a.model"
     path.write_bytes(parts.blob())
@@ -150,8 +150,8 @@ def test_a_file_that_is_wrong_inside_is_one_message(case: str, blobs: dict[str, 
 def test_taken_apart_and_put_together_it_is_the_same_model(blobs: dict[str, bytes], tmp_path: Path) -> None:
     for blob in blobs.values():
         path = tmp_path / "a.model"
-        path.write_bytes(Parts.of(blob).blob())
-        assert TrainedModel.load(path).num_weights == len(Parts.of(blob).tensors["weights"][2]) // 8
+        path.write_bytes(Parts.plain(blob).blob())
+        assert TrainedModel.load(path).num_weights == len(Parts.plain(blob).tensors["weights"][2]) // 8
 
 
 def test_members_of_conjunctions_that_double_are_looked_at_once() -> None:

@@ -88,8 +88,12 @@ def test_checksum_is_the_crc_of_the_file_with_blank_digits(model: Path) -> None:
 
 
 def newer(path: Path) -> None:
-    """The same file, format 2, with a checksum that fits."""
-    content = path.read_bytes().replace(b'\\"version\\":1', b'\\"version\\":2')
+    """The same file, format 3, with a checksum that fits."""
+    _renumber(path, 3)
+
+
+def _renumber(path: Path, version: int) -> None:
+    content = path.read_bytes().replace(b'\\"version\\":2', b'\\"version\\":%d' % version)
     at = content.index(b"crc32:") + len(b"crc32:")
     blank = content[:at] + b"00000000" + content[at + 8 :]
     path.write_bytes(content[:at] + f"{zlib.crc32(blank):08x}".encode() + content[at + 8 :])
@@ -131,6 +135,11 @@ def test_what_is_no_whole_model_is_refused_by_name(case: str, model: Path) -> No
     breaks, slug = BROKEN[case]
     breaks(model)
     assert slug_of(lambda: read_model(model)) == slug
+
+
+def test_a_file_of_the_first_format_is_read(model: Path) -> None:
+    _renumber(model, 1)
+    assert read_model(model)[0] == HEADER
 
 
 @pytest.fixture(scope="module")
