@@ -7,7 +7,7 @@ its vocabulary, one for each side and distance that its place can reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -182,6 +182,13 @@ class BlockReader:
     atoms: CorpusAtoms
     block: Block | PairBlock
     _coded: dict[Factor, _Coded] = field(default_factory=dict)
+
+    def read_all(self, features: Iterable[ExpandedFeature]) -> None:
+        """Reads the factors of `features`, so that threads may then ask for the keys of different ones."""
+        for feature in features:
+            for factor in feature.factors:
+                if not isinstance(self.atoms.atom(factor), _Number):
+                    self._codes(factor)
 
     def keys(
         self,

@@ -38,7 +38,7 @@ from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, relate
-from .row_assembly import extracted_rows, extracted_sentence, has_values, learned_rows
+from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
 from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
 
@@ -90,12 +90,16 @@ class FeatureExtractor:
         *,
         resources: Lexicons,
         registered: Mapping[str, RegisteredFeature] | None = None,
+        spread: Spread = in_turn,
     ) -> tuple[FeatureExtractor, tuple[FeatureRows, ...]]:
-        """The extractor learned from a corpus, and the rows of that corpus, one `FeatureRows` per feature set."""
+        """The extractor learned from a corpus, and the rows of that corpus, one `FeatureRows` per feature set.
+
+        spread: shares the work among threads; the result does not depend on it.
+        """
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
-        learned = [learned_rows(plan, atoms) for plan in expansion.sets]
+        learned = [learned_rows(plan, atoms, spread) for plan in expansion.sets]
         extractor = cls(
             spec,
             expansion,

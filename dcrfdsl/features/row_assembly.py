@@ -7,9 +7,9 @@ sentence, as far as they are plain, all at once. Not here: the construction of k
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from .sentence_rows import PlainFeatures, Texts
 from .sentence_runs import Block, PairBlock, cut
 from .values import is_weighted
 
-__all__ = ["extracted_rows", "extracted_sentence", "has_values", "learned_rows"]
+__all__ = ["Spread", "extracted_rows", "extracted_sentence", "has_values", "in_turn", "learned_rows"]
+
+# `spread(task, runs)`: the results of task(first, last) for all runs, in order; the runs may be shared by threads.
+Spread: TypeAlias = Callable[[Callable[[int, int], Any], Sequence[tuple[int, int]]], list[Any]]
+
+
+def in_turn(task: Callable[[int, int], Any], runs: Sequence[tuple[int, int]]) -> list[Any]:
+    """The `Spread` of one thread."""
+    return [task(first, last) for first, last in runs]
 
 
 class _Fired(NamedTuple):
@@ -39,44 +47,64 @@ class _Fired(NamedTuple):
     weight: Floats
 
 
-def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, FeatureRows]:
-    """Counts every key of every template over a corpus, locks the frequent ones, and lays out the rows."""
+class _BlockRows(NamedTuple):
+    """The rows of a block: features per row [R], ids and values [nnz], in the order of templates."""
+
+    counts: Ints
+    features: Ints32
+    values: Floats
+
+
+def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_turn) -> tuple[Alphabet, FeatureRows]:
+    """Counts every key of every template over a corpus, locks the frequent ones, and lays out the rows.
+
+    Threads share the templates of a block, and then the blocks; the result does not depend on them.
+    """
     counters = [
         TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
         for feature in plan.features
     ]
     blocks, pair_off = _blocks(plan, atoms)
-    numbered: deque[tuple[int, list[_Fired]]] = deque()
+    each = [(number, number + 1) for number in range(len(plan.features))]
+    numbered: dict[int, tuple[int, list[_Fired]]] = {}
     for block in blocks:
-        reader, fired_ids = BlockReader(atoms, block), []
-        for feature, counter in zip(plan.features, counters, strict=True):
-            keys = reader.keys(feature, counter.sizes, counter.compact)
-            fired_ids.append(_Fired(counter.add(keys.keys), keys.off, keys.weight))
-        numbered.append((block.num_rows, fired_ids))
-    alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features])
+        reader = BlockReader(atoms, block)
+        reader.read_all(plan.features)
+        numbered[len(numbered)] = block.num_rows, spread(partial(_counted, plan.features, counters, reader), each)
+    alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features], spread)
+    with_values = _with_values(plan, alphabet, atoms.values.spec)
 
-    def fired() -> Iterator[tuple[int, list[_Fired]]]:
-        while numbered:  # a block is freed as soon as its rows exist
-            num_rows, fired_ids = numbered.popleft()
-            pairs = zip(fired_ids, of_numbers, strict=True)
-            yield num_rows, [one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs]
+    def rows_of(number: int, _: int) -> _BlockRows:
+        num_rows, fired = numbered.pop(number)  # a block is freed as soon as its rows exist
+        pairs = zip(fired, of_numbers, strict=True)
+        return _assembled([one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs], num_rows, with_values)
 
-    return alphabet, _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
+    parts = spread(rows_of, [(number, number + 1) for number in range(len(numbered))])
+    return alphabet, _joined(plan, parts, pair_off)
+
+
+def _counted(
+    features: Sequence[ExpandedFeature], counters: Sequence[TemplateCounter], reader: BlockReader, number: int, _: int
+) -> _Fired:
+    """Counts the keys of one template on a block."""
+    keys = reader.keys(features[number], counters[number].sizes, counters[number].compact)
+    return _Fired(counters[number].add(keys.keys), keys.off, keys.weight)
 
 
 def extracted_rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
     """The rows of a corpus by a locked alphabet."""
     blocks, pair_off = _blocks(plan, atoms)
+    with_values = _with_values(plan, alphabet, atoms.values.spec)
 
-    def fired() -> Iterator[tuple[int, list[_Fired]]]:
+    def parts() -> Iterator[_BlockRows]:
         for block in blocks:
-            reader, fired_ids = BlockReader(atoms, block), []
+            reader, fired = BlockReader(atoms, block), []
             for feature, tables in zip(plan.features, alphabet.templates, strict=True):
                 keys = reader.keys(feature, tables.sizes, tables.compact)
-                fired_ids.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
-            yield block.num_rows, fired_ids
+                fired.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
+            yield _assembled(fired, block.num_rows, with_values)
 
-    return _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
+    return _joined(plan, parts(), pair_off)
 
 
 def extracted_sentence(
@@ -98,7 +126,8 @@ def extracted_sentence(
         else:
             read = reader.keys(feature, tables.sizes, tables.compact)
             fired.append(_Fired(tables.last.find(read.keys), read.off, read.weight))
-    return _rows(plan, alphabet, atoms.values.spec, [(block.num_rows, fired)], None)
+    with_values = _with_values(plan, alphabet, atoms.values.spec)
+    return _joined(plan, [_assembled(fired, block.num_rows, with_values)], None)
 
 
 def has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec) -> bool:
@@ -106,18 +135,18 @@ def has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec
     return 0 in tables.sizes or any(is_weighted(spec, factor.condition) for factor in feature.factors)
 
 
-def _rows(
-    plan: FeatureSetPlan, alphabet: Alphabet, spec: ModelSpec, blocks: Iterable[tuple[int, Sequence[_Fired]]],
-    pair_off: Offsets | None,
-) -> FeatureRows:  # fmt: skip
-    """The rows of blocks; each block comes with its number of rows and the ids of each template."""
-    with_values = any(has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
+def _with_values(plan: FeatureSetPlan, alphabet: Alphabet, spec: ModelSpec) -> bool:
+    """Whether some feature of the set multiplies numbers or the weights of bags."""
+    return any(has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
+
+
+def _joined(plan: FeatureSetPlan, parts: Iterable[_BlockRows], pair_off: Offsets | None) -> FeatureRows:
+    """The rows of all blocks."""
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-    for num_rows, fired in blocks:
-        of_rows, ids, weights = _assembled(fired, num_rows, with_values)
-        counts.append(of_rows)
-        features.append(ids)
-        values.append(weights)
+    for part in parts:
+        counts.append(part.counts)
+        features.append(part.features)
+        values.append(part.values)
     value = np.concatenate(values)
     if np.all(value == 1.0):
         value = np.empty(0)
@@ -135,8 +164,8 @@ def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | 
     return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
 
 
-def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> tuple[Ints, Ints32, Floats]:
-    """Joins the templates of a block: features per row [R], ids and values [nnz], in the order of templates."""
+def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> _BlockRows:
+    """Joins the templates of a block."""
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:
         if off is None:
@@ -151,4 +180,4 @@ def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> tup
             place_rows(ids, weight, cursor, feature, value)
         else:
             place_rows_ragged(off, ids, weight, cursor, feature, value)
-    return counts, feature, value
+    return _BlockRows(counts, feature, value)

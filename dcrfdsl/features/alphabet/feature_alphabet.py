@@ -8,8 +8,9 @@ appearance. Not here: the construction of keys (`atoms`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -205,10 +206,13 @@ class Alphabet:
         return template, key
 
 
-def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[Ints32]]:
+def lock(
+    counters: Sequence[TemplateCounter], min_counts: Sequence[int], spread: Callable[..., list[Any]]
+) -> tuple[Alphabet, list[Ints32]]:
     """The alphabet of the keys that occur at least `min_counts[template]` times.
 
     Also returns, for each template, the ids of the numbers of its counter, so that rows need no second look-up.
+    spread: shares the templates, see `row_assembly.Spread`.
     """
     counted = [counter.result() for counter in counters]
     frequent = [counts >= least for (_, counts), least in zip(counted, min_counts, strict=True)]
@@ -216,15 +220,16 @@ def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tupl
     order = _falling(np.concatenate(kept or [np.empty(0, np.int64)]))
     ids = np.empty(len(order), np.int32)
     ids[order] = np.arange(len(order), dtype=np.int32)
-    templates, of_numbers, start = [], [], 0
-    for counter, (keys, _), is_frequent in zip(counters, counted, frequent, strict=True):
-        keys = keys[is_frequent]
-        mine = ids[start : start + len(keys)]
-        of_numbers.append(counter.ids_of_numbers(is_frequent, mine))
-        table = KeyTable.of(keys, mine, counter.span)
-        templates.append(TemplateTables(counter.sizes, counter.stage_tables(), table))
-        start += len(keys)
-    return Alphabet(tuple(templates), len(order)), of_numbers
+    start = np.cumsum([0, *map(len, kept)])
+
+    def locked(number: int, _: int) -> tuple[TemplateTables, Ints32]:
+        counter, keys, is_frequent = counters[number], counted[number][0], frequent[number]
+        mine = ids[start[number] : start[number + 1]]
+        table = KeyTable.of(keys[is_frequent], mine, counter.span)
+        return TemplateTables(counter.sizes, counter.stage_tables(), table), counter.ids_of_numbers(is_frequent, mine)
+
+    both = spread(locked, [(number, number + 1) for number in range(len(counters))])
+    return Alphabet(tuple(tables for tables, _ in both), len(order)), [numbers for _, numbers in both]
 
 
 def _falling(counts: Ints) -> Ints:
