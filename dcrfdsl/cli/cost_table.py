@@ -137,7 +137,8 @@ def trained_costs(
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
     from ..criteria import gradient_runs
-    from ..graph import training_cost
+    from ..graph import automaton_seconds, training_cost
+    from ..inference import fastest_automaton
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
     from ..training import assemble, training_seconds
 
@@ -152,8 +153,14 @@ def trained_costs(
     optimizer, history = settings.optimizer, 0
     if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
         history = optimizer.memory
-    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
     method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
+    pruned = method == "pruned"
+    automaton = None if pruned else fastest_automaton(graph, parameters)
+    seconds = None if automaton is None else automaton_seconds(automaton)
+    cost = training_cost(
+        graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations,
+        automaton=seconds, thin=pruned,
+    )  # fmt: skip
     counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
         counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
@@ -162,14 +169,17 @@ def trained_costs(
         for clique, weights in zip(spec.cliques, cost.weights, strict=True)
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    exact = method == "exact" and not cost.joined
+    exact = method in ("exact", "automaton") and not cost.joined
+    if exact and automaton is not None:
+        taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
 
     def relative_cost(sample: Corpus) -> float:
         part = assemble(spec, sample, resolved.directories, registered)
         weights, _ = part.learn_parameters()
         its = training_cost(
-            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations
-        )
+            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,
+            automaton=seconds, thin=pruned,
+        )  # fmt: skip
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
     lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
@@ -198,13 +208,14 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
     from ..inference import Binder, MixedMethod, choose_method
     from ..semantics import AutoSettings
 
-    method, settings = choose_method(problem.graph, asked)
+    method, settings = choose_method(problem.graph, parameters, asked)
     if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
         binder = Binder(problem.graph, parameters, programs=False)
         bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
         method = MixedMethod.of(bound, settings).description()
         return method, f"`auto` takes {method}"
-    return method, f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
+    shown = "exact" if method == "automaton" else method
+    return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:

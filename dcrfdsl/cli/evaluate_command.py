@@ -74,6 +74,14 @@ def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
     if status.impossible:
         places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
         talk(f"warning: {contradiction_message(places)}; nothing is right there")
+    if tokens := status.pruning.positions:
+        report = status.pruning
+        kept, possible = report.kept / tokens, report.possible / tokens
+        talk(
+            f"note: inference was pruned to {kept:.1f} of {possible:.0f} labels a token. Gold labels were pruned in "
+            f"{report.early:,} of {report.judged:,} sentences; what was pruned has at most "
+            f"{100 * report.lost / max(1, status.graphs):.2g} % of the probability of a sentence, on average"
+        )
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "

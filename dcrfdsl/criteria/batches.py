@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints32
 from ..inference import BoundData, Expectations, ExpectingMethod, Workers
+from ..kernels.lattice import count_contexts
 from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .free_and_clamped import Clamped
@@ -107,6 +108,8 @@ class SentenceBatches:
                         begin, end, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off,
                         all_of_it, belief, expected, gradient[0],
                     )  # fmt: skip
+                    if d.contexts is not None:
+                        count_contexts(begin, end, d.contexts, d.rows.token_off, labelling, expected)
                 d.open_bundles(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list

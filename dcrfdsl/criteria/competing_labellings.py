@@ -1,7 +1,8 @@
 """The best wrong labelling of each sentence: one that contradicts a known label of the variables that the loss covers.
 
-`exact` decodes a graph that excludes the right labellings (`graph.variants.excluding_gold`). Other methods decode the
-free graph; where the result is right, they decode again with the likeliest wrong state of some variable clamped.
+`exact` finds it by max-marginals; on sequences so long that they are computed in blocks, it decodes a graph that
+excludes the right labellings (`graph.variants.excluding_gold`). Other methods decode the free graph; where the result
+is right, they decode again with the likeliest wrong state of some variable clamped.
 Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the criteria that compare scores with them.
 """
 
@@ -19,12 +20,17 @@ from ..inference import (
     Binder,
     BoundData,
     ConstrainedDecoder,
+    Expectations,
+    ProgramCompetitors,
     RunStatus,
+    SequenceMethod,
     StateConstraints,
     largest_table,
-    run_decoding,
     run_inference,
 )
+from ..kernels.runtime import IMPOSSIBLE
+from ..kernels.sequences import WrongStates
+from ..kernels.tables import Potentials
 from ..semantics import ExactSettings
 from .judged_spans import goes_on
 from .supervision import Inference, Supervision
@@ -33,10 +39,12 @@ __all__ = [
     "CompetitorSearch",
     "ConstrainedCompetitorSearch",
     "ExactCompetitorSearch",
+    "WrongLabellingDecoder",
     "competitor_search",
     "constrained_decoder_of",
     "data_excluding_gold",
     "unpacked_data_excluding_gold",
+    "wrong_states",
 ]
 
 
@@ -64,25 +72,64 @@ class CompetitorSearch(Protocol):
         """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
 
 
+def wrong_states(supervision: Supervision, loss_variables: Sequence[int]) -> WrongStates:
+    """The states of these variables that contradict their known labels."""
+    cards, gold = supervision.graph.cards, supervision.gold
+    code = np.full((gold.codes.shape[1], len(cards)), -1, np.int32)
+    off, tables, at = np.zeros(len(cards), np.int64), [np.zeros(0, np.bool_)], 0
+    for variable in loss_variables:
+        allowed = gold.allowed(variable, cards[variable])
+        code[:, variable], off[variable] = gold.runs(variable, cards[variable]), at
+        tables.append(allowed.ravel())
+        at += allowed.size
+    return WrongStates(code.ravel(), off, np.concatenate(tables))
+
+
+class WrongLabellingDecoder:
+    """Finds the best wrong labelling of each sentence exactly. data: the data set that its potentials are those of."""
+
+    def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
+        self.data = supervision.bind(programs=True)
+        self._width = len(supervision.graph.cards)
+        self._runs = ProgramCompetitors(self.data)
+        self._wrong = wrong_states(supervision, loss_variables)
+        self._method: SequenceMethod | None = None
+        if self._runs.in_blocks.any():
+            self.data = data_excluding_gold(supervision, loss_variables)
+            self._method = METHODS["exact"].build(self.data, settings)
+            self._wide = np.zeros(int(self.data.labelling_off[-1]), np.int32)
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Codes) -> None:
+        """Writes the labellings of sequences `first` to `last` - 1, flat; -1 and a status in `out` where none is."""
+        if self._method is None:
+            self._runs.decode_wrong(potentials, first, last, self._wrong, out.status, labelling)
+            return
+        self._method.decode(potentials, first, last, out, self._wide)
+        tokens = self.data.rows.token_off
+        wide = self._wide.reshape(-1, len(self.data.graph.cards))[tokens[first] : tokens[last], : self._width]
+        narrow = labelling.reshape(-1, self._width)
+        narrow[tokens[first] : tokens[last]] = wide
+        for s in (first + np.flatnonzero(out.status[first:last] == IMPOSSIBLE)).tolist():
+            narrow[tokens[s] : tokens[s + 1]] = -1
+
+
 class ExactCompetitorSearch:
     """Exact search, on every graph that `exact` can handle."""
 
-    def __init__(self, data: BoundData, width: int, settings: ExactSettings, supervision: Supervision):
-        """data: from `data_excluding_gold`.   width: the number of variables that the model has at a position."""
-        self._data, self._width, self._workers = data, width, supervision.workers
-        self._method = METHODS["exact"].build(data, settings)
+    def __init__(self, decoder: WrongLabellingDecoder, supervision: Supervision):
+        self._decoder, self._width, self._workers = decoder, len(supervision.graph.cards), supervision.workers
+        self._labelling = np.zeros(len(supervision.labelling), np.int32)
         self.status = RunStatus()
 
     def best_wrong(self, weights: Floats) -> Codes:
         """See `CompetitorSearch.best_wrong`."""
-        data, method = self._data, self._method
-        best = run_decoding(data, method, data.potentials(weights), self._workers)
-        impossible = best.outcome.summary().impossible  # they have no wrong labelling
+        data = self._decoder.data
+        potentials, out = data.potentials(weights), Expectations.empty(data)
+        self._workers.map(
+            lambda first, last: self._decoder.decode(potentials, first, last, out, self._labelling), data.runs
+        )
         self.status = self.status + RunStatus(graphs=data.num_sequences)
-        codes = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
-        for s in impossible:
-            codes[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
-        return codes
+        return self._labelling.reshape(-1, self._width).T.copy()
 
 
 class ConstrainedCompetitorSearch:
@@ -168,9 +215,7 @@ def competitor_search(
     """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactCompetitorSearch(
-            data_excluding_gold(supervision, loss_variables), len(supervision.graph.cards), exact, supervision
-        )
+        return ExactCompetitorSearch(WrongLabellingDecoder(supervision, loss_variables, exact), supervision)
     return ConstrainedCompetitorSearch(
         constrained_decoder_of(supervision, inference, loss_variables), supervision, loss_variables, inference
     )

@@ -208,7 +208,7 @@ class _Counter:
         self.weights[start : start + len(clique_weights.bias)] += nothing[clique_weights.bias]
 
 
-def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignments: Ints32) -> Floats:
+def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignments: Ints32 | Ints) -> Floats:
     """What the narrow clique adds to these `assignments` of the wide one; 0 where it has no such states."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))

@@ -1,10 +1,11 @@
 """The spans of a data set that a loss judges: whole sequences, positions, gold segments.
 
-Not here: how they are judged (`mce.chain_errors`, `mce.constrained_errors`, `mce.sequence_errors`).
+Not here: how they are judged (`mce.span_errors`, `mce.constrained_errors`, `mce.sequence_errors`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,12 @@ from ..arrays import Floats, Ints, Ints32, Mask
 from ..data import ENDS, STARTS, mark_table, segments_of
 from ..errors import DcrfError, Diagnostic
 from ..kernels.chain import SegmentMarks, Spans
+from ..kernels.sequences import JudgedLabels
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
-    "GOES_ON", "JudgedSpans", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
-    "spans_of",
+    "GOES_ON", "JudgedSpans", "goes_on", "joined_spans", "judged_labels", "judged_positions", "judged_segments",
+    "judged_sequences", "segment_marks", "spans_of",
 ]  # fmt: skip
 
 GOES_ON = (1, 2)  # marks after which the next state decides whether the segment has ended
@@ -99,6 +101,38 @@ def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
         np.isin(mark, GOES_ON),
         np.concatenate([starts, STARTS[0, mark][None, :]]),
         inside[:, None] & inside[None, :] & ~(ENDS[mark[:, None], mark[None, :]] | changed),
+    )
+
+
+def joined_spans(judged: Sequence[JudgedSpans], sentence_off: Ints) -> tuple[Spans, Ints32]:
+    """The spans of several variables as one list, sentence by sentence; and for each, which of them it is from."""
+    sentence = np.concatenate([spans.sentence for spans in judged])
+    order = np.argsort(sentence, kind="stable")
+    number = np.repeat(np.arange(len(judged), dtype=np.int32), [len(spans.sentence) for spans in judged])
+    first, last, checked, weight = (
+        np.concatenate(parts)[order]
+        for parts in zip(*((j.spans.first, j.spans.last, j.spans.checked, j.spans.weight) for j in judged), strict=True)
+    )
+    off = np.searchsorted(sentence[order], np.arange(len(sentence_off)))
+    return Spans(off, first, last, checked, weight), number[order]
+
+
+def judged_labels(variables: Sequence[int], states: Sequence[tuple[str, ...]]) -> JudgedLabels:
+    """The marks of several label variables.   states: of each of these."""
+    marks = [segment_marks(label_states) for label_states in states]
+
+    def offsets(sizes: list[int]) -> Ints:
+        return np.cumsum([0, *sizes[:-1]], dtype=np.int64)[: len(sizes)]
+
+    return JudgedLabels(
+        np.array(variables, np.int32),
+        offsets([mark.kind.size for mark in marks]),
+        offsets([mark.starts.size for mark in marks]),
+        offsets([mark.goes_on.size for mark in marks]),
+        np.concatenate([mark.kind for mark in marks]),
+        np.concatenate([mark.opens for mark in marks]),
+        np.concatenate([mark.starts.ravel() for mark in marks]),
+        np.concatenate([mark.goes_on.ravel() for mark in marks]),
     )
 
 

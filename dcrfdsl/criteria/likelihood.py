@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..arrays import Floats, Ints32
-from ..errors import DcrfError, Diagnostic
+from ..errors import DcrfError, Diagnostic, data_error
 from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
@@ -205,8 +205,7 @@ class Likelihood(Criterion):
 def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
     inference = supervision.inference(settings)
-    programs = METHODS[inference.name].programs
-    data, clamped = supervision.bind(programs=programs), clamped_part(supervision, inference)
+    data, clamped = supervision.bind_for(inference.name), clamped_part(supervision, inference)
     method = inference.build(data)
     penalty = supervision.penalty(settings)
     return Likelihood(
@@ -219,5 +218,11 @@ def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | No
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if not partly.any():
         return None
+    if METHODS[inference.name].thin:
+        sentences = f"{int(partly.sum()):,} of {len(partly):,} sentences"
+        message = (
+            f"`{inference.name}` needs the label of every token in training, and in {sentences} some are not known"
+        )
+        raise data_error("cannot-prune", message, help="train with `infer = exact`, or leave these sentences out")
     known = supervision.bind_known(programs=METHODS[inference.name].programs)
     return Clamped(known, inference.build(known), partly)

@@ -18,6 +18,7 @@ from ..inference import (
     BoundData,
     ExpectingMethod,
     MixedMethod,
+    PrunedMethod,
     SequenceMethod,
     Workers,
     bind_clamped,
@@ -38,13 +39,18 @@ class Inference:
 
     name: str
     settings: MethodSettings
+    gold: Ints32 | None = None  # known labels of the training data
 
     def build(self, data: BoundData) -> SequenceMethod:
-        return METHODS[self.name].build(data, self.settings)
+        method = METHODS[self.name].build(data, self.settings)
+        if isinstance(method, PrunedMethod) and self.gold is not None:
+            method.gold = self.gold
+        return method
 
     def description(self, method: ExpectingMethod) -> str:
         """The name that users see."""
-        return method.description() if isinstance(method, MixedMethod) else self.name
+        name = "exact" if self.name == "automaton" else self.name  # the same answers in another way
+        return method.description() if isinstance(method, MixedMethod) else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +89,7 @@ class Supervision:
         return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
 
     def inference(self, settings: TrainSettings) -> Inference:
-        return Inference(*choose_method(self.graph, self._asked(settings)))
+        return Inference(*choose_method(self.graph, self.parameters, self._asked(settings)), self.labelling)
 
     def exact_if_it_fits(self, settings: TrainSettings) -> Inference | None:
         """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""
@@ -117,13 +123,19 @@ class Supervision:
     def penalty(self, settings: TrainSettings) -> Penalty:
         return weight_penalty(settings, self.spec.cliques, self.parameters)
 
-    def bind(self, *, programs: bool) -> BoundData:
-        """The data with all labels free, packed for training."""
-        return self.bind_plain(programs=programs).packed(bundled=True)
+    def bind_for(self, method: str) -> BoundData:
+        """As `bind`, for an inference method."""
+        entry = METHODS[method]
+        return self.bind(programs=entry.programs, thin=entry.thin)
 
-    def bind_plain(self, *, programs: bool) -> BoundData:
+    def bind(self, *, programs: bool, thin: bool = False) -> BoundData:
+        """The data with all labels free, packed for training."""
+        return self.bind_plain(programs=programs, thin=thin).packed(bundled=True)
+
+    def bind_plain(self, *, programs: bool, thin: bool = False) -> BoundData:
         """As `bind`, but not packed."""
-        binder = Binder(self.graph, self.parameters, programs=programs)
+        graph = self.graph.thin() if thin else self.graph
+        binder = Binder(graph, self.parameters, programs=programs)
         return binder.bind(self.rows, self.sentence_off, self.relations)
 
     def bind_known(self, *, programs: bool) -> BoundData:

@@ -68,8 +68,12 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
         return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
-    if choose_method(model.graph, settings)[0] == "exact":
+    chosen = choose_method(model.graph, model.parameters, settings)[0]
+    if chosen == "exact":
         return None
+    if chosen == "automaton":
+        message = "exact inference is possible by an automaton alone, which exported programs do not have"
+        return _Obstacle(message, remedy)
     cost = exact_cost(model.graph)
     message = f"`infer auto` passes messages: exact inference would need tables of {cost.largest:,.0f} entries"
     return _Obstacle(f"{message} and {figure(cost.work)} multiplications a token", remedy)

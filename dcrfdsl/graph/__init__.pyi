@@ -1,3 +1,8 @@
+from .automata.automaton_cost import (
+    automaton_seconds as automaton_seconds,
+    paying_automaton as paying_automaton,
+)
+from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
 from .known_labels import (
@@ -11,6 +16,7 @@ from .model_cost import (
     JoinedPairs as JoinedPairs,
     exact_cost as exact_cost,
     exact_pays as exact_pays,
+    pays_beside_messages as pays_beside_messages,
     sweep_cost as sweep_cost,
     sweep_messages as sweep_messages,
     training_cost as training_cost,

@@ -21,14 +21,14 @@ from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
 __all__ = [
-    "CHEAP", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages",
+    "CHEAP", "TrainingCost", "exact_cost", "exact_pays", "pays_beside_messages", "sweep_cost", "sweep_messages",
     "training_cost",
 ]  # fmt: skip
 
 # Fitted to runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of about two there
 SWEEPS = 6  # sweeps of an evaluation by messages
 PASSES = 3  # passes through the tables of exact inference: up, down, and expected counts
-RATE = 3e9  # multiply-adds per second and core, in the matrix products of exact inference …
+RATE = 5e9  # multiply-adds per second and core, in the matrix products of exact inference …
 MESSAGE_RATE = 8e9  # … in messages, whose tables stay in the cache …
 FEATURE_RATE = 2e9  # … and over features, which are scattered in memory
 MESSAGE_SECONDS = 1.5e-7  # for sending one message, besides its multiply-adds
@@ -83,8 +83,13 @@ def message_seconds(sweep: float, messages: float) -> float:
 
 def exact_pays(exact: OrderCost, max_table: int, sweep: float, messages: float, positions: float = 1.0) -> bool:
     """Whether exact inference fits and takes no longer than messages, or than `CHEAP` seconds per position."""
-    worth = max(message_seconds(sweep, messages), CHEAP * positions)
-    return exact.largest <= max_table and exact_seconds(exact.work) <= worth
+    fits = exact.largest <= max_table
+    return fits and pays_beside_messages(exact_seconds(exact.work), sweep, messages, positions)
+
+
+def pays_beside_messages(seconds: float, sweep: float, messages: float, positions: float = 1.0) -> bool:
+    """Whether so many seconds of exact inference are no more than messages take, or than `CHEAP` per position."""
+    return seconds <= max(message_seconds(sweep, messages), CHEAP * positions)
 
 
 def _sweep_work(template: CliqueTemplate) -> int:
@@ -104,7 +109,8 @@ class JoinedPairs(NamedTuple):
 class TrainingCost:
     """`exact`, `sweep`, `features`: multiply-adds per token of exact inference, of a sweep, of scores and gradients.
 
-    weights: of each clique of the specification.   messages: per token of a sweep.
+    weights: of each clique of the specification.   messages: per token of a sweep.   automaton: seconds per token by
+    the model's automaton, if that is its fastest exact form.
     memory: bytes of exact training after the data is read and the weights are known; `message_memory` is added if
     messages are sent.
     """
@@ -118,10 +124,13 @@ class TrainingCost:
     memory: float
     message_memory: float
     joined: tuple[JoinedPairs, ...] = ()
+    automaton: float | None = None
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Rough time of one evaluation."""
-        inference = exact_seconds(self.exact.work) if exact else message_seconds(self.sweep, self.messages)
+        inference = message_seconds(self.sweep, self.messages)
+        if exact:
+            inference = exact_seconds(self.exact.work) if self.automaton is None else self.automaton
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
         return token * self.tokens / (1 + SHARING * (cores - 1))
 
@@ -135,9 +144,12 @@ def training_cost(
     runs: int,
     history: int,
     relations: Mapping[int, Pairs],
+    automaton: float | None = None,
+    thin: bool = False,
 ) -> TrainingCost:
     """The cost of training on these rows. `runs`: partial gradients kept side by side. `history`: vectors of weights
-    that the optimizer keeps.   relations: the pairs of each relational clique, by its number.
+    that the optimizer keeps.   relations: the pairs of each relational clique, by its number.   automaton: as in
+    `TrainingCost`.   thin: whether inference works on the thin graph.
     """
     tokens = int(sentence_off[-1])
     weights = tuple(len(clique_weights.bias) + len(clique_weights.entry) for clique_weights in parameters.cliques)
@@ -148,7 +160,7 @@ def training_cost(
             pairs += int(np.diff(clique_weights.run_off)[rows[feature_set].feature].sum())
     fires = sum(len(set_rows.feature) for set_rows in rows)
     memory = LIBRARY_BYTES + PACKED_BYTES * fires + 8 * sum(weights) * (VECTORS + runs + history)
-    memory += _wiring_bytes(graph, sentence_off)
+    memory += _wiring_bytes(graph.thin() if thin else graph, sentence_off)
     sweep, joined = sweep_cost(graph), []
     messages = sweep_messages(graph)
     for number in graph.relational:
@@ -162,7 +174,7 @@ def training_cost(
         joined.append(JoinedPairs(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
         weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
-        _message_bytes(graph, relations, tokens), tuple(joined),
+        0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton,
     )  # fmt: skip
 
 
@@ -179,5 +191,5 @@ def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
     """Bytes of the wiring: one for each length, and a table in the arena for every factor of the longest sequence."""
     lengths = np.unique(np.diff(sentence_off))
     sites = sum(len(template.cards) for template in graph.templates)
-    entries = sum(template.num_assignments for template in graph.templates)
+    entries = sum(template.num_assignments for template in graph.templates if not graph.leaves_out(template))
     return float(lengths.sum()) * sites * SITE_BYTES + 8.0 * entries * int(lengths.max(initial=0))

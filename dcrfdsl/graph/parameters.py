@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Ints32, Offsets
+from ..errors import data_error
 from ..features import FeatureRows, Pairs
 from ..files import Unfit, array, check_offsets, check_within
 from ..kernels.extraction import count_pairs
@@ -31,7 +32,7 @@ __all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "f
 class CliqueWeights:
     """The weights of one clique: the assignments of its biases, and a run of assignments for each feature."""
 
-    bias: Ints32  #     [biases]        assignment of bias weight i
+    bias: Ints32 | Ints  # [biases]     assignment of bias weight i; 64 bits if the clique has more than 2³¹ assignments
     run_off: Offsets  # [features + 1]  feature → its entries
     entry: Ints32  #    [entries]       assignment of entry e
 
@@ -51,6 +52,7 @@ class AddedWeights(NamedTuple):
     num_features: int
 
 
+MOST_ASSIGNMENTS = 2**27  # of a clique, each with a weight
 _KEY = 1 << 32  # more than the assignments of any clique
 
 
@@ -98,6 +100,19 @@ class Parameters:
         for weights in (*self.cliques, *map(_code_weights, graph.coded)):
             runs.append(weights.run_off[1:] + shift)
             shift += len(weights.entry)
+        bias_weight, bias_cell = self.bias_places(graph)
+        return Bindings(
+            run_off=np.concatenate(runs),
+            entry=np.concatenate(
+                [np.zeros(0, np.int32), *(c.entry for c in (*self.cliques, *map(_code_weights, graph.coded)))]
+            ),
+            num_bias=self.num_bias,
+            bias_weight=bias_weight,
+            bias_cell=bias_cell,
+        )
+
+    def bias_places(self, graph: ModelGraph) -> tuple[Ints, Ints]:
+        """The number of a bias weight and the shared cell of `graph` that it is added to, [cells] each."""
         weight, cell = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for c, weights in enumerate(self.cliques):
             for assignments, cells in graph.bias_cells(c):
@@ -106,15 +121,7 @@ class Parameters:
                 known = weights.bias[position] == assignments if len(weights.bias) else np.zeros(len(assignments), bool)
                 weight.append(self.bias_start(c) + position[known])
                 cell.append(cells[known])
-        return Bindings(
-            run_off=np.concatenate(runs),
-            entry=np.concatenate(
-                [np.zeros(0, np.int32), *(c.entry for c in (*self.cliques, *map(_code_weights, graph.coded)))]
-            ),
-            num_bias=self.num_bias,
-            bias_weight=np.concatenate(weight),
-            bias_cell=np.concatenate(cell),
-        )
+        return np.concatenate(weight), np.concatenate(cell)
 
     def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, Ints, Ints]:
         """These parameters with more features and weights in some cliques.
@@ -183,7 +190,8 @@ def _restored(
 ) -> CliqueWeights:
     """The weights of one clique; each run must ascend."""
     name, size = f"parameters.{number}", template.num_assignments
-    bias, entry = array(arrays, f"{name}.bias", np.int32), array(arrays, f"{name}.entry", np.int32)
+    bias = array(arrays, f"{name}.bias", _bias_type(size))
+    entry = array(arrays, f"{name}.entry", np.int32)
     run_off = array(arrays, f"{name}.run_off", np.int64)
     check_within(bias, 0, size, f"{name}.bias")
     check_within(entry, 0, size, f"{name}.entry")
@@ -196,6 +204,11 @@ def _restored(
     if (bias[1:] <= bias[:-1]).any() or falls.any() or (len(bias) and not template.has_bias):
         raise Unfit(f"the weights of clique `{template.name}` are not in order")
     return CliqueWeights(bias, run_off, entry)
+
+
+def _bias_type(size: int) -> type[np.int32] | type[np.int64]:
+    """The type of the assignments of a clique that has `size` of them."""
+    return np.int32 if size <= 2**31 else np.int64
 
 
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:
@@ -242,12 +255,12 @@ def learn_parameters(
         which, assignment = possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
         counted = complete[sentence[which]]
         size = template.num_assignments
-        seen = np.bincount(assignment, minlength=size) > 0
-        counts = np.bincount(assignment[counted], minlength=size).astype(np.float64)
         bias_only = template.feature_set < 0
         everything = (clique.states or ("all" if bias_only else "seen")) == "all"
-        possible = _possible_assignments(template, graph, number) if everything else np.flatnonzero(seen)
-        bias = possible.astype(np.int32) if template.has_bias else np.zeros(0, np.int32)
+        possible = _possible_assignments(template, graph, number) if everything else np.unique(assignment)
+        bias: Ints32 | Ints = np.zeros(0, np.int32)
+        if template.has_bias:
+            bias = possible.astype(np.int32) if _bias_type(size) is np.int32 else possible.astype(np.int64)
         run_off, entry, pair_counts = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         if not bias_only:
             clique_rows, features = rows[template.feature_set], num_features[template.feature_set]
@@ -260,9 +273,20 @@ def learn_parameters(
             if everything:
                 run_off, entry, pair_counts = _every_pair(run_off, entry, pair_counts, possible, size)
         learned.append(CliqueWeights(bias, run_off, entry))
-        bias_counts.append(counts[bias])
+        bias_counts.append(_counted(assignment[counted], bias))
         entry_counts.append(pair_counts)
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
+
+
+def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:
+    """How often each of the ascending assignments `bias` occurs."""
+    found, times = np.unique(assignment, return_counts=True)
+    place = np.searchsorted(bias, found)
+    inside = place < len(bias)
+    inside[inside] = bias[place[inside]] == found[inside]
+    counts = np.zeros(len(bias))
+    counts[place[inside]] = times[inside]
+    return counts
 
 
 PairCounts = tuple[Ints, Ints32, Floats]  # offsets of each feature's run, entries, counts
@@ -299,7 +323,14 @@ def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets
 
 
 def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> Ints:
-    """Every assignment of an instance that no hard constraint on its sites forbids."""
+    """Every assignment of an instance that no hard constraint on its sites forbids. DcrfError if they are too many."""
+    if template.num_assignments > MOST_ASSIGNMENTS:
+        raise data_error(
+            "too-wide",
+            f"clique `{template.name}` would have {template.num_assignments:.3g} weights, one for each assignment; "
+            f"{MOST_ASSIGNMENTS:,} are possible",
+            help="write `with states = seen`: weights for what training shows only",
+        )
     hard = graph.hard_cells()
     parts = [assignments[np.isfinite(hard[cells])] for assignments, cells in graph.bias_cells(clique)]
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)

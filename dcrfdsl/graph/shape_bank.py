@@ -8,7 +8,7 @@ Not here: the factors (`unroll`), the order of messages (`spanning_forests`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -33,12 +33,14 @@ class ShapeBank:
     """Shapes of one model. `local_start` = number of shared cells; `order_of` gives the elimination order of a shape.
 
     Without `order_of` no contraction programs are made (message passing needs none). `unroll` gives the shape of a
-    length, if lengths determine shapes; long sequences then get their programs by periods.
+    length, if lengths determine shapes; long sequences then get their programs by periods.   turned: where shared
+    tables lie a second time, see `build_program`.
     """
 
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]] | None = None
     unroll: Callable[[int], GraphShape] | None = None
+    turned: Mapping[int, int] = field(default_factory=dict)
     whole: int = WHOLE
     block: int = BLOCK
     shapes: list[GraphShape] = field(default_factory=list)
@@ -50,7 +52,7 @@ class ShapeBank:
         self._builder = None
         self._made: dict[Hashable, object] = {}
         if self.order_of is not None:
-            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll)
+            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll, self.turned)
 
     def copy(self) -> ShapeBank:
         """A bank with the same shapes, to which others may be added while this one is in use."""

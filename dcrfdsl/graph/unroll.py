@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -30,6 +30,7 @@ from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 __all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
+MOST_TURNED = 2**16  # entries of a table that is there a second time
 MOST_ENTRIES = 2**24  # of a table, on graphs with joined pairs
 Made = TypeVar("Made")
 
@@ -60,6 +61,11 @@ class _Kind:
             places = (places[:, None] + stride * states[None, :]).ravel()
         return places
 
+    @property
+    def size(self) -> int:
+        """The entries of its table."""
+        return math.prod(self.cards)
+
     def hard(self) -> Floats:
         """0 for an allowed entry, -inf for a forbidden one, [size]."""
         size = math.prod(self.cards)
@@ -74,7 +80,8 @@ class ModelGraph:
 
     `variables` are labels, latents and memories in this order, the first `num_labels` of them labels; `cards[m]` is the
     number of states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant 1),
-    then the base table of each kind. A kind with features has a separate table in every sequence.
+    then the base table of each kind, then some of them once more with their two axes exchanged, for programs whose
+    vectors run along the other axis. A kind with features has a separate table in every sequence.
     """
 
     variables: tuple[str, ...]
@@ -82,6 +89,7 @@ class ModelGraph:
     templates: tuple[CliqueTemplate, ...]
     num_labels: int
     num_latents: int = 0
+    is_thin: bool = False
     kinds: list[_Kind] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,16 +103,43 @@ class ModelGraph:
         kinds |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
         self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in kinds]
         self._kind_of = {key: index for index, key in enumerate(kinds)}
-        sizes = [math.prod(kind.cards) for kind in self.kinds]
+        sizes = [0 if self.leaves_out(kind.template) else kind.size for kind in self.kinds]
         self._base = np.cumsum([1, *sizes], dtype=np.int64)
+        self._turned = [number for number, kind in enumerate(self.kinds) if self._is_turned(kind)]
+        ends = self._base[-1] + np.cumsum([0, *(sizes[number] for number in self._turned)], dtype=np.int64)
+        self._turned_base = ends[:-1]
+        self._num_shared = int(ends[-1])
         self._inside: list[int] | None = None
         self._derived: dict[str, object] = {}
+
+    def leaves_out(self, template: CliqueTemplate) -> bool:
+        """Whether a template has no tables here."""
+        return self.is_thin and len(template.offsets) > 1
+
+    def thin(self) -> ModelGraph:
+        """The same graph without tables for cliques of several sites."""
+        return self if self.is_thin else self.once("thin", lambda: replace(self, is_thin=True))
 
     def once(self, what: str, make: Callable[[], Made]) -> Made:
         """What `make` derives from the templates, made once under the name `what`."""
         if what not in self._derived:
             self._derived[what] = make()
         return cast(Made, self._derived[what])
+
+    def kind_of(self, number: int, pattern: Pattern) -> int:
+        """The kind of the factors of template `number` with this pattern."""
+        return self._kind_of[number, pattern]
+
+    def _is_turned(self, kind: _Kind) -> bool:
+        """Whether a kind's table is there a second time; a single chain never needs it."""
+        return (
+            not self.is_thin
+            and len(self.cards) > 1
+            and kind.template.feature_set < 0
+            and len(kind.cards) == 2
+            and min(kind.cards) > 1
+            and math.prod(kind.cards) <= MOST_TURNED
+        )
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""
@@ -119,7 +154,7 @@ class ModelGraph:
     @property
     def num_shared(self) -> int:
         """Shared cells of the arena."""
-        return int(self._base[-1])
+        return self._num_shared
 
     @classmethod
     def of(
@@ -195,6 +230,8 @@ class ModelGraph:
         for kind, anchor, scope in self._joined(pairs):
             yield Run(scope, int(self._base[kind]), kind, anchor)
         for number, template in enumerate(self.templates):
+            if self.leaves_out(template):
+                continue
             anchors = template.anchors(length)
             inside = range(
                 max(anchors.start, -min(template.offsets)), min(anchors.stop, length - max(template.offsets))
@@ -212,7 +249,7 @@ class ModelGraph:
         """The unrolled graph of a sequence of `length` positions; `instances` describes `pairs`."""
         runs = list(self._runs(length, pairs))
         is_local = [self.kinds[run.kind].template.feature_set >= 0 for run in runs]
-        sizes = [math.prod(self.kinds[run.kind].cards) for run in runs]
+        sizes = [self.kinds[run.kind].size for run in runs]
         width = len(self.cards)
         if any(len(joined) for joined in pairs):
             return GraphShape(self.cards * length, in_order(runs, is_local, sizes, self.num_shared), width)
@@ -245,7 +282,8 @@ class ModelGraph:
     def bank(self, *, programs: bool, latents_first: bool = False) -> ShapeBank:
         """An empty bank for this model's shapes, with or without contraction programs."""
         order = self.latents_first_order if latents_first else self.elimination_order
-        return ShapeBank(self.num_shared, order if programs else None, self.shape)
+        turned = dict(zip(self._base[self._turned].tolist(), self._turned_base.tolist(), strict=True))
+        return ShapeBank(self.num_shared, order if programs else None, self.shape, turned)
 
     def kind_arrays(self, run_base: Sequence[int]) -> Kinds:
         """The kinds as kernels take them. `run_base[c]`: index of the first feature of clique c of the specification in
@@ -256,7 +294,11 @@ class ModelGraph:
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         inverse: list[Ints32] = []
         inverse_off, at = [], 0
-        for kind in self.kinds:
+        kinds, sizes = [*self.kinds, *(self.kinds[number] for number in self._turned)], np.diff(self._base)
+        for kind in kinds:
+            if self.leaves_out(kind.template):
+                inverse_off.append(-1)
+                continue
             if kind.template.views:
                 # an assignment has several entries: lists, marked by negative offsets
                 cells = kind.full_assignments()
@@ -275,32 +317,48 @@ class ModelGraph:
             inverse.append(lookup)
             at += len(lookup)
         return Kinds(
-            base=self._base[:-1].copy(),
-            size=np.diff(self._base),
-            feature_set=np.array([kind.template.feature_set for kind in self.kinds], np.int32),
+            base=np.concatenate([self._base[:-1], self._turned_base]),
+            size=np.concatenate([sizes, sizes[self._turned]]),
+            feature_set=np.array([kind.template.feature_set for kind in kinds], np.int32),
             run_base=np.array(
                 [
                     run_base[k.template.clique] if k.template.clique >= 0 else base_of.get(id(k.template), 0)
-                    for k in self.kinds
+                    for k in kinds
                 ],
                 np.int64,
             ),
-            has_bias=np.array([kind.template.has_bias for kind in self.kinds], np.bool_),
-            fixed=np.array([kind.template.coded is not None for kind in self.kinds], np.bool_),
+            has_bias=np.array([kind.template.has_bias for kind in kinds], np.bool_),
+            fixed=np.array([kind.template.coded is not None for kind in kinds], np.bool_),
             inverse_off=np.array(inverse_off, np.int64),
             inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
         )
 
+    @property
+    def num_tables(self) -> int:
+        """How many base tables the shared cells hold: one for each kind, and those that are there a second time."""
+        return len(self.kinds) + len(self._turned)
+
+    def table_starts(self) -> Ints:
+        """The shared cell where the base table of each kind begins."""
+        return self._base[:-1].copy()
+
     def hard_cells(self) -> Floats:
         """Hard zeros of all base tables in the layout of the shared cells, [num_shared]; 0 or -inf."""
-        return np.concatenate([np.zeros(1), *(kind.hard() for kind in self.kinds)])
+        hard = [np.zeros(0) if self.leaves_out(kind.template) else kind.hard() for kind in self.kinds]
+        turned = [hard[number].reshape(self.kinds[number].cards).T.ravel() for number in self._turned]
+        return np.concatenate([np.zeros(1), *hard, *turned])
 
     def bias_cells(self, clique: int) -> Iterator[tuple[Ints, Ints]]:
         """(assignments of the full clique, shared cells) of each kind of a clique of the specification."""
         for number, kind in enumerate(self.kinds):
-            if kind.template.clique == clique:
+            if kind.template.clique == clique and not self.leaves_out(kind.template):
                 assignments = kind.full_assignments()
                 yield assignments, self._base[number] + np.arange(len(assignments))
+        for number, base in zip(self._turned, self._turned_base, strict=True):
+            kind = self.kinds[number]
+            if kind.template.clique == clique:
+                places = np.arange(math.prod(kind.cards)).reshape(kind.cards[::-1])
+                yield kind.full_assignments(), base + places.T.ravel()
 
 
 def _relational_order(shape: GraphShape) -> list[int]:

@@ -1,4 +1,5 @@
 from .base import Expectations as Expectations, ExpectingMethod as ExpectingMethod, SequenceMethod as SequenceMethod
+from .bound.automaton_runs import fastest_automaton as fastest_automaton
 from .bound.chain_graphs import (
     LONGEST as LONGEST,
     ChainRuns as ChainRuns,
@@ -45,12 +46,20 @@ from .methods.method_table import (
     choose_method as choose_method,
 )
 from .methods.mixed import MixedMethod as MixedMethod
+from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
+from .methods.pruned_method import PrunedMethod as PrunedMethod
 from .pieces.local_normalisation import PieceMethod as PieceMethod, most_cases as most_cases, no_cases as no_cases
 from .pieces.piece_data import PieceInstanceMethod as PieceInstanceMethod, bind_instances as bind_instances
 from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
-from .run import run_decoding as run_decoding, run_inference as run_inference, score_sequences as score_sequences
+from .run import (
+    pruning_loss as pruning_loss,
+    run_decoding as run_decoding,
+    run_inference as run_inference,
+    score_sequences as score_sequences,
+)
 from .run_status import (
     GraphResult as GraphResult,
+    PruningReport as PruningReport,
     RunStatus as RunStatus,
     contradiction_message as contradiction_message,
 )

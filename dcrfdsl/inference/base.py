@@ -5,17 +5,18 @@ Not here: the methods (`methods`), threads (`workers`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Ints32, Mask
+from ..kernels.lattice import COLUMNS, EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, Results
 from .bound import BoundData
-from .run_status import RunStatus
+from .run_status import PruningReport, RunStatus
 
 __all__ = ["Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]
 
@@ -39,6 +40,7 @@ class Expectations:
     damped: Mask
     marginals: Floats = field(default_factory=lambda: NOTHING)
     approximate: bool = False
+    pruning: Ints | None = None  # [S, 6] of a pruned run, see `kernels.lattice`
 
     @classmethod
     def empty(cls, data: BoundData, *, marginals: bool = False, approximate: bool = False) -> Expectations:
@@ -46,6 +48,7 @@ class Expectations:
         return cls(
             np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.bool_), np.ones(n, np.int64), np.zeros(n),
             np.zeros(n, np.bool_), np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
+            None if data.contexts is None else np.zeros((n, COLUMNS), np.int64),
         )  # fmt: skip
 
     @property
@@ -54,8 +57,10 @@ class Expectations:
         return Results(self.log_z, self.status, self.redone, self.iterations, self.residual, self.damped)
 
     def summary(self) -> RunStatus:
-        if len(self.status) == 1:
-            return self._summary_of_one()
+        status = self._summary_of_one() if len(self.status) == 1 else self._summary()
+        return status if self.pruning is None else replace(status, pruning=self._pruning_report(self.pruning))
+
+    def _summary(self) -> RunStatus:
         rested = self.iterations > 0
         worked = self.status == 0
         return RunStatus(
@@ -68,6 +73,11 @@ class Expectations:
             impossible=tuple(np.flatnonzero(self.status == IMPOSSIBLE).tolist()),
             approximate=self.approximate,
         )
+
+    def _pruning_report(self, counts: Ints) -> PruningReport:
+        sums = counts.sum(axis=0).tolist()
+        early, relaxed = (counts[:, [EARLY, RELAXED]] > 0).sum(axis=0).tolist()
+        return PruningReport(sums[POSITIONS], sums[POSSIBLE], sums[LABELS], sums[EDGES], early, relaxed)
 
     def _summary_of_one(self) -> RunStatus:
         """The summary of a single sequence, without arrays of length 1, which would cost more than the sentence."""

@@ -6,18 +6,21 @@ threads. Not here: the work on a run (`methods`), sums of gradients, which crite
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..arrays import Floats, Ints32
+from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from .base import Decoder, Expectations, ExpectingMethod
 from .bound import BoundData
+from .methods import PrunedMethod
+from .run_status import PruningReport
 from .workers import Workers
 
-__all__ = ["Decoded", "run_decoding", "run_inference", "score_sequences"]
+__all__ = ["Decoded", "pruning_loss", "run_decoding", "run_inference", "score_sequences"]
 
 NOTHING = np.zeros(0)
 
@@ -46,6 +49,24 @@ def run_inference(
     return out
 
 
+def pruning_loss(
+    data: BoundData, method: PrunedMethod, potentials: Potentials, gold: Ints32, workers: Workers
+) -> PruningReport:
+    """What pruning leaves out, with a bound on its probability, and how often it leaves out the gold labels.
+
+    gold: flat labels, negative where they are not known; sequences with one of these are not judged.
+    """
+    sums = run_inference(data, replace(method, gold=np.zeros(0, np.int32)), potentials, workers)
+    bounds = np.zeros(data.num_sequences)
+    workers.map(lambda first, last: method.lost_mass(potentials, first, last, sums.log_z, bounds), data.runs)
+    judged = run_inference(data, replace(method, gold=gold), potentials, workers)
+    unknown = np.concatenate([[0], np.cumsum(gold < 0)])[data.labelling_off]
+    known = unknown[1:] == unknown[:-1]
+    assert judged.pruning is not None
+    early = int((judged.pruning[known, EARLY] > 0).sum())
+    return replace(sums.summary().pruning, early=early, judged=int(known.sum()), lost=float(bounds.sum()))
+
+
 def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, workers: Workers) -> Decoded:
     """The labelling of every sequence that `decoder` finds."""
     out = Expectations.empty(data, approximate=decoder.approximate)
@@ -58,4 +79,7 @@ def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, 
     """Σ log φ at a labelling of each sequence, [S]; nan where a label is unknown (negative)."""
     out, codes = np.zeros(data.num_sequences), data.ragged(labelling)
     workers.map(lambda first, last: score_labellings(first, last, data.problem, potentials, codes, out), data.runs)
+    if data.contexts is not None:
+        inputs = data.contexts, data.rows.token_off, labelling, potentials.log_base, out
+        workers.map(lambda first, last: score_contexts(first, last, *inputs), data.runs)
     return out

@@ -6,13 +6,51 @@ Not here: the place of a sentence in its file (callers pass it to `contradiction
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..arrays import Floats, Ints
 
-__all__ = ["GraphResult", "RunStatus", "contradiction_message"]
+__all__ = ["GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
 
 MOST_PLACES = 5  # named in a message
+
+
+@dataclass(frozen=True)
+class PruningReport:
+    """What a pruned run left out.
+
+    positions: of all sequences.   possible: labels that they may have, over all positions.   kept: those that survived.
+    contexts: runs of labels that the last order summed.   early: sequences whose gold labels were pruned; of the
+    `judged` ones, whose gold labels were given, if they were not given to train.   lost: the sum over sequences of a
+    bound on the probability of what was left out; 0 where it was not computed.   relaxed: sequences that had no
+    labelling left until less was pruned.
+    """
+
+    positions: int = 0
+    possible: int = 0
+    kept: int = 0
+    contexts: int = 0
+    early: int = 0
+    relaxed: int = 0
+    judged: int = 0
+    lost: float = 0.0
+
+    def __add__(self, other: PruningReport) -> PruningReport:
+        return PruningReport(
+            self.positions + other.positions,
+            self.possible + other.possible,
+            self.kept + other.kept,
+            self.contexts + other.contexts,
+            self.early + other.early,
+            self.relaxed + other.relaxed,
+            self.judged + other.judged,
+            self.lost + other.lost,
+        )
+
+    @property
+    def pruned(self) -> int:
+        """How many labels were pruned, over all positions."""
+        return self.possible - self.kept
 
 
 @dataclass(frozen=True)
@@ -28,6 +66,7 @@ class RunStatus:
     impossible: the numbers of the graphs without any labelling, from 0, each once.
     approximate: whether the method is not exact.
     damped: how many had messages that oscillated and were damped more than the settings say.
+    pruning: what `pruned` left out.
     """
 
     graphs: int = 0
@@ -38,6 +77,7 @@ class RunStatus:
     impossible: tuple[int, ...] = ()
     approximate: bool = False
     damped: int = 0
+    pruning: PruningReport = field(default_factory=PruningReport)
 
     @property
     def converged(self) -> bool:
@@ -54,6 +94,7 @@ class RunStatus:
             tuple(dict.fromkeys(self.impossible + other.impossible)),
             self.approximate or other.approximate,
             self.damped + other.damped,
+            self.pruning + other.pruning,
         )
 
 

@@ -30,6 +30,9 @@ def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> Grap
     """
     if task == "pr" and not settings.gives_log_z:
         raise no_log_z_error("it cannot answer `pr`")
+    if METHODS[settings.method].thin:
+        raise data_error("cannot-prune", "`pruned` needs the sequences of a model, and this is one graph with tables",
+                         help="use `exact` or `trp`")  # fmt: skip
     if not graph.cards:  # the empty labelling is the only one
         if task == "map":
             return GraphResult(RunStatus(1), assignment=np.zeros(0, np.int64), score=graph.constant)

@@ -29,6 +29,8 @@ from ..inference import (  # fmt: skip
     CliqueMarginal,
     LocalDecoder,
     NBest,
+    PrunedMethod,
+    PruningReport,
     RunStatus,
     Samples,
     SequenceMethod,
@@ -44,6 +46,7 @@ from ..inference import (  # fmt: skip
     latents_first_fits,
     nbest_summing_latents,
     parts_by_width,
+    pruning_loss,
     run_decoding,
     run_inference,
     score_sequences,
@@ -90,12 +93,12 @@ class ModelStructure:
     extractor: FeatureExtractor
     graph: ModelGraph
     parameters: Parameters
-    _binders: dict[tuple[bool, bool], Binder] = field(default_factory=dict, init=False)
+    _binders: dict[tuple[bool, bool, bool], Binder] = field(default_factory=dict, init=False)
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
         """Name and settings of the inference method that the template asks for."""
-        return choose_method(self.graph, inference_settings(self.spec))
+        return choose_method(self.graph, self.parameters, inference_settings(self.spec))
 
     @cached_property
     def _coded(self) -> list[tuple[Observed, ...]]:
@@ -125,26 +128,33 @@ class ModelStructure:
     ) -> Predictor:  # fmt: skip
         off = corpus.sentence_off
 
-        def bind(programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData:
+        def bind(programs: bool, latents_first: bool, known: EncodedLabels | None, thin: bool = False) -> BoundData:
             if known is not None:
                 gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
                 how = {"programs": programs, "latents_first": latents_first}
-                return bind_clamped(self.graph, self.parameters, rows, gold, off, relations, **how)
-            return self._binder(programs, latents_first).bind(rows, off, relations)
+                graph = self.graph.thin() if thin else self.graph
+                return bind_clamped(graph, self.parameters, rows, gold, off, relations, **how)
+            return self._binder(programs, latents_first, thin).bind(rows, off, relations)
 
         return Predictor(self, corpus, given, bind, own)
 
-    def _binder(self, programs: bool, latents_first: bool) -> Binder:
-        key = programs, latents_first
+    def _binder(self, programs: bool, latents_first: bool, thin: bool) -> Binder:
+        key = programs, latents_first, thin
         if key not in self._binders:
-            self._binders[key] = Binder(self.graph, self.parameters, programs=programs, latents_first=latents_first)
+            graph = self.graph.thin() if thin else self.graph
+            self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
 
 
 class _Bind(Protocol):
-    """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments."""
+    """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments.
 
-    def __call__(self, programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData: ...
+    thin: to the thin graph, see `ModelGraph`.
+    """
+
+    def __call__(
+        self, programs: bool, latents_first: bool, known: EncodedLabels | None, thin: bool = False
+    ) -> BoundData: ...
 
 
 @dataclass
@@ -169,7 +179,7 @@ class Predictor:
 
     def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
         name, settings = self.structure.method
-        data = self.bind(METHODS[name].programs, False, known)
+        data = self.bind(METHODS[name].programs, False, known, METHODS[name].thin)
         return data, METHODS[name].build(data, settings)
 
     def _potentials(self, data: BoundData, weights: Floats) -> Potentials:
@@ -193,6 +203,13 @@ class Predictor:
         data, method = self._bound
         out = run_inference(data, method, self._potentials(data, weights), workers, marginals=True)
         return data.by_variable(out.marginals), out.summary()
+
+    def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
+        """What pruned inference leaves out, see `PruningReport`; nothing under other methods."""
+        data, method = self._bound
+        if not isinstance(method, PrunedMethod) or not data.num_sequences:
+            return PruningReport()
+        return pruning_loss(data, method, self._potentials(data, weights), gold.codes.ravel(), workers)
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
@@ -313,7 +330,7 @@ class Predictor:
         name, chosen = self.structure.method
         if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
-        elif name not in ("exact", "auto", "bp", "trp"):
+        elif name not in ("exact", "automaton", "auto", "bp", "trp"):
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
         data = self.bind(METHODS[name].programs, False, known)
         return data, METHODS[name].build(data, chosen)

@@ -170,7 +170,7 @@ class TrainedModel(TaggingModel):
         model = self if weights is None else self.with_weights(weights, self.record)
         prediction = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
-            on_status(prediction.status)
+            on_status(model._with_pruning(prediction.status, corpus, Workers(threads)))
         remarks = empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
         if on_remark is None:
             warn_of(remarks, depth=2)
@@ -183,6 +183,14 @@ class TrainedModel(TaggingModel):
             lambda: model.log_likelihood(corpus, threads=threads),
             lambda: model.rank_risk(corpus, threads=threads),
         )
+
+    def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
+        """The status of a pruned run, with what pruning leaves out of gold data."""
+        if not status.pruning.positions:
+            return status
+        gold = encode_labels(self.spec, self.states, corpus)
+        report = self._structure.on(corpus).pruning(self._log_potentials, workers, gold)
+        return replace(status, pruning=report)
 
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None

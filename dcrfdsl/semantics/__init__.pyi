@@ -172,6 +172,7 @@ from .settings.training_settings import (
     MeanFieldSettings as MeanFieldSettings,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
+    PrunedSettings as PrunedSettings,
     RescaleSettings as RescaleSettings,
     SampledCases as SampledCases,
     TrainSettings as TrainSettings,

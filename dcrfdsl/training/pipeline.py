@@ -79,8 +79,9 @@ def fit(
     warn_of(remarks, depth=2)
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
-    problem = assemble(spec, corpus, resolved.directories, registered or {})
-    trained, supervision = _untrained(problem, Workers(threads))
+    workers = Workers(threads)
+    problem = assemble(spec, corpus, resolved.directories, registered or {}, workers)
+    trained, supervision = _untrained(problem, workers)
     if dev is not None:
         idle = empty_metric_warnings(spec, dev, trained.states, trained.known_values.__getitem__)
         warn_of([] if unchecked else idle, depth=2)

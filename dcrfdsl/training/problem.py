@@ -16,10 +16,13 @@ from ..data import Corpus, check_gold, encode_labels, learn_states, places, rais
 from ..errors import Diagnostic
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
+from ..inference import Workers
 from ..model import gold_of
 from ..semantics import ModelSpec, statement_text
 
 __all__ = ["Assembly", "assemble"]
+
+ALONE = Workers(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +52,20 @@ class Assembly:
 
 
 def assemble(
-    spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature]
-) -> Assembly:
-    """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint."""
+    spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
+    workers: Workers = ALONE,
+) -> Assembly:  # fmt: skip
+    """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint.
+
+    workers: share the work; the result does not depend on them.
+    """
     states = variable_states(spec, learn_states(spec, corpus, directories), directories)
     labels = encode_labels(spec, states, corpus)
     raise_if_any(check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
-    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    extractor, rows = FeatureExtractor.learn(
+        spec, corpus, resources=lexicons, registered=registered, spread=workers.map
+    )
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
     gold = gold_of(spec, states, extractor, corpus, labels)

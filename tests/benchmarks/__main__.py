@@ -19,7 +19,10 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import automata
 import commands
+import coupled
+import dialogues
 import latency
 import margins
 import passes
@@ -37,9 +40,15 @@ BENCHMARKS: dict[str, Benchmark] = {
     "errors": passes.error_pass,
     "objective": training.time_to_objective,
     "factorial": passes.factorial_pass,
+    "sparse121": automata.sparse121,
+    "sparse1000": automata.sparse1000,
+    "second_order45": automata.second_order45,
+    "memory29": automata.memory29,
     "pieces": pieces.piecewise_training,
     "margins": margins.margin_training,
+    "criteria": coupled.coupled_criteria,
     "messages": passes.messages,
+    "dialogues": dialogues.dialogue_passes,
     "reading": commands.reading,
     "tagging": commands.tagging,
     "latency": latency.latency,
@@ -65,7 +74,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.list:
         for name, run in every.items():
-            print(f"{name:10}  {run.__doc__}{'  (by name only)' if name in BY_NAME_ONLY else ''}")
+            print(f"{name:14}  {run.__doc__}{'  (by name only)' if name in BY_NAME_ONLY else ''}")
         return 0
     unknown = [name for name in asked.names if name not in every]
     if unknown:

@@ -26,7 +26,7 @@ from dcrfdsl.features.values.lexicons import load_lexicons
 
 __all__ = [
     "Descent", "attributes", "crfsuite_descent", "crfsuite_pass", "crfsuite_tagging", "crfsuite_trainer",
-    "pgmax_updates", "pyagrum_exact",
+    "pgmax_updates", "plain_extraction", "pyagrum_exact",
 ]  # fmt: skip
 
 C2 = 0.1  # CRFsuite's penalty c2·‖w‖² equals a Gaussian prior of variance 5
@@ -38,6 +38,37 @@ def peer(module: str, package: str) -> ModuleType:
         return importlib.import_module(module)
     except Exception as error:
         raise Skip(f"{package}: {type(error).__name__}: {error}") from error
+
+
+# plain Python -----------------------------------------------------------------------------------------------------
+
+WORD, POS = 0, 1
+CHUNKING_TEMPLATES = (  # the 19 templates of the chunking model, each a list of (column, offset)
+    *([(WORD, offset)] for offset in range(-2, 3)),
+    [(WORD, -1), (WORD, 0)], [(WORD, 0), (WORD, 1)],
+    *([(POS, offset)] for offset in range(-2, 3)),
+    *([(POS, offset), (POS, offset + 1)] for offset in range(-2, 2)),
+    *([(POS, offset), (POS, offset + 1), (POS, offset + 2)] for offset in range(-2, 1)),
+)  # fmt: skip
+
+
+def plain_extraction(path: Path) -> tuple[int, list[list[int]]]:
+    """What a loop in plain Python does for the same rows: tokens read, and the numbers of the features of each token.
+
+    Positions before and after a sentence have texts of their own, as in our extractor.
+    """
+    number_of: dict[tuple[int, tuple[str, ...]], int] = {}
+    rows: list[list[int]] = []
+    for sentence in path.read_text(encoding="utf-8").split("\n\n"):
+        cells = [line.split() for line in sentence.splitlines()]
+        padded = [["<-2>"] * 2, ["<-1>"] * 2, *cells, ["<+1>"] * 2, ["<+2>"] * 2]
+        for at in range(2, len(cells) + 2):
+            keys = [
+                (number, tuple(padded[at + offset][column] for column, offset in template))
+                for number, template in enumerate(CHUNKING_TEMPLATES)
+            ]
+            rows.append([number_of.setdefault(key, len(number_of)) for key in keys])
+    return len(number_of), rows
 
 
 # CRFsuite ---------------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def objective(source: str, corpus: Corpus, *, threads: int, method: str | None =
     resolved = resolved_of(source) if method is None else _with_method(source, method)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
-    name, settings = choose_method(problem.graph, inference_settings(problem.spec))
+    name, settings = choose_method(problem.graph, parameters, inference_settings(problem.spec))
     entry = METHODS[name]
     binder = Binder(problem.graph, parameters, programs=entry.programs)
     data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed(bundled=True)

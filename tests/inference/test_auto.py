@@ -34,11 +34,11 @@ def product(*counts):
     return f"{HEADER}{labels}clique x: word\n{chains}{pairs}"
 
 
-def graph_of(text):
+def model_on(text):
     rows = [("a", "s0", "s0", "s0"), ("b", "s1", "s1", "s1")]
     resolved = load_text(text)
     corpus = corpus_from_rows([rows], resolved.require().data)
-    return fit(load_text(text, overrides=["train.optimizer=lbfgs(max_iterations=1)"]), corpus, threads=1).graph
+    return fit(load_text(text, overrides=["train.optimizer=lbfgs(max_iterations=1)"]), corpus, threads=1)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,8 @@ def graph_of(text):
     ],
 )
 def test_it_takes_what_costs_less_and_fits(text, max_table, method):
-    assert choose_method(graph_of(text), AutoSettings(max_table=max_table))[0] == method
+    model = model_on(text)
+    assert choose_method(model.graph, model.parameters, AutoSettings(max_table=max_table))[0] == method
 
 
 @pytest.mark.parametrize(

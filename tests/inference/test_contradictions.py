@@ -42,7 +42,8 @@ AROUND = {
     "two colours on a ring of five": ((2,) * 5, tuple((v, (v + 1) % 5) for v in range(5)), (DIFFER,) * 5),
     "equal and different": ((2,) * 4, ((0, 1), (1, 2), (2, 3), (0, 3)), (EQUAL, EQUAL, EQUAL, DIFFER)),
 }
-METHODS = [INFERENCE[name]() for name in INFERENCE] + [BpSettings(schedule=s) for s in ("flood", "residual")]
+OF_GRAPHS = [name for name in INFERENCE if name != "pruned"]  # which needs the sequences of a model
+METHODS = [INFERENCE[name]() for name in OF_GRAPHS] + [BpSettings(schedule=s) for s in ("flood", "residual")]
 IDS = [f"{m.method} {getattr(m, 'schedule', '')}".strip() for m in METHODS]
 
 

@@ -22,8 +22,9 @@ from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.graph.programs.elimination import best_order
 from dcrfdsl.graph.shape_bank import ShapeBank
-from dcrfdsl.kernels.exact.contraction import forward_linear, forward_log, forward_max
+from dcrfdsl.kernels.exact.contraction import forward_log, forward_max
 from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling
+from dcrfdsl.kernels.exact.linear_sweeps import forward_linear
 from dcrfdsl.kernels.runtime.status_codes import OK, UNDERFLOW
 from dcrfdsl.kernels.sequences.nbest import Candidates, Decisions, search_labellings
 from dcrfdsl.kernels.tables.log_tables import exponentiate

@@ -14,6 +14,7 @@ import pytest
 from dcrfdsl.kernels.runtime import cpu
 from dcrfdsl.kernels.runtime.compilation import kernel
 from dcrfdsl.kernels.runtime.cpu import LANES  # fmt: skip
+from dcrfdsl.kernels.runtime.lane_vectors import accumulate, add_sums, any_below, choose_below, load_at, transpose
 from dcrfdsl.kernels.runtime.machine_vectors import (
     add,
     aligned_zeros,
@@ -85,6 +86,22 @@ def parts(registers, values, at, count, out):
 
 
 @kernel
+def by_lane(registers, x, y, places, out, below):
+    n = len(registers) * LANES
+    a, b = load(registers, x, 0), load(registers, y, 0)
+    store(out, 0, choose_below(a, b, broadcast(registers, 1.0), a))
+    store(out, n, load_at(registers, x, 1, places, 1))
+    store(out, 2 * n, accumulate(a, b, load((0,), y, 0)))
+    below[0], below[1] = any_below(a, b), any_below(a, a)
+
+
+@kernel
+def blocks(source, out, sums):
+    transpose(source, 1, LANES + 1, out, 2, LANES + 3)
+    add_sums(source, 0, sums, 1)
+
+
+@kernel
 def exponentials(registers, values, out):
     step = len(registers) * LANES
     for i in range(0, len(values), step):
@@ -129,6 +146,33 @@ def test_parts_leave_the_rest_alone(count: int, registers: int) -> None:
     inside = np.arange(lanes) < count
     own = values[2 : 2 + lanes]
     np.testing.assert_array_equal(out, np.concatenate([np.where(inside, own, 0), np.where(inside, 2 * own, -1)]))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_decisions_by_lane(count: int) -> None:
+    n = count * LANES
+    x, y = np.random.default_rng(count).normal(size=(2, n + 3))
+    x[:n] = y[:n] + 1.0
+    y[n - 1] += 2.0  # only the last lane is below
+    out, below = np.zeros(3 * n), np.zeros(2, np.bool_)
+    by_lane((0,) * count, x, y, np.array([0, 2], np.int32), out, below)
+    a, b = x[:n], y[:n]
+    np.testing.assert_array_equal(out[:n], np.where(a < b, 1.0, a))
+    np.testing.assert_array_equal(out[n : 2 * n], x[3 : 3 + n])
+    np.testing.assert_allclose(out[2 * n :][:LANES], y[:LANES] + (a * b).reshape(count, LANES).sum(axis=0), rtol=1e-14)
+    assert below.tolist() == [True, False]
+
+
+def test_transposed_blocks_and_sums_of_rows() -> None:
+    source = np.random.default_rng(1).normal(size=LANES * (LANES + 1))
+    out, sums = np.full(2 + LANES * (LANES + 3), 7.0), np.ones(LANES + 2)
+    blocks(source, out, sums)
+    rows = np.array([source[1 + i * (LANES + 1) :][:LANES] for i in range(LANES)])
+    found = np.array([out[2 + i * (LANES + 3) :][:LANES] for i in range(LANES)])
+    np.testing.assert_array_equal(found, rows.T)
+    assert (out == 7.0).sum() == len(out) - LANES * LANES
+    np.testing.assert_allclose(sums[1:-1], 1.0 + source[: LANES * LANES].reshape(LANES, LANES).sum(axis=1), rtol=1e-13)
+    assert sums[[0, -1]].tolist() == [1.0, 1.0]
 
 
 def test_exp_is_right_to_the_last_bits() -> None:

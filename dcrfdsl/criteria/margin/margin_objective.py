@@ -49,7 +49,7 @@ from .violated_labellings import (
     CostAugmentedSearch,
     NBestSearch,
     Search,
-    SearchExcludingGold,
+    WrongLabellingSearch,
     chain_decoder,
     cost_augmented,
 )
@@ -242,7 +242,7 @@ def _search(
         runs = chain_decoder(supervision) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, supervision)
-        return SearchExcludingGold(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
+        return WrongLabellingSearch(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
     return ConstrainedSearch(
         ConstrainedCompetitorSearch(constrained_decoder_of(judged, inference, labels), judged, labels, inference)
     )

@@ -1,8 +1,7 @@
 """Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) of wrong ones.
 
-    loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs,
-                 exact decoding of a graph without right labellings (`graph.variants.excluding_gold`); with messages,
-                 the approximate search of `competing_labellings`
+    loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs
+                 max-marginals; with messages, the approximate search of `competing_labellings`
     hamming      the best labelling of a graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by
                  any method; y* itself is no violation. With hidden labels, other right labellings would look like
                  violations; that graph is then searched as for a loss of 1
@@ -25,11 +24,11 @@ from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_nbest
 from ...semantics import ExactSettings
-from ..competing_labellings import ConstrainedCompetitorSearch, data_excluding_gold
+from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "SearchExcludingGold",
+    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "WrongLabellingSearch",
     "chain_decoder", "cost_augmented",
 ]  # fmt: skip
 
@@ -105,28 +104,19 @@ class ChainSearch(_Decoding):
         self.status = self.status + RunStatus(graphs=last - first)
 
 
-class SearchExcludingGold(_Decoding):
+class WrongLabellingSearch(_Decoding):
     """Exact search on any graph that `exact` can handle."""
 
     def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
-        super().__init__(data_excluding_gold(supervision, loss_variables), supervision)
-        self._width = len(supervision.graph.cards)
-        self._method = METHODS["exact"].build(self._data, settings)
-        self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)
+        self._decoder = WrongLabellingDecoder(supervision, loss_variables, settings)
+        super().__init__(self._decoder.data, supervision)
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         data, out = self._data, Expectations.empty(self._data)
         potentials = data.potentials(weights, self._cells)
         self._cells = potentials.weights if data.packing is not None else None
-        self._workers.map(
-            lambda a, b: self._method.decode(potentials, a, b, out, self._labelling), self._parts(first, last)
-        )
-        begin, end = data.rows.token_off[first], data.rows.token_off[last]
-        wide = self._labelling.reshape(-1, len(data.graph.cards))[begin:end, : self._width]
-        labelling.reshape(-1, self._width)[begin:end] = wide
-        for s in out.summary().impossible:
-            labelling.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        self._workers.map(lambda a, b: self._decoder.decode(potentials, a, b, out, labelling), self._parts(first, last))
         self.status = self.status + RunStatus(graphs=last - first)
 
 

@@ -1,8 +1,8 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
-`loss` chooses what is counted. On chains whose labels are known, one pass counts it if ψ = inf (`chain_errors`).
-Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`), and errors on shorter spans are
-counted by constrained decoding (`constrained_errors`).
+`loss` chooses what is counted. If ψ = inf and inference is exact, one pass counts it (`span_errors`). Otherwise whole
+sentences are compared with their wrong labellings (`sequence_errors`, `soft_sequence_errors`), and errors on shorter
+spans are counted by constrained decoding (`constrained_errors`).
 Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 """
 
@@ -16,20 +16,31 @@ import numpy as np
 from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus, Workers
+from ...kernels.chain import SpanLoss
+from ...kernels.sequences import WHOLE, LabelledSpans
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
-from ..competing_labellings import competitor_search, constrained_decoder_of, data_excluding_gold
+from ..competing_labellings import competitor_search, constrained_decoder_of, wrong_states
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
-from ..judged_spans import JudgedSpans, judged_positions, judged_segments, judged_sequences, segment_marks
+from ..judged_spans import (
+    JudgedSpans,
+    joined_spans,
+    judged_labels,
+    judged_positions,
+    judged_segments,
+    judged_sequences,
+    segment_marks,
+)
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
-from .chain_errors import ChainBatches, ChainCounter, chain_judge
 from .constrained_errors import ConstrainedCounter
 from .error_counts import Counter
 from .measures import MEASURES, Counts, ErrorRate, Measure
 from .sequence_errors import SequenceCounter
 from .smoothing import smoothing_of
+from .soft_sequence_errors import SoftSequenceCounter
+from .span_errors import ErrorBatches, SpanCounter, chain_judge, program_judge
 
 __all__ = ["Mce", "build_mce"]
 
@@ -79,12 +90,14 @@ class Mce(Criterion):
         downhill = self._downhill()
         return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
-    def batches(self, size: int | None = None) -> ChainBatches | None:
-        """Batches of `size` sequences, on chains under a quadratic penalty; None elsewhere, and without `size`."""
-        if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
+    def batches(self, size: int | None = None) -> ErrorBatches | None:
+        """Batches of `size` sequences, under a quadratic penalty if one pass counts the errors exactly; else None, as
+        without `size`.
+        """
+        if size is None or not isinstance(self.counter, SpanCounter) or not self.penalty.is_quadratic:
             return None
         data = self.counter.data.unbundled()
-        return ChainBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
+        return ErrorBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
 
 
 def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) -> Mce:
@@ -138,26 +151,29 @@ def _counter(
     )
     all_known = not (supervision.gold.codes < 0).any()
     judged = _judged(supervision, criterion.loss, loss_variables)
-    if (
-        all_known
-        and math.isinf(criterion.psi)
-        and criterion.measure != "difference"
-        and inference.name in ("exact", "auto")
-    ):
-        runs = chain_judge(supervision.bind(programs=False))
-        if runs is not None:
-            spans = judged[0].spans if judged else judged_sequences(supervision.sentence_off)
-            return ChainCounter(
-                runs, supervision.labelling, spans, segment_marks(supervision.states[0]), smoothing_of(criterion),
-                find_false, supervision.workers,
-            )  # fmt: skip
+    smoothing, states = smoothing_of(criterion), [supervision.states[variable] for variable in loss_variables]
+    if math.isinf(criterion.psi) and criterion.measure != "difference" and inference.name in ("exact", "auto"):
+        whole = judged_sequences(supervision.sentence_off)
+        data = supervision.bind(programs=False)
+        if all_known and chain_judge(data) is not None:
+            spans = judged[0].spans if judged else whole
+            judging = SpanLoss(spans, segment_marks(supervision.states[0]), smoothing, find_false, (1.0, 1.0))
+            return SpanCounter(data, chain_judge, supervision.labelling, judging, supervision.workers)
+        data = supervision.bind(programs=inference.name == "exact")
+        if inference.name == "exact" and (judged or all_known) and program_judge(data) is not None:
+            spans, label = whole, np.full(len(whole.first), WHOLE, np.int32)
+            if judged:
+                spans, label = joined_spans(judged, supervision.sentence_off)
+            labels, wrong = judged_labels(loss_variables, states), wrong_states(supervision, loss_variables)
+            of_labels = LabelledSpans(spans, label, labels, wrong, smoothing, find_false, (1.0, 1.0))
+            return SpanCounter(data, program_judge, supervision.labelling, of_labels, supervision.workers)
     if isinstance(criterion.loss, SequenceLoss):
         return _sequence_counter(supervision, settings, criterion, inference, loss_variables)
     decoder = constrained_decoder_of(supervision, inference, loss_variables)
     return ConstrainedCounter(
         decoder, supervision.gold.codes, supervision.sentence_off,
         supervision.graph.cards[: supervision.graph.num_labels], judged,
-        [supervision.states[variable] for variable in loss_variables], smoothing_of(criterion),
+        states, smoothing,
         competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
         inference.name != "exact",
     )  # fmt: skip
@@ -169,17 +185,13 @@ def _sequence_counter(
     criterion: MceSettings,
     inference: Inference,
     loss_variables: list[int],
-) -> SequenceCounter:
-    completing = supervision.exact_if_it_fits(settings) or inference
+) -> Counter:
     if math.isinf(criterion.psi):
-        return SequenceCounter(
-            supervision, criterion, inference, completing, competitor_search(supervision, inference, loss_variables),
-            None,
-        )  # fmt: skip
+        completing = supervision.exact_if_it_fits(settings) or inference
+        competitors = competitor_search(supervision, inference, loss_variables)
+        return SequenceCounter(supervision, criterion, inference, completing, competitors)
     hidden = bool((supervision.gold.codes < 0).any())
     if hidden and criterion.psi != 1.0:
         message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SequenceCounter(
-        supervision, criterion, inference, completing, None, data_excluding_gold(supervision, loss_variables)
-    )
+    return SoftSequenceCounter(supervision, criterion, inference)

@@ -23,8 +23,9 @@ from ..competing_labellings import unpacked_data_excluding_gold
 from ..gold_counts import feature_firings
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
+from ..wrong_labelling_sums import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio
 from .count_ranges import PairExpectations, count_ranges_of
-from .exponential import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio, require_exact
+from .exponential import check_start, require_exact
 from .risk import Risk
 
 __all__ = ["BoostingRisk", "build_boosting"]
@@ -132,7 +133,7 @@ class BoostingRisk(Risk):
 
     def start(self, weights: Floats) -> Floats:
         """As `ExponentialRisk.start`."""
-        self._wrong.check(weights, self.log_weight, self._weight)
+        check_start(self.log_weight + self._wrong.log_ratios(weights)[0], self._weight)
         return weights
 
 

@@ -150,7 +150,8 @@ class PairExpectations:
             )  # fmt: skip
 
         self._workers.map(by_programs, self._runs(len(others)))
-        for s in left[in_blocks].tolist():
+        rest = np.concatenate([left[in_blocks], others[out.status[others] == UNDERFLOW]])
+        for s in rest.tolist():
             workspace = self._workspace()
             method.expectations(p, s, s + 1, out, *workspace.totals)
             collect_pairs(s, self._table, *workspace.totals, value)

@@ -10,8 +10,9 @@ The program depends only on the shape of the graph. Not here: the order (`elimin
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +24,8 @@ __all__ = ["ContractionProgram", "PatternBank", "build_program"]
 
 OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations …
 INDEXED = 0.15  # … and an indexed loop runs at this share of the speed of a contiguous one
+KEPT = 1.2  # the speed of a step whose right table is shared: the sums for its derivative wait for other steps
+IRREGULAR = -1  # for the distance of places that are not equally distant
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
 
 
@@ -39,8 +42,8 @@ class PatternBank:
     """Index patterns shared by all programs of a model. A pattern depends only on the sizes and order of axes."""
 
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
-    dims: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
-    start: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    dims: list[tuple[int, ...]] = field(default_factory=list)
+    start: list[tuple[int, ...]] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     length: int = 0
 
@@ -60,7 +63,7 @@ class PatternBank:
             strides = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
             lookup = _offsets(sizes, [strides.get(v, 0) for v in a.axes])
             self.known[key] = len(self.dims)
-            self.dims.append((len(lookup), 1, 1, 1, 1, 1))
+            self.dims.append((len(lookup), 1, 1, 1, 1, 1, _run(lookup)))
             self.start.append((self._add(lookup), 0, 0, 0, 0, 0))
         return self.known[key]
 
@@ -83,15 +86,18 @@ class PatternBank:
             contiguous = bool(np.array_equal(right_places, np.arange(len(right_places))))
             sizes = [math.prod(cards[v] for v in group) for group in groups]
             self.known[key] = len(self.dims)
-            self.dims.append((sizes[0], sizes[1], sizes[2], sizes[3], int(contiguous), 0))
-            a_b, a_l, a_k = (self._add(place(group, stride_a)) for group in (batch, left, summed))
+            left_places = place(left, stride_a)
+            self.dims.append((*sizes, int(contiguous), 0, _distance(left_places)))
+            a_b, a_l, a_k = (
+                self._add(places) for places in (place(batch, stride_a), left_places, place(summed, stride_a))
+            )
             b_b, b_k = (self._add(place(group, stride_b)) for group in (batch, summed))
             self.start.append((a_b, a_l, a_k, b_b, b_k, self._add(right_places)))
         return self.known[key]
 
     def arrays(self) -> Patterns:
         return Patterns(
-            dims=np.array(self.dims, np.int64).reshape(-1, 6),
+            dims=np.array(self.dims, np.int64).reshape(-1, 7),
             start=np.array(self.start, np.int64).reshape(-1, 6),
             offsets=np.concatenate([np.zeros(0, np.int64), *self.index]),
         )
@@ -111,6 +117,19 @@ def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
     for size, stride in zip(sizes, strides, strict=True):
         places = (places[:, None] + stride * np.arange(size, dtype=np.int64)[None, :]).ravel()
     return places
+
+
+def _distance(places: Ints) -> int:
+    """How far equally distant places are from each other, 0 for a single one."""
+    gaps = np.diff(places)
+    return 0 if not len(gaps) else int(gaps[0]) if (gaps == gaps[0]).all() else IRREGULAR
+
+
+def _run(lookup: Ints) -> int:
+    """The length of the runs in which a list goes on by one; `IRREGULAR` where they are too short for vectors."""
+    breaks = np.flatnonzero(np.diff(lookup) != 1) + 1
+    run = int(np.gcd.reduce(breaks, initial=len(lookup)))
+    return run if run >= min(OVERHEAD, len(lookup)) else IRREGULAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +154,23 @@ class _Steps:
     """A program under construction."""
 
     arena_end: int
+    turned: Mapping[int, int]
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     variables: list[int] = field(default_factory=list)
     operands: list[tuple[_Table, _Table]] = field(default_factory=list)
+
+    def layouts(self, *tables: _Table) -> Iterator[tuple[_Table, ...]]:
+        """The tables in every combination of the layouts that the arena has them in, first as they are."""
+        return itertools.product(*map(self._layouts, tables))
+
+    def is_turned(self, table: _Table) -> bool:
+        """Whether the arena has the table in both layouts."""
+        return table.place in self.turned or table.place in self.turned.values()
+
+    def _layouts(self, table: _Table) -> tuple[_Table, ...]:
+        if len(table.axes) != 2 or table.place not in self.turned:
+            return (table,)
+        return table, _Table(table.axes[::-1], self.turned[table.place])
 
     def finished(self, cards: Sequence[int], arena_start: int) -> ContractionProgram:
         tables = [table for pair in self.operands for table in pair]
@@ -161,9 +194,13 @@ def build_program(
     order: Sequence[int],
     patterns: PatternBank,
     arena_start: int,
+    turned: Mapping[int, int],
 ) -> ContractionProgram:
-    """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond."""
-    program = _Steps(arena_start)
+    """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond.
+
+    turned: where tables of two variables lie a second time, with their axes exchanged; by the place of the first.
+    """
+    program = _Steps(arena_start, turned)
     holding: dict[int, list[_Table]] = {v: [] for v in range(len(cards))}
     for scope, place in zip(scopes, places, strict=True):
         table = _Table(tuple(scope), int(place))
@@ -197,7 +234,10 @@ def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], pat
         if holders:
             # the smallest table that covers it means the least work
             holder = min(holders, key=size)
-            remaining[remaining.index(holder)] = _multiply_in(program, holder, smallest, cards, patterns)
+            place = remaining.index(holder)
+            others = [t for t in remaining if t is not holder and set(holder.axes) <= set(t.axes)]
+            guide = max(others, key=size).axes if others else ()
+            remaining[place] = _multiply_in(program, holder, smallest, guide, cards, patterns)
         else:
             done.append(smallest)
     done.extend(remaining)  # the contraction takes the last two, however their variables overlap
@@ -211,9 +251,33 @@ def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], pat
     return done
 
 
-def _multiply_in(program: _Steps, holder: _Table, other: _Table, cards: Sequence[int], patterns: PatternBank) -> _Table:
-    """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole."""
-    run = tuple(v for i, v in enumerate(holder.axes) if not set(holder.axes[i:]) & set(other.axes))
+def _multiply_in(
+    program: _Steps,
+    holder: _Table,
+    other: _Table,
+    guide: tuple[int, ...],
+    cards: Sequence[int],
+    patterns: PatternBank,
+) -> _Table:
+    """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole.
+
+    guide: the axes of a table that the result is multiplied into next, or none.
+    """
+
+    def run_of(holder: _Table, other: _Table) -> tuple[int, ...]:
+        return tuple(v for i, v in enumerate(holder.axes) if not set(holder.axes[i:]) & set(other.axes))
+
+    def vectors(tables: tuple[_Table, ...]) -> tuple[bool, int]:
+        """Whether the axes are those of the guide, and how long runs need no index: there `other` is constant, or both
+        tables go on together.
+        """
+        holder, other = tables
+        agrees = not guide or holder.axes == tuple(v for v in guide if v in holder.axes)
+        ends = holder.axes[len(holder.axes) - len(other.axes) :] == other.axes
+        return agrees, math.prod(cards[v] for v in (other.axes if ends else run_of(holder, other)))
+
+    holder, other = max(program.layouts(holder, other), key=vectors)
+    run = run_of(holder, other)
     if math.prod(cards[v] for v in run) < OVERHEAD:
         return _emit(program, patterns.product(holder, other, cards), holder, other, holder.axes, -1, cards)
     groups = (holder.axes[: len(holder.axes) - len(run)], (), (), run)
@@ -225,7 +289,8 @@ def _sum_out(
 ) -> _Table:
     a, b = (tables[0], _Table((), ONE_CELL)) if len(tables) == 1 else (tables[0], tables[1])
     best: tuple[float, _Table, _Table, tuple[tuple[int, ...], ...]] | None = None
-    for left_table, right_table in ((a, b), (b, a)):
+    for left_table, right_table in (*program.layouts(a, b), *program.layouts(b, a)):
+        speed_up = KEPT if program.is_turned(right_table) else 1.0
         batch = tuple(v for v in left_table.axes if v in right_table.axes and v != variable)
         left = tuple(v for v in left_table.axes if v not in right_table.axes and v != variable)
         right = tuple(v for v in right_table.axes if v not in left_table.axes and v != variable)
@@ -238,7 +303,7 @@ def _sum_out(
             splits.append((batch, right, INDEXED))
         for before, group, speed in splits:
             length = math.prod(cards[v] for v in group)
-            rank = speed * length / (length + OVERHEAD)
+            rank = speed_up * speed * length / (length + OVERHEAD)
             if best is None or rank > best[0]:
                 summed = (variable,) if variable in left_table.axes else ()
                 best = rank, left_table, right_table, (before, left, summed, group)

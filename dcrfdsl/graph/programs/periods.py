@@ -10,7 +10,7 @@ recurring. Without a period, programs are built step by step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
@@ -103,12 +103,13 @@ class ProgramBuilder:
     """Builds the programs of a model's shapes into one bank of patterns.
 
     order_of: the elimination order of a shape, from left to right if it is regular.   unroll: the regular shape of a
-    length, if there are any.
+    length, if there are any.   turned: see `build_program`.
     """
 
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]]
     unroll: Callable[[int], GraphShape] | None
+    turned: Mapping[int, int] = field(default_factory=dict)
     patterns: PatternBank = field(default_factory=PatternBank)
     _inserted: dict[_Place, RepeatedProgram | None] = field(default_factory=dict)
 
@@ -129,7 +130,7 @@ class ProgramBuilder:
         """The program of a shape, step by step."""
         order = self.order_of(shape)  # raises for a shape whose tables cannot fit
         end = shape.local_end(self.local_start)
-        return build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end)
+        return build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end, self.turned)
 
     def _insert(self, shape: GraphShape, place: _Place, unroll: Callable[[int], GraphShape]) -> RepeatedProgram | None:
         """The shape's program by insertion at a place, or None if nothing recurs there."""

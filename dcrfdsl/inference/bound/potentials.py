@@ -14,8 +14,10 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Ints32
 from ...cached_values import cached_property
+from ...errors import data_error
 from ...features import FeatureRows, Pairs
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
+from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
 from ...kernels.tables import (
     Bindings,
@@ -33,9 +35,12 @@ from ...kernels.tables import (
 )
 from ..workers import RUNS
 from .kept_shapes import KeptShapes
+from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
+
+MOST_SHARED = 2**28  # cells of the tables that all sequences share: 2 GB
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,7 @@ class BoundData:
     fixed: Floats  # weights of the entries of codes, which are not trained, such as -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
+    contexts: ContextTables | None = None  # of a thin graph: where lattices find the cliques of several labels
     kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `kept_potentials`
 
     @property
@@ -183,10 +189,25 @@ class Binder:
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
+        if not graph.is_thin and graph.num_shared > MOST_SHARED:
+            raise data_error(
+                "too-wide",
+                f"the tables of the cliques would have {graph.num_shared:.3g} entries; {MOST_SHARED:,} are possible",
+                help="use `infer pruned`, which looks up what training has seen",
+            )
         self.kept = KeptShapes(graph, programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
+        self._contexts: ContextTables | None = None
+        if graph.is_thin:
+            contexts, bindings = bind_contexts(graph, parameters), self._bindings
+            self._contexts = contexts.tables
+            self._hard = np.concatenate([self._hard, np.zeros(contexts.num_cells)])
+            self._bindings = bindings._replace(
+                bias_weight=np.concatenate([bindings.bias_weight, contexts.weight]),
+                bias_cell=np.concatenate([bindings.bias_cell, graph.num_shared + contexts.cell]),
+            )
         self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
         self._potentials: dict[int, tuple[Floats, Potentials]] = {}
         self._relational = [graph.templates[number].clique for number in graph.relational]
@@ -217,6 +238,7 @@ class Binder:
             num_weights=self.num_weights,
             fixed=self._fixed,
             set_off=(0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows)),
+            contexts=self._contexts,
             kept=self._potentials,
         )
 

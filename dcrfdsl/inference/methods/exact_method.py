@@ -1,24 +1,26 @@
-"""Exact inference over a data set: contraction programs, and a special kernel for chains."""
+"""Exact inference over a data set: contraction programs, and special kernels for chains, automata and candidates."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ...arrays import Floats, Ints32, Mask
 from ...cached_values import cached_property
+from ...errors import data_error
 from ...kernels.exact import blocked_decode, blocked_expectations
-from ...kernels.runtime import IMPOSSIBLE
-from ...kernels.sequences import exact_decode, exact_expectations
+from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
+from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
 from ..base import Expectations
-from ..bound import BoundData, ChainRuns, chain_of
+from ..bound import AutomatonRuns, BoundData, CandidateRuns, ChainRuns, bound_automaton, chain_of
 
-__all__ = ["ExactMethod"]
+__all__ = ["AutomatonMethod", "ExactMethod"]
 
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
@@ -28,16 +30,21 @@ NOTHING = np.zeros(0)
 class ExactMethod:
     """Variable elimination by contraction programs; exact on any graph whose tables fit.
 
-    A chain with one table between neighbours has a special kernel; the programs take the sequences that it leaves.
+    Special kernels do chains with one table between neighbours, chains whose constraints leave few labels at each
+    position, and models with few states and transitions. The programs take the sequences that these leave.
     """
 
     data: BoundData
     settings: ExactSettings | AutoSettings
     approximate: bool = False
+    alone: ClassVar[bool] = False  # whether an automaton is the only form
 
     def __post_init__(self) -> None:
         chain = chain_of(self.data.graph, self.data.kinds)
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
+        automaton = bound_automaton(self.data, chain=chain is not None, alone=self.alone)
+        self.automaton = AutomatonRuns(self.data, automaton) if automaton is not None else None
+        self.candidates = CandidateRuns.of(self.data) if self.data.graph.coded else None
         self._per_thread = threading.local()
 
     # A chain needs these only if its kernel leaves sequences.
@@ -54,6 +61,11 @@ class ExactMethod:
     def in_blocks(self) -> Mask:
         """Which sequences are so long that they are computed block by block, [S]."""
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
+
+    @property
+    def _special(self) -> list[AutomatonRuns | ChainRuns]:
+        """The kernels that are tried before the programs, in this order."""
+        return [runs for runs in (self.automaton, self.chain) if runs is not None]
 
     def _arenas(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
@@ -81,22 +93,64 @@ class ExactMethod:
     ) -> None:  # fmt: skip
         """As `ExpectingMethod.expectations`. share [S]: a factor on each sequence's expectations; 1 if empty."""
         d, p, left = self.data, potentials, [(first, last)]
-        if self.chain is not None:
-            left = self.chain.expectations(
-                p, first, last, out.log_z, out.status, out.marginals, gradient, expected, share
-            )
+        if self.candidates is not None and not len(share):
+            left = self.candidates.expectations(p, first, last, out.results, out.marginals, gradient, expected)
+        for special in self._special:
+            left = [
+                rest
+                for begin, end in left
+                for rest in special.expectations(
+                    p, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share
+                )
+            ]
         for begin, end in left:
+            arguments = (
+                begin, end, d.problem, self.programs, self.patterns, p, Totals(gradient, expected), out.results,
+                Ragged(out.marginals, d.marginal_off), *self._arenas(), share,
+            )  # fmt: skip
             for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
-                run(
-                    begin, end, d.problem, self.programs, self.patterns, p, Totals(gradient, expected), out.results,
-                    Ragged(out.marginals, d.marginal_off), *self._arenas(), share,
-                )  # fmt: skip
+                run(*arguments)
+            if (out.status[begin:end] == UNDERFLOW).any():
+                exact_log_expectations(*arguments)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d, p, left = self.data, potentials, [(first, last)]
-        if self.chain is not None:
-            left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)
+        if self.candidates is not None:
+            left = self.candidates.decode(p, first, last, out.results, labelling)
+        for special in self._special:
+            left = [
+                rest for begin, end in left for rest in special.decode(p, begin, end, out.log_z, out.status, labelling)
+            ]
         for begin, end in left:
             for run in self._kernels(begin, end, exact_decode, blocked_decode):
                 run(begin, end, d.problem, self.programs, self.patterns, p, out.log_z, d.ragged(labelling))
             out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)
+
+
+class AutomatonMethod(ExactMethod):
+    """Exact inference by an automaton alone, where no table of elimination fits. The data has no programs."""
+
+    alone = True
+
+    @cached_property
+    def programs(self) -> Programs:
+        raise data_error(
+            "too-wide",
+            "exact inference is possible here by an automaton alone, which does not take sequences as long as these",
+            help="cut long sequences, or use `infer trp`",
+        )
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
+        share: Floats = NOTHING,
+    ) -> None:  # fmt: skip
+        """As `ExactMethod.expectations`. DcrfError if the automaton cannot take the data."""
+        left = [(first, last)]
+        for run in (self.automaton.expectations, self.automaton.log_expectations) if self.automaton else ():
+            left = [
+                rest
+                for begin, end in left
+                for rest in run(potentials, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share)
+            ]
+        for begin, end in left:
+            super().expectations(potentials, begin, end, out, gradient, expected, share)  # which says that it cannot

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ...errors import Table, data_error
-from ...graph import ModelGraph, exact_cost, exact_pays, sweep_cost, sweep_messages
+from ...graph import (
+    AutomatonGraph,
+    ModelGraph,
+    Parameters,
+    automaton_graph,
+    automaton_seconds,
+    exact_cost,
+    exact_pays,
+    pays_beside_messages,
+    sweep_cost,
+    sweep_messages,
+)
 from ...semantics import (
     AutoSettings,
     BpSettings,
@@ -22,16 +33,18 @@ from ...semantics import (
     GibbsSettings,
     MeanFieldSettings,
     MethodSettings,
+    PrunedSettings,
     TrpSettings,
     TrwSettings,
 )  # fmt: skip
 from ..base import SequenceMethod
-from ..bound import BoundData
-from .exact_method import ExactMethod
+from ..bound import BoundData, lattice_refusal
+from .exact_method import AutomatonMethod, ExactMethod
 from .gibbs_method import GibbsMethod
 from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
 from .mixed import MixedMethod
+from .pruned_method import PrunedMethod
 from .reweighted_method import ReweightedMethod
 
 __all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
@@ -41,11 +54,19 @@ Chosen = TypeVar("Chosen", bound=MethodSettings)
 
 @dataclass(frozen=True)
 class MethodEntry(Generic[Chosen]):
-    """A line of `METHODS`: the settings of a method, its constructor, whether it needs contraction programs."""
+    """A line of `METHODS`: the settings of a method, its constructor, whether it needs contraction programs.
+
+    thin: whether its data is bound to a thin graph, see `ModelGraph`.
+    """
 
     settings: tuple[type[Chosen], ...]
     make: Callable[[BoundData, Chosen], SequenceMethod]
     programs: bool = False
+    thin: bool = False
+
+    def graph(self, graph: ModelGraph) -> ModelGraph:
+        """The graph to which its data is bound."""
+        return graph.thin() if self.thin else graph
 
     def build(self, data: BoundData, settings: MethodSettings) -> SequenceMethod:
         """The method for `data`, which must have contraction programs if `programs` is true."""
@@ -58,30 +79,51 @@ METHODS: Table[MethodEntry] = Table(
     "inference method",
     {
         "exact": MethodEntry((ExactSettings, AutoSettings), ExactMethod, programs=True),
+        "automaton": MethodEntry((ExactSettings, AutoSettings), AutomatonMethod),
         "trp": MethodEntry((TrpSettings, AutoSettings), MessageMethod.by_trees),
         "bp": MethodEntry((BpSettings,), MessageMethod.by_schedule),
         "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
         "trw": MethodEntry((TrwSettings,), ReweightedMethod),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), MixedMethod.of),
+        "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
     },
 )
 
 
-def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, MethodSettings]:
-    """Name and settings of the method to run: `auto` becomes `exact` if that pays, else `trp`.
+def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSettings) -> tuple[str, MethodSettings]:
+    """Name and settings of the method to run: `auto` becomes an exact one if that pays, else `trp`.
 
-    With relational cliques it stays `auto`, which decides for each sequence when the method is built.
-    Raises DcrfError if the settings ask for `exact` and its tables do not fit.
+    `exact` becomes `automaton` where no table of elimination fits but the model's automaton does; if both fit, `exact`
+    takes the faster one. With relational cliques `auto` stays, which decides for each sequence when the method is
+    built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
+    chain.
     """
     if isinstance(settings, ExactSettings):
+        if exact_cost(graph).largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
+            return "automaton", settings
         check_width(graph, settings.max_table)
+    if isinstance(settings, PrunedSettings):
+        refusal = lattice_refusal(graph)
+        if refusal is not None:
+            raise data_error("cannot-prune", f"`pruned` needs a chain of one label, and {refusal[0]}", help=refusal[1])
     if not isinstance(settings, AutoSettings):
         return settings.method, settings
     if graph.relational:
         return "auto", settings
-    pays = exact_pays(exact_cost(graph), settings.max_table, sweep_cost(graph), sweep_messages(graph))
-    return ("exact" if pays else "trp"), settings
+    cost, sweep, messages = exact_cost(graph), sweep_cost(graph), sweep_messages(graph)
+    if exact_pays(cost, settings.max_table, sweep, messages):
+        return "exact", settings
+    found = _automaton_fits(graph, parameters, settings.max_table)
+    if found and pays_beside_messages(automaton_seconds(found), sweep, messages):
+        return ("exact" if cost.largest <= settings.max_table else "automaton"), settings
+    return "trp", settings
+
+
+def _automaton_fits(graph: ModelGraph, parameters: Parameters, max_table: int) -> AutomatonGraph | None:
+    """The automaton of a model, if it has one with no more states and moves than a table may have entries."""
+    found = automaton_graph(graph, parameters.bias_places(graph)[1])
+    return found if found is not None and found.states + found.moves <= max_table else None
 
 
 MORE_MEMORY = "raise `max_table` if there is memory for it"

@@ -21,11 +21,11 @@ __all__ = ["PieceInstanceMethod", "bind_instances"]
 
 
 class PieceInstanceMethod(ExactMethod):
-    """Exact inference on graphs that are not sequences, so never by the kernel for chains."""
+    """Exact inference on graphs that are not sequences, so never by special kernels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.chain = None
+        self.chain = self.automaton = self.candidates = None
 
 
 def bind_instances(

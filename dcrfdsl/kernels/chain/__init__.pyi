@@ -25,6 +25,7 @@ from .span_losses import (
     Spans as Spans,
     chain_competitors as chain_competitors,
     competitor_workspace as competitor_workspace,
+    smooth as smooth,
 )
 from .two_best import COMPETITOR_ROWS as COMPETITOR_ROWS, chain_decode_competitor as chain_decode_competitor
 from .viterbi import chain_decode as chain_decode

@@ -32,6 +32,7 @@ __all__ = [
     "Spans",
     "chain_competitors",
     "competitor_workspace",
+    "smooth",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]

@@ -1,8 +1,6 @@
 from .checkpointing import blocked_decode as blocked_decode, blocked_expectations as blocked_expectations
 from .contraction import (
-    backward_linear as backward_linear,
     backward_log as backward_log,
-    forward_linear as forward_linear,
     forward_log as forward_log,
     forward_max as forward_max,
     trace_back as trace_back,
@@ -13,4 +11,19 @@ from .forward_sampling import (
     operand_places as operand_places,
     sum_forward as sum_forward,
 )
+from .linear_sweeps import (
+    backward_linear as backward_linear,
+    forward_linear as forward_linear,
+    sweep_memory as sweep_memory,
+)
+from .max_sweeps import TurnedTables as TurnedTables, sweep_down as sweep_down, sweep_up as sweep_up
 from .tangent_sweep import exact_tangents as exact_tangents
+from .traced_paths import (
+    FREE as FREE,
+    MIXED as MIXED,
+    PathWorkspace as PathWorkspace,
+    add_best_with as add_best_with,
+    follow_range as follow_range,
+    pass_counts as pass_counts,
+    trace_range as trace_range,
+)

@@ -24,7 +24,8 @@ from ..tables import (
     scatter_gradient,
     shared_peaks,
 )
-from .contraction import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
+from .contraction import backward_log, forward_log, forward_max, trace_back
+from .linear_sweeps import backward_linear, forward_linear, sweep_memory
 
 __all__ = ["blocked_decode", "blocked_expectations"]
 
@@ -157,7 +158,7 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
     total, state = _first_sweep(s, space, problem, programs, patterns, potentials, value, scale, kept, kept_off)
     if state != OK:
         return total, state
-    state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
+    state_off, memory = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]], sweep_memory(patterns, shared)
     pulled = np.empty(0)  # the adjoints of what later blocks read
     for block in range(last - 1, first - 1, -1):
         n, at = block - first, _first_result(block, shapes, programs)
@@ -171,7 +172,7 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
-            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root)
+            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root, memory)
             for j in range(shared, at):
                 adjoint[j] *= value[j]
         else:

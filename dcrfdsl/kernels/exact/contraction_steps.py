@@ -1,9 +1,9 @@
-"""Contraction steps on matrices by machine vectors: two rows of C at a time, with sums in registers.
+"""Contraction steps on matrices by machine vectors: three rows at a time, with sums in registers.
 
-    C[l, r] = Σ_k A[l, k] B[k, r]        Ā[l, k] += Σ_r C̄[l, r] B[k, r]        B̄[k, r] += Σ_l A[l, k] C̄[l, r]
+    out[m, r] = Σ_n x[n, m] y[n, r]
 
-Entries of A and rows of B may lie anywhere, but each row of B is contiguous. Not here: programs, other steps
-(`contraction`).
+is the shape of all three products of a step: of the result, and of the derivatives by either operand. Each row of y is
+contiguous. Not here: programs, other steps (`contraction`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from ..runtime import (
     LANES,
+    add,
     broadcast,
+    fast_inner,
     fma,
     inlined,
     largest,
@@ -28,90 +30,179 @@ from ..runtime import (
     repeat,
     total,
 )
-from ..tables import NARROW, load_some, store_some
+from ..tables import NARROW, WIDE, load_some, store_some
 
-__all__ = ["SummedOut", "contract_rows", "highest", "pull_rows", "scale_positive"]
+__all__ = ["Terms", "add_listed", "dots", "highest", "product", "scale_positive"]
+
+ROWS = 3  # with three registers each: enough sums in flight, and few loads for each
 
 
-class SummedOut(NamedTuple):
-    """The states that a step sums out: `offsets[in_a + k]` and `offsets[in_b + k]` say where state k lies."""
+class Terms(NamedTuple):
+    """Terms of a product: number m of term n lies at values[at + n · term + m · row]."""
 
-    offsets: NDArray[np.int64]
-    in_a: int
-    in_b: int
-    states: int
+    values: NDArray[np.float64]
+    at: int
+    term: int
+    row: int
 
 
 @inlined
 def highest(value, at, size):
     """The maximum of a run of non-negative numbers."""
-    high = broadcast(NARROW, 0.0)
-    for j in range(0, size, LANES):
-        high = maximum(high, load_some(NARROW, value, at + j, size - j))
+    high = broadcast(WIDE, 0.0)
+    for j in range(0, size, len(WIDE) * LANES):
+        high = maximum(high, load_some(WIDE, value, at + j, size - j))
     return largest(high)
 
 
 @inlined
 def scale_positive(value, at, size, factor):
     """Multiplies a run by a factor; returns the smallest positive result, at most 1."""
-    least, share = broadcast(NARROW, 1.0), broadcast(NARROW, factor)
-    for j in range(0, size, LANES):
-        scaled = multiply(load_some(NARROW, value, at + j, size - j), share)
+    least, share, block = broadcast(WIDE, 1.0), broadcast(WIDE, factor), len(WIDE) * LANES
+    for j in range(0, size, block):
+        scaled = multiply(load_some(WIDE, value, at + j, size - j), share)
         least = least_positive(least, scaled)
-        store_some(value, at + j, size - j, LANES, scaled)
+        store_some(value, at + j, size - j, block, scaled)
     return lowest(least)
 
 
 @inlined
-def contract_rows(registers, value, left, other, right, summed, num_r, out):
-    """Two rows of C, where the rows of B are contiguous. `left` and `other`: where the two rows of A begin.
-
-    They are equal if there is only one row.
-    """
-    index, a_k, b_k, num_k = summed
-    block = len(registers) * LANES
-    zero = broadcast(registers, 0.0)
-    for at in range(0, num_r, block):
-        rest = num_r - at
-        row_sum, next_row_sum = zero, zero
-        if rest >= block:
-            for k in range(num_k):
-                row, x = load(registers, value, right + index[b_k + k] + at), index[a_k + k]
-                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
-                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
-        else:
-            for k in range(num_k):
-                row, x = load_part(registers, value, right + index[b_k + k] + at, rest), index[a_k + k]
-                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
-                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
-        store_some(value, out + at, rest, block, row_sum)
-        if other != left:
-            store_some(value, out + num_r + at, rest, block, next_row_sum)
+def _add_term(registers, x, places, step, row, sums):
+    """Adds a term to the sums of three rows; x[place + step] is the factor of each."""
+    first, second, third = places
+    one, two, three = sums
+    one = fma(repeat(registers, x, first + step), row, one)
+    two = fma(repeat(registers, x, second + step), row, two)
+    three = fma(repeat(registers, x, third + step), row, three)
+    return one, two, three
 
 
 @inlined
-def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out, marginal, states):
-    """The reverse of `contract_rows`. states: where the marginal of the variable that is summed out begins, or -1."""
-    index, a_k, b_k, num_k = summed
+def _three(at, row, first, rows):
+    """Where rows `first` to `first` + 2 begin; where rows are missing, the last one stands for them."""
+    last = rows - 1
+    return at + first * row, at + min(first + 1, last) * row, at + min(first + 2, last) * row
+
+
+@inlined
+def _columns(registers, x, y, column, sizes, out, out_at, out_row):
+    """The columns of `product` from `column` on, as many as a row of `registers` holds."""
+    terms, rows, columns = sizes
+    factors, table, step, y_step = x.values, y.values, x.term, y.term
+    zero, count, at = broadcast(registers, 0.0), columns - column, y.at + column
     block = len(registers) * LANES
-    zero = broadcast(registers, 0.0)
-    single = other == left
-    for at in range(0, num_r, block):
-        rest = num_r - at
-        pull = load_some(registers, adjoint, out + at, rest)
-        next_pull = zero if single else load_some(registers, adjoint, out + num_r + at, rest)
-        for k in range(num_k):
-            x, y, row = left + index[a_k + k], other + index[a_k + k], right + index[b_k + k] + at
-            right_row = load_some(registers, value, row, rest)
-            sum_right = fma(repeat(registers, value, x), pull, load_some(registers, adjoint, row, rest))
-            sum_right = fma(repeat(registers, value, y), next_pull, sum_right)
-            store_some(adjoint, row, rest, block, sum_right)
-            mass = total(multiply(pull, right_row))
-            adjoint[x] += mass
-            share = value[x] * mass
-            if not single:
-                mass = total(multiply(next_pull, right_row))
-                adjoint[y] += mass
-                share += value[y] * mass
-            if states >= 0:
-                marginal[states + k] += share
+    for m in range(0, rows, ROWS):
+        places, sums = _three(x.at, x.row, m, rows), (zero, zero, zero)
+        if count >= block:
+            for n in range(terms):
+                sums = _add_term(registers, factors, places, n * step, load(registers, table, at + n * y_step), sums)
+        else:
+            for n in range(terms):
+                row = load_part(registers, table, at + n * y_step, count)
+                sums = _add_term(registers, factors, places, n * step, row, sums)
+        here = out_at + column + m * out_row
+        store_some(out, here, count, block, sums[0])
+        if m + 1 < rows:
+            store_some(out, here + out_row, count, block, sums[1])
+        if m + 2 < rows:
+            store_some(out, here + 2 * out_row, count, block, sums[2])
+
+
+@fast_inner
+def product(x, y, sizes, out, out_at, out_row):
+    """out[m, r] = Σ_n x[n, m] y[n, r], with rows that begin `out_row` apart.   sizes: of n, m and r."""
+    column, columns = np.int64(0), sizes[2]
+    while column < columns:
+        if columns - column > 2 * LANES:
+            _columns(WIDE, x, y, column, sizes, out, out_at, out_row)
+            column += len(WIDE) * LANES
+        else:
+            _columns(NARROW, x, y, column, sizes, out, out_at, out_row)
+            column += LANES
+
+
+@inlined
+def _listed_columns(registers, x, y, column, sizes, out, out_at, out_row):
+    """The columns of `add_listed` from `column` on, as many as a row of `registers` holds."""
+    factors, x_shift, x_row, x_places = x
+    table, y_shift, y_places = y
+    terms, rows, columns = sizes
+    zero, count, at = broadcast(registers, 0.0), columns - column, y_shift + column
+    block = len(registers) * LANES
+    for m in range(0, rows, ROWS):
+        places, sums = _three(x_shift, x_row, m, rows), (zero, zero, zero)
+        if count >= block:
+            for n in range(terms):
+                row = load(registers, table, at + y_places[n])
+                sums = _add_term(registers, factors, places, x_places[n], row, sums)
+        else:
+            for n in range(terms):
+                row = load_part(registers, table, at + y_places[n], count)
+                sums = _add_term(registers, factors, places, x_places[n], row, sums)
+        here = out_at + column + m * out_row
+        store_some(out, here, count, block, add(sums[0], load_some(registers, out, here, count)))
+        if m + 1 < rows:
+            here += out_row
+            store_some(out, here, count, block, add(sums[1], load_some(registers, out, here, count)))
+        if m + 2 < rows:
+            here += out_row
+            store_some(out, here, count, block, add(sums[2], load_some(registers, out, here, count)))
+
+
+@fast_inner
+def add_listed(x, y, sizes, out, out_at, out_row):
+    """out[m, r] += Σ_n x[n, m] y[n, r], where the terms n lie anywhere; the rest as in `product`.
+
+    x: (values, shift, row, places), with x[n, m] at places[n] + shift + m · row.   y: (values, shift, places).
+    """
+    column, columns = np.int64(0), sizes[2]
+    while column < columns:
+        if columns - column > 2 * LANES:
+            _listed_columns(WIDE, x, y, column, sizes, out, out_at, out_row)
+            column += len(WIDE) * LANES
+        else:
+            _listed_columns(NARROW, x, y, column, sizes, out, out_at, out_row)
+            column += LANES
+
+
+@inlined
+def _add_products(y, x, sums):
+    """Adds y · x to the sums of three vectors x."""
+    one, two, three = sums
+    first, second, third = x
+    return fma(y, first, one), fma(y, second, two), fma(y, third, three)
+
+
+@fast_inner
+def dots(x, y, sizes, batches, out):
+    """out[m, n] = Σ_b Σ_r x[b, m, r] y[b, n, r] from out[0] on.
+
+    x: (values, where they begin); its rows follow each other.   y: (values, where they begin, distance of rows).
+    sizes: of n, m and r.   batches: (how many, places of the rest of y in each).
+    """
+    terms, rows, columns = sizes
+    factors, x_at = x
+    table, y_at, y_row = y
+    num_batches, places = batches
+    zero = broadcast(NARROW, 0.0)
+    for n in range(0, terms, ROWS):
+        ys = _three(y_at, y_row, n, terms)
+        for m in range(0, rows, ROWS):
+            xs = _three(x_at, columns, m, rows)
+            one, two, three = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
+            for b in range(num_batches):
+                more, there = b * rows * columns, places[b]
+                for r in range(0, columns, LANES):
+                    left, here, at = columns - r, more + r, there + r
+                    x_rows = (
+                        load_part(NARROW, factors, xs[0] + here, left),
+                        load_part(NARROW, factors, xs[1] + here, left),
+                        load_part(NARROW, factors, xs[2] + here, left),
+                    )
+                    one = _add_products(load_part(NARROW, table, ys[0] + at, left), x_rows, one)
+                    two = _add_products(load_part(NARROW, table, ys[1] + at, left), x_rows, two)
+                    three = _add_products(load_part(NARROW, table, ys[2] + at, left), x_rows, three)
+            for sums, term in ((one, n), (two, min(n + 1, terms - 1)), (three, min(n + 2, terms - 1))):
+                out[m * terms + term] = total(sums[0])
+                out[min(m + 1, rows - 1) * terms + term] = total(sums[1])
+                out[min(m + 2, rows - 1) * terms + term] = total(sums[2])

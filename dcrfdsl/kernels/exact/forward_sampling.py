@@ -13,7 +13,8 @@ import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel, next_random
 from ..tables import exponentiate, fill_tables
-from .contraction import forward_linear, forward_log
+from .contraction import forward_log
+from .linear_sweeps import forward_linear
 
 __all__ = ["decision_order", "draw_labelling", "exact_samples", "operand_places", "sum_forward"]
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inner, kernel
 from ..tables import copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
-from .contraction import backward_linear, backward_log, contract, forward_linear, forward_log, pull
+from .contraction import backward_log, forward_log
+from .linear_sweeps import backward_linear, contract, forward_linear, pull, sweep_memory
 
 __all__ = ["exact_tangents"]
 
@@ -101,11 +102,11 @@ def _forward(first, last, programs, patterns, value, scale, half, local_end, lab
                 value[half + c + j] = value[half + a + j] * value[other] + value[a + j] * value[half + other]
             continue
         if a >= local_end:
-            contract(pattern, dims, start, index, value, a + half, b, c + half)
+            contract(pattern, patterns, value, a + half, b, c + half)
         else:
             value[half + c : half + c + size] = 0.0
         if b >= local_end:
-            contract(pattern, dims, start, index, value, a, b + half, spare)
+            contract(pattern, patterns, value, a, b + half, spare)
             for j in range(size):
                 value[half + c + j] += value[spare + j]
         v = programs.variable[i]
@@ -115,8 +116,9 @@ def _forward(first, last, programs, patterns, value, scale, half, local_end, lab
 
 
 @fast_inner
-def _backward(first, last, programs, patterns, value, scale, adjoint, half, local_end, labelling, lift, nothing):
-    """Adds the derivative of L by every table entry to `adjoint`, which must be 0.   nothing: [0]."""
+def _backward(first, last, programs, patterns, value, scale, adjoint, half, local_end, labelling, lift, memory):
+    """Adds the derivative of L by every table entry to `adjoint`, which must be 0."""
+    nothing = value[:0]
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
@@ -135,11 +137,11 @@ def _backward(first, last, programs, patterns, value, scale, adjoint, half, loca
             continue
         scale_run(adjoint, c, size, scale[i])
         scale_run(adjoint, half + c, size, scale[i])
-        pull(pattern, dims, start, index, value, adjoint, a, b, c, nothing, -1)
+        pull(pattern, patterns, value, adjoint, a, b, c, nothing, np.int64(-1), memory, False)
         if a >= local_end:
-            pull(pattern, dims, start, index, value, adjoint, a + half, b, c + half, nothing, -1)
+            pull(pattern, patterns, value, adjoint, a + half, b, c + half, nothing, np.int64(-1), memory, False)
         if b >= local_end:
-            pull(pattern, dims, start, index, value, adjoint, a, b + half, c + half, nothing, -1)
+            pull(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, np.int64(-1), memory, False)
         v = programs.variable[i]
         if v >= 0 and lift[v] > 0.0:
             _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, labelling[v], lift[v])
@@ -252,7 +254,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             states = max(states, shapes.state_off[v] + shapes.card[v])
     shared = shapes.local_start
     value, adjoint, scale = np.zeros(3 * half), np.zeros(2 * half), np.empty(steps)
-    logs, dot, change, nothing = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
+    logs, dot, change, memory = np.empty(0), np.empty(0), np.empty(0), sweep_memory(patterns, shared)
     marginal, lift = np.empty(states), np.empty(variables)
     copy_run(base, 0, shared, value)
     linear, logarithmic = np.zeros(shared), np.zeros(shared)  # derivatives by the shared tables and by their logarithms
@@ -271,7 +273,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
         if state == OK:
             adjoint[:arena_end] = 0.0
             marginal[:] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, marginal, 1.0)
+            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, marginal, 1.0, memory)
             risk[s], fits = _lifts(shapes, g, known, marginal, lift)
             state = OK if fits else UNDERFLOW
         if state == OK:
@@ -279,7 +281,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             _forward(a, b, programs, patterns, value, scale, half, local_end, known, lift)
             adjoint[:arena_end] = 0.0
             adjoint[half : half + arena_end] = 0.0
-            _backward(a, b, programs, patterns, value, scale, adjoint, half, local_end, known, lift, nothing)
+            _backward(a, b, programs, patterns, value, scale, adjoint, half, local_end, known, lift, memory)
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
             for j in range(shared):

@@ -8,6 +8,14 @@ from .compilation import (
     kernel as kernel,
 )
 from .cpu import LANES as LANES
+from .lane_vectors import (
+    accumulate as accumulate,
+    add_sums as add_sums,
+    any_below as any_below,
+    choose_below as choose_below,
+    load_at as load_at,
+    transpose as transpose,
+)
 from .machine_vectors import (
     add as add,
     aligned_zeros as aligned_zeros,

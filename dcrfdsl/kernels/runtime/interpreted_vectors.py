@@ -7,8 +7,9 @@ import numpy as np
 from .cpu import LANES
 
 __all__ = [
-    "add", "broadcast", "exp", "fma", "largest", "least_finite", "least_positive", "load", "load_part", "lowest",
-    "maximum", "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total",
+    "accumulate", "add", "add_sums", "any_below", "broadcast", "choose_below", "exp", "fma", "largest",
+    "least_finite", "least_positive", "load", "load_at", "load_part", "lowest", "maximum", "multiply", "repeat",
+    "scale_add", "store", "store_part", "subtract", "total", "transpose",
 ]  # fmt: skip
 
 add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
@@ -39,6 +40,32 @@ def broadcast(registers, scalar):
 
 def repeat(registers, array, at):
     return broadcast(registers, array[at])
+
+
+def load_at(registers, array, at, places, number):
+    return load(registers, array, at + places[number])
+
+
+def transpose(source, at, stride, target, to, target_stride):
+    block = np.array([source[at + n * stride : at + n * stride + LANES] for n in range(LANES)])
+    for n in range(LANES):
+        target[to + n * target_stride : to + n * target_stride + LANES] = block[:, n]
+
+
+def choose_below(x, y, value, other):
+    return np.where(x < y, value, other)
+
+
+def accumulate(x, y, value):
+    return value + (x * y).reshape(-1, LANES).sum(axis=0)
+
+
+def add_sums(source, at, target, to):
+    target[to : to + LANES] += source[at : at + LANES * LANES].reshape(LANES, LANES).sum(axis=1)
+
+
+def any_below(x, y):
+    return bool((x < y).any())
 
 
 def fma(x, y, z):

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from .cpu import LANES
 
 __all__ = [
-    "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "exp", "fma", "largest", "least_finite",
-    "least_positive", "load", "load_part", "lowest", "maximum", "multiply", "padded", "repeat", "scale_add", "store",
-    "store_part", "subtract", "total",
+    "INT32", "REGISTER", "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "check_bounds", "exp",
+    "fma", "fused", "join", "largest", "least_finite", "least_positive", "load", "load_part", "lowest", "maximum",
+    "multiply", "padded", "places_of", "repeat", "scale_add", "split", "store", "store_part", "subtract", "total",
 ]  # fmt: skip
 
 CACHE_LINE = 64  # bytes
@@ -98,18 +98,18 @@ def _splat(builder: Any, scalar: Any) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
 
 
-def _split(builder: Any, value: Any) -> list[Any]:
+def split(builder: Any, value: Any) -> list[Any]:
     return [builder.extract_value(value, n) for n in range(value.type.count)]
 
 
-def _join(builder: Any, registers: Sequence[Any]) -> Any:
+def join(builder: Any, registers: Sequence[Any]) -> Any:
     out = ir.Constant(ir.ArrayType(REGISTER, len(registers)), ir.Undefined)
     for n, register in enumerate(registers):
         out = builder.insert_value(out, register, n)
     return out
 
 
-def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: Any) -> None:
+def check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: Any) -> None:
     """Where Numba checks bounds: code that raises IndexError unless `count` elements from `at` on lie in the array."""
     if not config.BOUNDSCHECK:
         return
@@ -121,19 +121,19 @@ def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: A
         context.call_conv.return_user_exc(builder, IndexError, ("a register reaches out of its array",))
 
 
-def _places(
+def places_of(
     context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int, lanes: Any = None
 ) -> list[Any]:
     """Pointers to `count` registers in an array from element `at` on. `lanes`: how many lanes are used; None: all."""
     whole = ir.Constant(at.type, count * LANES)
     used = whole if lanes is None else builder.select(builder.icmp_signed("<", lanes, whole), lanes, whole)
-    _check_bounds(context, builder, array_type, array, at, used)
+    check_bounds(context, builder, array_type, array, at, used)
     data = context.make_array(array_type)(context, builder, array).data
     starts = [builder.gep(data, [builder.add(at, ir.Constant(at.type, n * LANES))]) for n in range(count)]
     return [builder.bitcast(start, REGISTER.as_pointer()) for start in starts]
 
 
-def _fma(builder: Any, x: Any, y: Any, z: Any) -> Any:
+def fused(builder: Any, x: Any, y: Any, z: Any) -> Any:
     """x · y + z, rounded once where the CPU has an instruction for it."""
     return _call(builder, f"llvm.fmuladd.v{LANES}f64", REGISTER, [x, y, z])
 
@@ -182,8 +182,8 @@ else:
         @intrinsic
         def operation(typing, x, y):
             def generate(context, builder, signature, arguments):
-                parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-                return _join(builder, [build(builder, *pair) for pair in parts])
+                parts = zip(*(split(builder, value) for value in arguments), strict=True)
+                return join(builder, [build(builder, *pair) for pair in parts])
 
             return x(x, y), generate
 
@@ -209,8 +209,8 @@ else:
         """The elements of an array from `at` on."""
 
         def generate(context, builder, signature, arguments):
-            places = _places(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
-            return _join(builder, [builder.load(place, align=8, typ=REGISTER) for place in places])
+            places = places_of(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
+            return join(builder, [builder.load(place, align=8, typ=REGISTER) for place in places])
 
         return Vectors(registers.count)(registers, array, types.int64), generate
 
@@ -219,8 +219,8 @@ else:
         """Writes a value to an array from `at` on."""
 
         def generate(context, builder, signature, arguments):
-            parts = _split(builder, arguments[2])
-            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
+            parts = split(builder, arguments[2])
+            places = places_of(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
             for part, place in zip(parts, places, strict=True):
                 builder.store(part, place, align=8)
             return context.get_dummy_value()
@@ -232,13 +232,13 @@ else:
         """Like `load`, but reads only the first `count` lanes; the others are 0."""
 
         def generate(context, builder, signature, arguments):
-            places = _places(
+            places = places_of(
                 context, builder, signature.args[1], arguments[1], arguments[2], registers.count, arguments[3]
             )
             name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
             for place, mask in zip(places, _lane_masks(builder, arguments[3], len(places)), strict=True):
                 parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
-            return _join(builder, parts)
+            return join(builder, parts)
 
         return Vectors(registers.count)(registers, array, types.int64, types.int64), generate
 
@@ -247,8 +247,10 @@ else:
         """Writes the first `count` lanes of a value."""
 
         def generate(context, builder, signature, arguments):
-            parts = _split(builder, arguments[3])
-            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts), arguments[2])
+            parts = split(builder, arguments[3])
+            places = places_of(
+                context, builder, signature.args[0], arguments[0], arguments[1], len(parts), arguments[2]
+            )
             name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, arguments[2], len(parts))
             for part, place, mask in zip(parts, places, masks, strict=True):
                 _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
@@ -261,7 +263,7 @@ else:
         """The same number in all lanes."""
 
         def generate(context, builder, signature, arguments):
-            return _join(builder, [_splat(builder, arguments[1])] * registers.count)
+            return join(builder, [_splat(builder, arguments[1])] * registers.count)
 
         return Vectors(registers.count)(registers, types.float64), generate
 
@@ -271,10 +273,10 @@ else:
 
         def generate(context, builder, signature, arguments):
             one = ir.Constant(arguments[2].type, 1)
-            _check_bounds(context, builder, signature.args[1], arguments[1], arguments[2], one)
+            check_bounds(context, builder, signature.args[1], arguments[1], arguments[2], one)
             data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
             scalar = builder.load(builder.gep(data, [arguments[2]]), typ=DOUBLE)
-            return _join(builder, [_splat(builder, scalar)] * registers.count)
+            return join(builder, [_splat(builder, scalar)] * registers.count)
 
         return Vectors(registers.count)(registers, array, types.int64), generate
 
@@ -283,8 +285,8 @@ else:
         """x · y + z."""
 
         def generate(context, builder, signature, arguments):
-            parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-            return _join(builder, [_fma(builder, *triple) for triple in parts])
+            parts = zip(*(split(builder, value) for value in arguments), strict=True)
+            return join(builder, [fused(builder, *triple) for triple in parts])
 
         return x(x, y, z), generate
 
@@ -294,8 +296,8 @@ else:
 
         def generate(context, builder, signature, arguments):
             factor = _splat(builder, arguments[0])
-            parts = zip(*(_split(builder, value) for value in arguments[1:]), strict=True)
-            return _join(builder, [_fma(builder, factor, *pair) for pair in parts])
+            parts = zip(*(split(builder, value) for value in arguments[1:]), strict=True)
+            return join(builder, [fused(builder, factor, *pair) for pair in parts])
 
         return y(types.float64, y, z), generate
 
@@ -304,7 +306,7 @@ else:
         """The sum over all lanes."""
 
         def generate(context, builder, signature, arguments):
-            first, *others = _split(builder, arguments[0])
+            first, *others = split(builder, arguments[0])
             for other in others:
                 first = builder.fadd(first, other)
             name = f"llvm.vector.reduce.fadd.v{LANES}f64"
@@ -320,7 +322,7 @@ else:
         @intrinsic
         def operation(typing, x):
             def generate(context, builder, signature, arguments):
-                first, *others = _split(builder, arguments[0])
+                first, *others = split(builder, arguments[0])
                 for other in others:
                     first = _select(builder, comparison, first, other)
                 half = LANES // 2
@@ -341,14 +343,14 @@ else:
     def _exp(builder: Any, x: Any) -> Any:
         low = _constant(LEAST_EXPONENT)
         inside = builder.select(builder.fcmp_unordered(">", x, low), x, low)  # nan stays nan
-        shifted = _fma(builder, inside, _constant(1.0 / math.log(2.0)), _constant(ROUNDING))
+        shifted = fused(builder, inside, _constant(1.0 / math.log(2.0)), _constant(ROUNDING))
         k = builder.fsub(shifted, _constant(ROUNDING))
-        r = _fma(builder, k, _constant(-LOG2_HIGH), inside)
-        r = _fma(builder, k, _constant(-LOG2_LOW), r)
+        r = fused(builder, k, _constant(-LOG2_HIGH), inside)
+        r = fused(builder, k, _constant(-LOG2_LOW), r)
         series = _constant(TAYLOR[0])
         for coefficient in TAYLOR[1:]:
-            series = _fma(builder, series, r, _constant(coefficient))
-        series = _fma(builder, builder.fmul(r, r), series, builder.fadd(r, _constant(1.0)))
+            series = fused(builder, series, r, _constant(coefficient))
+        series = fused(builder, builder.fmul(r, r), series, builder.fadd(r, _constant(1.0)))
         # the lowest bits of `shifted` are k: moved to the exponent's place they make 2^k
         exponent = builder.add(builder.bitcast(shifted, WORDS), ir.Constant(WORDS, [1023] * LANES))
         power = builder.bitcast(builder.shl(exponent, ir.Constant(WORDS, [52] * LANES)), REGISTER)
@@ -361,6 +363,6 @@ else:
         """e^x with a relative error of 1e-15; 0 below -708 and for -inf, inf above 709."""
 
         def generate(context, builder, signature, arguments):
-            return _join(builder, [_exp(builder, part) for part in _split(builder, arguments[0])])
+            return join(builder, [_exp(builder, part) for part in split(builder, arguments[0])])
 
         return x(x), generate

@@ -1,6 +1,7 @@
 from .expectations import (
     exact_decode as exact_decode,
     exact_expectations as exact_expectations,
+    exact_log_expectations as exact_log_expectations,
     mend_labellings as mend_labellings,
     message_decode as message_decode,
     message_expectations as message_expectations,
@@ -18,3 +19,11 @@ from .feature_counts import (
 )
 from .latent_search import Latents as Latents, summed_nbest as summed_nbest
 from .nbest import NBestLists as NBestLists, exact_nbest as exact_nbest, message_nbest as message_nbest
+from .span_competitors import (
+    WHOLE as WHOLE,
+    ErrorSums as ErrorSums,
+    JudgedLabels as JudgedLabels,
+    LabelledSpans as LabelledSpans,
+    exact_competitors as exact_competitors,
+)
+from .wrong_labellings import WrongStates as WrongStates, exact_decode_wrong as exact_decode_wrong

@@ -4,15 +4,24 @@ Each function processes the sequences first … last − 1 with one arena. Resul
 (log Z, status) or added to the caller's buffers (gradient), so threads may compute runs into different buffers. In
 linear space, exact inference allocates nothing per sequence.
 
-A sequence that leaves the range of linear space is computed again in log space (`redone`); one without a possible
-labelling gets log Z = -inf. The exact kernels skip sequences in blocks, which `exact.checkpointing` computes.
+A sequence that leaves the range of linear space is computed again in log space (`redone`), by a kernel of its own; one
+without a possible labelling gets log Z = -inf. The exact kernels skip sequences in blocks, which `exact.checkpointing`
+computes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..exact import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
+from ..exact import (
+    backward_linear,
+    backward_log,
+    forward_linear,
+    forward_log,
+    forward_max,
+    sweep_memory,
+    trace_back,
+)
 from ..messages import (
     message_labelling,
     node_potentials,
@@ -27,8 +36,8 @@ from ..runtime import BROKEN, GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
 
 __all__ = [
-    "exact_decode", "exact_expectations", "mend_labellings", "message_decode", "message_expectations",
-    "message_log_expectations", "score_labellings",
+    "exact_decode", "exact_expectations", "exact_log_expectations", "mend_labellings", "message_decode",
+    "message_expectations", "message_log_expectations", "score_labellings",
 ]  # fmt: skip
 
 
@@ -74,6 +83,8 @@ def exact_expectations(
 ):
     """log Z of each sequence by its contraction program, and expected feature counts.
 
+    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `exact_log_expectations`, which most
+    data does not need and which is then not compiled.
     totals: added to; an empty gradient means that only marginals are wanted.   marginals: in the state order of each
     shape.   share [S]: a factor of the expectations of each sequence; empty: 1.   Without gradient and marginals only
     log Z is computed.
@@ -84,25 +95,19 @@ def exact_expectations(
     weights, log_base, base, peaks, base_fits = potentials
     gradient, expected = totals
     log_z, status = results.log_z, results.status
-    arena, steps = _workspace(shapes, programs, rows, first, last)
-    logs, scale = np.empty(arena), np.empty(steps)
-    shared = shapes.local_start
+    _, steps = _workspace(shapes, programs, rows, first, last)
+    scale, shared = np.empty(steps), shapes.local_start
     copy_run(base, 0, shared, value)
     adjoint[:shared] = 0.0
-    copy_run(log_base, 0, shared, logs)
-    log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
     wanted = len(marginals.value) > 0
     looked_at = wanted or len(gradient) > 0
-    nothing = np.empty(0)
+    nothing, memory = np.empty(0), sweep_memory(patterns, shared)
     for s in range(first, last):
         g = rows.shape[s]
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
-        state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
-        out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if wanted else nothing
-        root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
@@ -111,28 +116,54 @@ def exact_expectations(
                 total, state = forward_linear(a, b, programs, patterns, value, scale)
                 total += shift + shared_peaks(g, shapes, peaks)
         if state == OK and looked_at:
+            state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
+            out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if wanted else nothing
+            root = share[s] if len(share) > 0 else 1.0
             adjoint[shared:arena_end] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root)
+            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root, memory)
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
-        elif state == UNDERFLOW:
-            results.redone[s] = True
-            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-            logs[0] = 0.0
-            total = forward_log(a, b, programs, patterns, logs)
-            state = OK if total > -np.inf else IMPOSSIBLE
-            if state == OK and looked_at:
-                kept = adjoint[:shared].copy()
-                adjoint[:arena_end] = 0.0
-                backward_log(a, b, programs, patterns, logs, adjoint, state_off, out, root)
-                add_run(adjoint, 0, shared, log_adjoint)
-                copy_run(kept, 0, shared, adjoint)
-        status[s] = state
+        status[s], results.redone[s] = state, state == UNDERFLOW
         log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
         if state == OK and len(gradient) > 0:
             scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, gradient)
     for j in range(shared):
-        expected[j] += adjoint[j] * base[j] + log_adjoint[j]
+        expected[j] += adjoint[j] * base[j]
+
+
+@kernel
+def exact_log_expectations(
+    first, last, problem, programs, patterns, potentials, totals, results, marginals, value, adjoint, share
+):
+    """`exact_expectations` in log space, for the sequences whose status is `UNDERFLOW` only."""
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    gradient, expected = totals
+    shared, looked_at = shapes.local_start, len(marginals.value) > 0 or len(gradient) > 0
+    copy_run(log_base, 0, shared, value)
+    value[0] = 0.0
+    nothing, log_adjoint = np.empty(0), np.zeros(shared)
+    for s in range(first, last):
+        g = rows.shape[s]
+        if programs.block_off[g] < programs.block_off[g + 1] or results.status[s] != UNDERFLOW:
+            continue
+        a, b = programs.step_off[g], programs.step_off[g + 1]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+        total = forward_log(a, b, programs, patterns, value)
+        state = OK if total > -np.inf else IMPOSSIBLE
+        if state == OK and looked_at:
+            state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
+            out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if len(marginals.value) > 0 else nothing
+            adjoint[: shapes.arena_end[g]] = 0.0
+            root = share[s] if len(share) > 0 else 1.0
+            backward_log(a, b, programs, patterns, value, adjoint, state_off, out, root)
+            add_run(adjoint, 0, shared, log_adjoint)
+        results.status[s] = state
+        results.log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+        if state == OK and len(gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, gradient)
+    for j in range(shared):
+        expected[j] += log_adjoint[j]
 
 
 @kernel

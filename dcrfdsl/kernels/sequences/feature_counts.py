@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chain import chain_expectations
-from ..runtime import OK, inner, kernel
+from ..runtime import OK, UNDERFLOW, inner, kernel
 from ..tables import Ragged
 from .expectations import exact_expectations
 
@@ -80,7 +80,7 @@ def exact_pairs(sequences, problem, programs, patterns, potentials, totals, resu
     """⟨f⟩ less the known count of all pairs of some sequences, into `value` [slots]; and log Z of the sequences.
 
     totals: zeros, and zero again afterwards where a weight is read.   The rest: as in `exact_expectations`. Sequences
-    that are computed in blocks are skipped.
+    that are computed in blocks are skipped, and so are those that end with `UNDERFLOW`.
     """
     nothing, rows = np.empty(0), problem.rows
     no_marginals = Ragged(nothing, np.empty(0, np.int64))
@@ -91,7 +91,8 @@ def exact_pairs(sequences, problem, programs, patterns, potentials, totals, resu
         exact_expectations(
             s, s + 1, problem, programs, patterns, potentials, totals, results, no_marginals, arena, adjoint, nothing
         )
-        collect_pairs(s, table, totals.gradient, totals.expected, value)
+        if results.status[s] != UNDERFLOW:
+            collect_pairs(s, table, totals.gradient, totals.expected, value)
 
 
 @inner

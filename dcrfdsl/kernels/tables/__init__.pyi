@@ -32,7 +32,9 @@ from .log_tables import (
 from .packed import (
     BundleLists as BundleLists,
     Packed as Packed,
+    add_packed as add_packed,
     add_runs as add_runs,
+    add_single as add_single,
     collect_gradient as collect_gradient,
     count_fires as count_fires,
     distribute_bundles as distribute_bundles,

@@ -87,7 +87,8 @@ class Rows(NamedTuple):
 class Patterns(NamedTuple):
     """The distinct index patterns of contraction steps; see `exact.contraction`."""
 
-    dims: Ints  #          [P, 6]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if by index
+    dims: Ints  #          [P, 7]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if by index;
+    #                              the distance of A's entries along left, or by index: how long runs of it are; or -1
     start: Ints  #         [P, 6]  where the offset lists a_b, a_l, a_k, b_b, b_k, b_r start in `offsets`
     offsets: Ints  #       [..]
 

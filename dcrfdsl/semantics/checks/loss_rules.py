@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import Apply, At, ModelSpec, Path, Reference, nodes
-from ..settings import LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
+from ..schema import Apply, Path, Reference, as_call, nodes
+from ..settings import INFERENCE, LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
-from .risk_rules import takes_exact
+from .risk_rules import EXACT, takes_exact
 from .training_rules import needs_segments, not_measurable
 
 __all__ = ["RULES"]
@@ -81,27 +81,29 @@ def together(context: Context) -> Iterator[Diagnostic]:
 
 
 def single_sentences(context: Context) -> Iterator[Diagnostic]:
-    """Steps after single sentences need plain chains: elsewhere each step would decode anew, many times."""
-    for stage, _ in _mce(context):
-        if stage.optimizer in ("sgd", "gpd") and not _is_plain_chain(context.spec):
-            message = f"`{stage.optimizer}` cannot train `mce` on this graph, only on chains without features on moves"
-            remedy = f"`mce` is trained on any graph by {listed([*SMOOTH, 'quickprop'])}"
-            others = [((*stage.path, "name"), "the criterion")]
-            yield context.complaint(
-                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
-            )
-
-
-def _is_plain_chain(spec: ModelSpec) -> bool:
-    """Whether there is one label, with cliques of it alone or with its neighbour, and only a bias on the latter."""
-    if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views or spec.constraints:
-        return False
-    for clique in spec.cliques:
-        places = [site.place.offset if isinstance(site.place, At) else 0 for site in clique.sites]
-        plain = all(feature == Reference(name="bias") for feature in clique.features)
-        if clique.relational or max(places) - min(places) > 1 or len(places) > 2 or (len(places) == 2 and not plain):
-            return False
-    return True
+    """Steps after single sentences need errors that one exact pass counts; elsewhere each step would decode anew."""
+    for stage, settings in _mce(context):
+        if stage.optimizer not in ("sgd", "gpd"):
+            continue
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else None
+        method = call.name if call is not None else context.spec.infer.name
+        if math.isfinite(settings.psi):
+            why, remedy = f"`psi = {settings.psi:g}`", "`psi = inf`"
+        elif settings.measure == "difference":
+            why, remedy = "`measure = difference`", "`measure = softmax`"
+        elif method in INFERENCE and method not in EXACT:
+            why, remedy = f"`{method}`", "`infer = exact` in the stage"
+        elif isinstance(settings.loss, SequenceLoss) and context.spec.latents:
+            why, remedy = "latent variables", "`loss = label(…)`"
+        else:
+            continue
+        message = f"`{stage.optimizer}` takes a step after each sentence, and `mce` with {why} has no such steps"
+        remedy = f"write {remedy}, or train by {listed([*SMOOTH, 'quickprop'])}"
+        others = [((*stage.path, "name"), "the criterion")]
+        yield context.complaint(
+            "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+        )
 
 
 RULES: tuple[Rule, ...] = (loss_labels, together, single_sentences)

@@ -10,7 +10,7 @@ from ..settings import INFERENCE, AdaboostSettings, ExponentialSettings
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views
 
-__all__ = ["RULES", "takes_exact"]
+__all__ = ["EXACT", "RULES", "takes_exact"]
 
 EXACT = ("exact", "auto")  # inference methods; whether `auto` chooses `exact` depends on the graph
 

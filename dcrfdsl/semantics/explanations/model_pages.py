@@ -100,6 +100,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "The method or the format needs a Python package that is not installed.",
         "Install it as the message says, or choose another method or format.",
     ),
+    "cannot-prune": (
+        "Pruned inference goes along one label from left to right, and looks up runs of up to four labels that "
+        "training has seen. Other graphs, and other criteria, have no lattice.",
+        "Take another method, as the message says; or leave what it names to a stage with `infer = exact`.",
+    ),
     "cannot-export": (
         "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
         "The message names the statement: train without it, or tag with `dcrfdsl tag`.",

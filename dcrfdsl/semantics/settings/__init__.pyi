@@ -16,6 +16,7 @@ from .method_settings import (
 )
 from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
 from .prior_settings import PRIORS as PRIORS, Prior as Prior
+from .pruned_settings import PrunedSettings as PrunedSettings
 from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
 from .settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,

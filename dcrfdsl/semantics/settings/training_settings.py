@@ -29,6 +29,7 @@ from .optimizer_settings import (
     StoppingSettings,
 )
 from .prior_settings import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
+from .pruned_settings import PrunedSettings
 from .risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
 
 __all__ = [
@@ -36,7 +37,8 @@ __all__ = [
     "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "HmmSettings",
     "IisSettings", "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior",
     "MeanFieldSettings", "MethodSettings", "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior",
-    "QuickpropSettings", "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
+    "PrunedSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings",
+    "TrwSettings",
 ]  # fmt: skip
 
 
@@ -343,17 +345,16 @@ INFERENCE: Table[type[MethodSettings]] = Table(
     "inference method",
     {
         s.method: s
-        for s in (ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GibbsSettings)
+        for s in (
+            ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GibbsSettings,
+            PrunedSettings,
+        )
     },
     {
-        "loopy": "bp",
-        "belief_propagation": "bp",
-        "viterbi": "exact",
-        "junction_tree": "exact",
-        "lbp": "bp",
-        "forward_backward": "exact",
+        "loopy": "bp", "belief_propagation": "bp", "lbp": "bp", "viterbi": "exact", "junction_tree": "exact",
+        "forward_backward": "exact", "beam": "pruned", "coarse_to_fine": "pruned",
     },
-)
+)  # fmt: skip
 CRITERIA: Table[type[CriterionSettings]] = Table(
     "training criterion",
     {

@@ -1,0 +1,171 @@
+"""Sums over the wrong labellings of each sequence, relative to the known one, and expectations under them.
+
+    log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) = log (Z_i / exp g(y_i) − 1)
+
+Everything is computed through logarithms. Where nearly all the probability is on y_i, Z_i and exp g(y_i) are too close
+for a difference, and the sums run over the other labellings alone (`graph.variants.excluding_gold`). Where labels are
+latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: the criteria made of them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats, Mask, chosen_ranges
+from ..inference import BoundData, ExactMethod, Expectations, RunStatus
+from .competing_labellings import data_excluding_gold
+from .gold_counts import gold_counts
+from .likelihood import clamped_part
+from .run_sums import FeatureSums
+from .supervision import Inference, Supervision
+
+__all__ = ["NEAR", "WrongLabellingSums", "finite_or_zero", "log_wrong_ratio"]
+
+NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
+
+
+class _Source(NamedTuple):
+    """A data set, and exact sums over its labellings."""
+
+    data: BoundData
+    method: ExactMethod
+    sums: FeatureSums
+
+    @classmethod
+    def of(cls, data: BoundData, supervision: Supervision, inference: Inference) -> _Source:
+        method = inference.build(data)
+        assert isinstance(method, ExactMethod)
+        return cls(data, method, FeatureSums(data, supervision.workers))
+
+    def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
+        """log Z of the sequences that are `chosen` [S], and how inference ended; 0 for the others."""
+        out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
+
+        def run(first: int, last: int) -> None:
+            for begin, end in chosen_ranges(chosen[first:last], first):
+                self.method.expectations(potentials, begin, end, out, nothing, np.zeros(len(self.data.hard)))
+
+        self.sums.visit(run)
+        return out.log_z, out.summary()
+
+    def expected(self, weights: Floats, share: Floats) -> Floats:
+        """Σ share ⟨F⟩, [W]; sequences with a share of 0 are skipped."""
+        out, potentials, chosen = Expectations.empty(self.data), self.data.potentials(weights), share != 0.0
+        if not chosen.any():
+            return np.zeros(self.data.num_weights)
+
+        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
+            for begin, end in chosen_ranges(chosen[first:last], first):
+                self.method.expectations(potentials, begin, end, out, gradient, expected, share)
+
+        return self.sums.map(run)
+
+
+class WrongLabellingSums:
+    """Sums over the wrong labellings of each sequence, relative to the known one."""
+
+    def __init__(self, supervision: Supervision, inference: Inference):
+        self._supervision, self._exact = supervision, inference
+        self._all = _Source.of(supervision.bind(programs=True), supervision, inference)
+        self.clamped = clamped_part(supervision, inference)
+        self._known = _Source.of(self.clamped.data, supervision, inference) if self.clamped is not None else None
+        self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
+        self.gold = gold_counts(supervision)
+        self.status = RunStatus()
+
+    @property
+    def num_sequences(self) -> int:
+        return len(self._supervision.sentence_off) - 1
+
+    @cached_property
+    def _others(self) -> _Source:
+        graph = self._supervision.graph
+        return _Source.of(
+            data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact
+        )
+
+    def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the `chosen` sequences, [S].
+
+        The latter is nan where the former was not computed from it; the former is -inf without wrong labellings.
+        """
+        chosen = np.ones(self.num_sequences, np.bool_) if chosen is None else chosen
+        log_z, right = self._free_and_known(weights, chosen)
+        above = np.where(chosen, log_z - right, np.nan)
+        near = above < NEAR
+        ratio = log_wrong_ratio(above)
+        if near.any():
+            others, _ = self._others.log_z(weights, near)
+            ratio = np.where(near, others - right, ratio)
+            above = np.where(near, np.nan, above)
+        return ratio, above
+
+    def log_free_ratios(self, weights: Floats) -> Floats:
+        """log Z_i − g(y_i) = −log p(y_i) of every sequence, [S]."""
+        log_z, right = self._free_and_known(weights, np.ones(self.num_sequences, np.bool_))
+        return log_z - right
+
+    def log_counts(self) -> Floats:
+        """The logarithm of the number of wrong labellings of each sequence, [S]."""
+        weights, every = np.zeros(self._supervision.parameters.num_weights), np.ones(self.num_sequences, np.bool_)
+        counts: Floats = self.log_ratios(weights)[0] + self._free_and_known(weights, every)[1]
+        return counts
+
+    def _free_and_known(self, weights: Floats, chosen: Mask) -> tuple[Floats, Floats]:
+        """log Z_i and g(y_i) of the `chosen` sequences, [S] each."""
+        log_z, status = self._all.log_z(weights, chosen)
+        self.status = self.status + status
+        right = self.gold.times(weights)
+        if self._known is not None:
+            known, _ = self._known.log_z(weights, chosen & self._partly)
+            right = np.where(self._partly, known, right)
+        return log_z, right
+
+    def weighted(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the `chosen` sequences, [S], 0 of the others; and the gradient [W] of
+        their sum, all 0 where that is not finite.
+        """
+        ratios = self.log_ratios(weights, chosen)
+        with np.errstate(over="ignore"):
+            risk = np.where(np.isnan(ratios[0]), 0.0, np.exp(log_weight + ratios[0]))
+        if not np.isfinite(risk.sum()):
+            return risk, np.zeros(self._supervision.parameters.num_weights)
+        return risk, self.differences(weights, ratios, risk)
+
+    def differences(self, weights: Floats, ratios: tuple[Floats, Floats], share: Floats) -> Floats:
+        """Σ_i share_i (⟨F⟩ over the wrong labellings − F(y_i)), [W]. ratios: of `log_ratios` at these weights."""
+        ratio, above = ratios
+        alone = np.isnan(above)
+        with np.errstate(invalid="ignore"):  # over all labellings, ⟨F⟩ − F(y_i) is 1 − p times that over the wrong ones
+            of_all = np.where(alone | np.isneginf(ratio), 0.0, share * np.exp(above - ratio))
+        gradient = self.free_differences(weights, of_all)
+        of_wrong = np.where(alone, share, 0.0)
+        if of_wrong.any():
+            gradient += self._others.expected(weights, of_wrong) - self._known_features(weights, of_wrong)
+        return gradient
+
+    def free_differences(self, weights: Floats, share: Floats) -> Floats:
+        """Σ_i share_i (⟨F⟩ over all labellings − F(y_i)), [W]."""
+        return self._all.expected(weights, share) - self._known_features(weights, share)
+
+    def _known_features(self, weights: Floats, share: Floats) -> Floats:
+        """Σ_i share_i F(y_i), [W], expected where labels are not known."""
+        features = self.gold.total(share)
+        if self._known is not None:
+            features += self._known.expected(weights, np.where(self._partly, share, 0.0))
+        return features
+
+
+def log_wrong_ratio(above: Floats) -> Floats:
+    """log (e^d − 1), d = log Z − g*: the log ratio of all wrong labellings to the known one."""
+    with np.errstate(divide="ignore"):
+        ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
+    return ratio
+
+
+def finite_or_zero(logs: Floats) -> Floats:
+    """These logarithms, with 0 in place of -inf."""
+    return np.where(np.isneginf(logs), 0.0, logs)

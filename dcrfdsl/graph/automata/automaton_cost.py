@@ -1,0 +1,46 @@
+"""When an automaton is faster than the other exact forms of a model: a table between neighbours, or elimination.
+
+Seconds are those of one position in one pass, which computes expectations, on one core; the constants are measured
+(`tests/benchmarks`, rows `sparse121` and `memory29`). Not here: the automaton (`automaton_graphs`).
+"""
+
+from __future__ import annotations
+
+from ...arrays import Ints
+from ..model_cost import exact_cost, exact_seconds
+from ..unroll import ModelGraph
+from .automaton_graphs import AutomatonGraph, automaton_graph
+
+__all__ = ["automaton_pays", "automaton_seconds", "paying_automaton"]
+
+STATE_SECONDS = 2e-9  # a state: its score, and adding it up
+MOVE_SECONDS = 1e-9  # a listed move
+CHAIN_SECONDS = 3e-10  # an entry of the table of a chain
+LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
+
+
+def automaton_seconds(found: AutomatonGraph) -> float:
+    """Rough time of a position."""
+    return STATE_SECONDS * found.states + MOVE_SECONDS * found.moves
+
+
+def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
+    """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
+    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(exact_cost(graph).work)
+
+
+def automaton_pays(found: AutomatonGraph, seconds: float) -> bool:
+    """Whether an automaton is faster than a form that takes so many seconds a position."""
+    return automaton_seconds(found) < seconds
+
+
+def paying_automaton(graph: ModelGraph, weighted: Ints, *, chain: bool, share: float = 1.0) -> AutomatonGraph | None:
+    """The automaton of a model, if that is the fastest form; `weighted` as in `automaton_graph`.
+
+    share: of the lanes in which sequences advance together, those that the data can fill.
+    """
+    seconds = other_seconds(graph, chain=chain)
+    if seconds < LEAST:
+        return None
+    found = automaton_graph(graph, weighted)
+    return found if found is not None and automaton_pays(found, share * seconds) else None

@@ -1,0 +1,258 @@
+"""The automaton of a model: its states, the moves with a potential of their own, and the shared cells that both read.
+
+A move whose cells have no weight and are not forbidden has potential 1. Where that is so for most moves into a state,
+they are not listed: the state is then reached from all states that overlap with it (its group), and only the other
+moves are listed, those that are forbidden too. States with the same moves out form a class, and moves start from
+classes: what is past and forgotten costs nothing. So the cost follows what was seen and what is possible. Sources: Ye
+et al. 2009 and Cuong et al. 2014 (chains of higher order with few contexts); Siddiqi & Moore 2005 (a background and
+exceptions). Not here: weights and sums (`inference.bound`, `kernels.automaton`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Ints, Ints32, Mask
+from ..unroll import ModelGraph
+from .placements import FIRST, LAST_STATE, MOVE, STATE, Placement, placements, window_of
+from .state_search import Moves, StateCodes, search
+
+__all__ = ["AutomatonGraph", "automaton_graph"]
+
+NO_CELL = 0  # the shared cell of the constant 1
+GROUP_COST = 2  # a group costs a state as much as so many moves …
+EXCEPTION_COST = 4  # … and a forbidden move inside a group as much as so many others
+
+
+@dataclass(frozen=True, eq=False)
+class AutomatonGraph:
+    """S states and their moves. The log potential of a state or move is the sum of the shared cells that it reads.
+
+    labels [S, V]: the state of each variable; after those of the model come joint values of several variables of a
+    position, for cliques with features on these.   visible: how many variables the model has.
+    scored, scored_variable [n]: kinds of factors with features, and the variable of each.
+    source_class [S]: the class of each state.   source, target [moves]: from a class to a state, ordered by target,
+    then by source.   source_group [classes], target_group [S]: see `kernels.automaton`.   state_cells, first_cells,
+    last_cells [.., S], move_cells [.., moves]: shared cells, 0 where there is none.   initial [S]: whether a sequence
+    can begin in a state.   weighted [shared cells]: which have weights.
+    """
+
+    labels: Ints32
+    cards: tuple[int, ...]
+    visible: int
+    scored: tuple[int, ...]
+    scored_variable: tuple[int, ...]
+    source_class: Ints
+    source: Ints
+    target: Ints
+    source_group: Ints
+    target_group: Ints
+    state_cells: Ints
+    first_cells: Ints
+    last_cells: Ints
+    move_cells: Ints
+    initial: Mask
+    weighted: Mask
+
+    @property
+    def states(self) -> int:
+        return len(self.labels)
+
+    @property
+    def moves(self) -> int:
+        """The listed moves."""
+        return len(self.source)
+
+
+def automaton_graph(graph: ModelGraph, weighted: Ints) -> AutomatonGraph | None:
+    """The automaton of a model; None if it has none, or too large a one.
+
+    weighted: the shared cells that have weights, in any order, as in `Bindings.bias_cell`.
+    """
+    last: list[tuple[Ints, AutomatonGraph | None]] = graph.once("automaton", list)  # of the last bindings alone
+    for cells, found in last:
+        if cells is weighted or np.array_equal(cells, weighted):
+            return found
+    found = _automaton_graph(graph, weighted)
+    last[:] = [(weighted, found)]
+    return found
+
+
+def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
+    places = placements(graph)
+    if places is None:
+        return None
+    base, hard = graph.table_starts(), graph.hard_cells()
+    found = search(places, window_of(graph), graph.cards, base, hard)
+    if found is None or not len(found[1].states):
+        return None
+    codes, moves = found
+    weighted = np.zeros(graph.num_shared, np.bool_)
+    weighted[cells] = True
+    listed, source_group, target_group = _listed(codes, moves, places, weighted)
+    pads = codes.pads(moves.states)
+    forbidden = np.isneginf(hard)
+
+    def telling(place: str, windows: Ints, pads: Ints) -> Ints:
+        return _telling(_cells(codes, places, place, windows, pads), weighted, forbidden)
+
+    move_cells = telling(MOVE, listed.codes, pads[listed.source])
+    merged = _merged(listed, move_cells, source_group)
+    labels = codes.symbols[codes.digit(moves.states, 0)]
+    joint, cards, scored, scored_variable = _score_rows(graph, labels)
+    return AutomatonGraph(
+        labels=np.concatenate([labels, joint], axis=1),
+        cards=cards,
+        visible=len(graph.cards),
+        scored=scored,
+        scored_variable=scored_variable,
+        source_class=merged.of,
+        source=merged.source,
+        target=listed.target[merged.moves],
+        source_group=merged.group,
+        target_group=target_group,
+        state_cells=telling(STATE, moves.states, pads),
+        first_cells=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
+        last_cells=telling(LAST_STATE, moves.states, pads),
+        move_cells=move_cells[:, merged.moves],
+        initial=moves.initial,
+        weighted=weighted,
+    )
+
+
+def _cells(codes: StateCodes, places: Sequence[Placement], place: str, windows: Ints, pads: Ints) -> Ints:
+    """The shared cells that states or moves read at a place, [.., windows]."""
+    rows = []
+    for placement in places:
+        chosen = pads == placement.pads
+        if placement.place == place and chosen.any():
+            rows.append(np.where(chosen, codes.cells(placement, np.where(chosen, windows, 0)), NO_CELL))
+    return np.array(rows, np.int64).reshape(len(rows), len(windows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Moves by target, then by source; see `Moves`."""
+
+    source: Ints
+    target: Ints
+    codes: Ints
+
+
+def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask) -> tuple[_Listed, Ints, Ints]:
+    """The moves to list, and the groups of states as sources and as targets."""
+    count = len(moves.states)
+    told = np.zeros(len(moves.codes), np.bool_)  # has a potential of its own
+    pads = codes.pads(moves.states)[moves.source]
+    for placement in places:
+        if placement.place == MOVE:
+            chosen = np.flatnonzero((pads == placement.pads) & ~told)
+            told[chosen] = weighted[codes.cells(placement, moves.codes[chosen])]
+    keys, source_key = np.unique(codes.overlap_as_source(moves.states), return_inverse=True)
+    overlap = codes.overlap_as_target(moves.states)
+    target_key = np.minimum(np.searchsorted(keys, overlap), len(keys) - 1)
+    reached = keys[target_key] == overlap
+    compatible = np.where(reached, np.bincount(source_key, minlength=len(keys))[target_key], 0)
+    possible = np.bincount(moves.target, minlength=count)
+    plain = possible - np.bincount(moves.target[told], minlength=count)
+    grouped = plain > GROUP_COST + EXCEPTION_COST * (compatible - possible)
+    keep = told | ~grouped[moves.target]
+    forbidden = _forbidden(codes, moves, np.flatnonzero(grouped & (compatible > possible)), source_key, target_key)
+    listed = _Listed(
+        *(
+            np.concatenate([part[keep], more])
+            for part, more in zip((moves.source, moves.target, moves.codes), forbidden, strict=True)
+        )
+    )
+    order = np.lexsort((listed.source, listed.target))
+    used, group = np.unique(target_key[grouped], return_inverse=True)
+    target_group = np.full(count, -1, np.int64)
+    target_group[grouped] = group
+    number = np.full(len(keys), -1, np.int64)
+    number[used] = np.arange(len(used))
+    listed = _Listed(listed.source[order], listed.target[order], listed.codes[order])
+    return listed, number[source_key], target_group
+
+
+def _forbidden(
+    codes: StateCodes, moves: Moves, targets: Ints, source_key: Ints, target_key: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Source, target and code of the moves into `targets` that overlap but are forbidden."""
+    first = np.searchsorted(moves.target, np.arange(len(moves.states) + 1))
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for target in targets.tolist():
+        every = np.flatnonzero(source_key == target_key[target])
+        sources = np.setdiff1d(every, moves.source[first[target] : first[target + 1]])
+        parts.append((sources, np.full(len(sources), target)))
+    source, target = (np.concatenate(part) for part in zip(*parts, strict=True))
+    newest = codes.digit(moves.states[target], 0)
+    return source, target, moves.states[source] * codes.radix + newest
+
+
+def _telling(cells: Ints, weighted: Mask, forbidden: Mask) -> Ints:
+    """The cells that can differ from 0, one for all that forbid; without rows that tell nothing."""
+    first = int(np.argmax(forbidden))
+    told: Ints = np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL))
+    rows: Ints = told[(told != NO_CELL).any(axis=1)]
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Merged:
+    """of [S]: the class of each state.   group [classes].   source [moves]: class of the moves `moves`, which are those
+    of one state of each class, in their order.
+    """
+
+    of: Ints
+    group: Ints
+    source: Ints
+    moves: Ints
+
+
+def _merged(listed: _Listed, cells: Ints, group: Ints) -> _Merged:
+    """Classes of states with the same listed moves out and in the same group."""
+    count = len(group)
+    out = np.argsort(listed.source, kind="stable")  # the targets of a source ascend
+    off = np.searchsorted(listed.source[out], np.arange(count + 1)).tolist()
+    rows = np.concatenate([listed.target[None, :], cells]).T[out]
+    number: dict[tuple[int, bytes], int] = {}
+    of, groups, chosen = np.zeros(count, np.int64), [], np.zeros(count, np.bool_)
+    for state, of_group in enumerate(group.tolist()):
+        key = of_group, rows[off[state] : off[state + 1]].tobytes()
+        if key not in number:
+            number[key] = len(number)
+            groups.append(of_group)
+            chosen[state] = True
+        of[state] = number[key]
+    order = np.argsort(groups, kind="stable")  # of a group they are neighbours
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    of = rank[of]
+    moves = np.flatnonzero(chosen[listed.source])
+    source = of[listed.source[moves]]
+    order = np.lexsort((source, listed.target[moves]))
+    return _Merged(of, np.sort(np.array(groups, np.int64)), source[order], moves[order])
+
+
+def _score_rows(graph: ModelGraph, labels: Ints32) -> tuple[Ints32, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Joint values of the variables of cliques with features [S, ..], the cards of all variables with these, and
+    `scored` and `scored_variable` of `AutomatonGraph`.
+    """
+    rows: dict[tuple[int, ...], int] = {(variable,): variable for variable in range(len(graph.cards))}
+    joint, cards, scored = [], list(graph.cards), {}
+    for kind, of in enumerate(graph.kinds):
+        if of.template.feature_set < 0:
+            continue
+        scope = of.template.variables
+        if scope not in rows:
+            sizes = [graph.cards[variable] for variable in scope]
+            rows[scope] = len(cards)
+            joint.append(np.ravel_multi_index(tuple(labels[:, list(scope)].T), sizes).astype(np.int32))
+            cards.append(int(np.prod(sizes)))
+        scored[kind] = rows[scope]
+    extra = np.array(list(itertools.chain(joint)), np.int32).reshape(len(joint), len(labels)).T
+    return extra, tuple(cards), tuple(scored), tuple(scored.values())

@@ -1,0 +1,192 @@
+"""Models as automata bound to data: tables at given weights, runs of the kernels, expected counts of the shared cells.
+
+`graph.automata` finds the automaton of a model, `kernels.automaton` sums over it. Values agree with the general path up
+to rounding. Sequences that leave the range of linear space, or are very long, are left to others.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats, Ints, Ints32, chosen_ranges
+from ...cached_values import cached_property
+from ...graph import AutomatonGraph, ModelGraph, Parameters, automaton_graph, paying_automaton
+from ...kernels.automaton import (
+    Automaton,
+    AutomatonSums,
+    AutomatonTables,
+    AutomatonWorkspace,
+    LinearTables,
+    automaton_decode,
+    automaton_expectations,
+    automaton_log_expectations,
+    automaton_of,
+    linear_tables,
+    log_cells,
+    sums_of_automaton,
+    workspace_of_automaton,
+)
+from ...kernels.runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, aligned_zeros
+from ...kernels.tables import Potentials, Ragged
+from .chain_graphs import chain_of
+from .potentials import BoundData
+
+__all__ = ["AutomatonRuns", "BoundAutomaton", "bound_automaton", "fastest_automaton"]
+
+NOTHING = np.zeros(0)
+LONGEST = 2**15  # positions; longer sequences are left to others
+MOST_CELLS = 2**27  # of a workspace: 1 GiB
+USUAL, KEPT = 64, 2**22  # positions for which a workspace is made at least, and cells that are kept at most
+
+
+@dataclass(frozen=True, eq=False)
+class BoundAutomaton:
+    """The automaton of a model for the kernels, and its tables at the last weights."""
+
+    graph: AutomatonGraph
+    structure: Automaton
+    per_thread: threading.local = field(default_factory=threading.local)
+    _last: dict[str, tuple[Floats, AutomatonTables, LinearTables | None]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: AutomatonGraph) -> BoundAutomaton:
+        structure = automaton_of(
+            graph.labels.astype(np.int64), np.array(graph.cards, np.int64), np.array(graph.scored, np.int64),
+            np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
+            graph.target_group, graph.source_class, graph.visible,
+        )  # fmt: skip
+        return cls(graph, structure)
+
+    def tables(self, log_base: Floats) -> tuple[AutomatonTables, LinearTables | None]:
+        """Tables at the weights of `log_base`, and the same in linear space; None if they leave its range."""
+        last = self._last.get("tables")
+        if last is None or last[0] is not log_base:  # the shared tables of some weights are never written again
+            graph = self.graph
+            tables = AutomatonTables(
+                log_base[graph.state_cells].sum(axis=0),
+                np.where(graph.initial, log_base[graph.first_cells].sum(axis=0), -np.inf),
+                log_base[graph.last_cells].sum(axis=0),
+                log_base[graph.move_cells].sum(axis=0),
+            )
+            last = self._last["tables"] = log_base, tables, linear_tables(self.structure, tables)
+        return last[1:]
+
+    @cached_property
+    def _spread(self) -> list[tuple[str, Ints, Ints]]:
+        """(name of the sums, which of them, shared cells) of all cells that have weights."""
+        graph, out = self.graph, []
+        for name, cells in (
+            ("state", graph.state_cells), ("first", graph.first_cells), ("last", graph.last_cells),
+            ("transition", graph.move_cells),
+        ):  # fmt: skip
+            row, item = np.nonzero(graph.weighted[cells])
+            out.append((name, item, cells[row, item]))
+        return out
+
+    def spread(self, sums: AutomatonSums, expected: Floats) -> None:
+        """Adds expected counts to those of the shared cells that have weights."""
+        for name, item, cells in self._spread:
+            np.add.at(expected, cells, getattr(sums, name)[item])
+
+
+def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutomaton | None:
+    """The automaton of a data set's model, if that is the fastest form of it.
+
+    chain: whether the model is a chain, see `chain_graphs`.   alone: whether there is no other form.
+    """
+    graph, kinds, weighted = data.graph, data.kinds, data.bindings.bias_cell
+    if len(kinds.base) != graph.num_tables:  # some have no template
+        return None
+    if alone:
+        found = automaton_graph(graph, weighted)
+    else:
+        found = paying_automaton(graph, weighted, chain=chain, share=min(1.0, data.num_sequences / LANES))
+    if found is None:
+        return None
+    last: list[BoundAutomaton] = graph.once("bound automaton", list)
+    bound = next((bound for bound in last if bound.graph is found), None)
+    if bound is None:
+        bound = BoundAutomaton.of(found)
+        last[:] = [bound]
+    return bound
+
+
+def fastest_automaton(graph: ModelGraph, parameters: Parameters) -> AutomatonGraph | None:
+    """The automaton of a model with these weights, if that is the fastest form of it."""
+    chain = chain_of(graph, graph.kind_arrays(parameters.run_base()))
+    return paying_automaton(graph, parameters.bias_places(graph)[1], chain=chain is not None)
+
+
+class AutomatonRuns:
+    """Inference on a data set by an automaton. Methods return the runs that are left to others."""
+
+    def __init__(self, data: BoundData, automaton: BoundAutomaton):
+        self.data, self.automaton = data, automaton
+        longest = int(np.diff(data.rows.token_off).max(initial=0))
+        structure = automaton.structure
+        # cells of a workspace for a position
+        self._position = len(structure.registers) * LANES * (structure.width + structure.states + structure.groups)
+        self.longest = min(LONGEST, MOST_CELLS // self._position, longest)
+        self._per_thread = threading.local()
+
+    def _workspace(self) -> AutomatonWorkspace:
+        """The workspace of the calling thread. That for sentences of usual length outlives the data."""
+        usual = USUAL * self._position <= KEPT
+        longest = max(self.longest, USUAL) if usual else self.longest
+        kept = self.automaton.per_thread if longest * self._position <= KEPT else self._per_thread
+        workspace: AutomatonWorkspace | None = getattr(kept, "workspace", None)
+        if workspace is None or workspace.longest < self.longest:
+            workspace = kept.workspace = workspace_of_automaton(self.automaton.structure, longest)
+        return workspace
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, log_z: Floats, status: NDArray[np.int8],
+        marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """As `ExactMethod.expectations`."""
+        d, (_, linear) = self.data, self.automaton.tables(potentials.log_base)
+        if linear is None:
+            return [(first, last)]
+        structure = self.automaton.structure
+        sums = sums_of_automaton(structure)
+        automaton_expectations(
+            first, last, structure, linear, d.problem, potentials.weights, gradient, sums, log_z, status,
+            Ragged(marginals, d.marginal_off), self._workspace(), share,
+        )  # fmt: skip
+        if len(gradient):
+            self.automaton.spread(sums, expected)
+        return chosen_ranges(status[first:last] == UNDERFLOW, first)
+
+    def log_expectations(
+        self, potentials: Potentials, first: int, last: int, log_z: Floats, status: NDArray[np.int8],
+        marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """As `expectations`, in log space: slower, and no sequence leaves its range."""
+        d, structure = self.data, self.automaton.structure
+        tables, _ = self.automaton.tables(potentials.log_base)
+        longest = int(np.diff(d.rows.token_off[first : last + 1]).max(initial=0))
+        sums = sums_of_automaton(structure)
+        automaton_log_expectations(
+            first, last, structure, tables, d.problem, potentials.weights, gradient, sums, log_z, status,
+            Ragged(marginals, d.marginal_off), aligned_zeros(log_cells(structure, longest)), share,
+        )  # fmt: skip
+        if len(gradient):
+            self.automaton.spread(sums, expected)
+        return []
+
+    def decode(
+        self, potentials: Potentials, first: int, last: int, score: Floats, status: NDArray[np.int8],
+        labelling: Ints32,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
+        d, (tables, _) = self.data, self.automaton.tables(potentials.log_base)
+        automaton_decode(
+            first, last, self.automaton.structure, tables, d.problem, potentials.weights, score,
+            d.ragged(labelling), self._workspace(),
+        )  # fmt: skip
+        status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
+        return chosen_ranges(np.isnan(score[first:last]), first)

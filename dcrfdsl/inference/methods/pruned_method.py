@@ -1,0 +1,112 @@
+"""Pruned inference over a data set: coarse to fine by order, on lattices of what survives.
+
+Each order is the same model with the cliques of up to so many neighbours. Its probabilities say which runs of labels
+the next order looks at (Müller, Schmid & Schütze 2013, §3). Sums are those of the surviving labellings: log Z is a
+lower bound, and the best labelling may be missed. With a threshold of 0 and as many labels kept as there are, nothing
+is pruned and the answers are exact. In training, a sequence whose gold labels are pruned is summed at the order where
+they still were (an early update).
+
+Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.lattice_tables`).
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...arrays import Floats, Ints32
+from ...errors import data_error
+from ...kernels.lattice import LatticeTables, Pruning, lattice_bounds, lattice_decode, lattice_expectations
+from ...kernels.runtime import GAVE_UP
+from ...kernels.tables import Potentials, Ragged, Totals
+from ...semantics import PrunedSettings
+from ..base import Expectations
+from ..bound import BoundData, StarTables, local_tables
+
+__all__ = ["PrunedMethod"]
+
+MOST_LIKELY = 5  # labels of a position that the bound on lost mass tells apart
+NO_GOLD = np.zeros(0, np.int32)
+
+
+@dataclass(eq=False)
+class PrunedMethod:
+    """Sums and maxima over what survives pruning. `data` is bound to a thin graph.
+
+    gold: labels of all sequences (see `BoundData.labelling_off`) for early updates; empty for none.
+    """
+
+    data: BoundData
+    settings: PrunedSettings
+    gold: Ints32 = field(default_factory=lambda: NO_GOLD)
+    approximate: bool = True
+
+    def __post_init__(self) -> None:
+        if self.data.contexts is None:
+            raise TypeError("expected data that is bound to a thin graph")
+        self._lock = threading.Lock()
+        self._stars: StarTables | None = None
+        self._last: tuple[Floats, LatticeTables] | None = None
+        self.pruning = Pruning(self.settings.threshold, self.settings.keep, self.settings.states or 0.0)
+
+    def _tables(self, potentials: Potentials) -> LatticeTables:
+        last = self._last
+        if last is None or last[0] is not potentials.log_base:  # shared tables are never written again
+            assert self.data.contexts is not None
+            local = local_tables(self.data.graph, self.data.kinds.base, potentials.log_base)
+            last = self._last = potentials.log_base, LatticeTables(local, self.data.contexts)
+        return last[1]
+
+    def lost_mass(self, potentials: Potentials, first: int, last: int, log_z: Floats, lost: Floats) -> None:
+        """Writes to `lost` [S] a bound on the probability of all labellings that pruning leaves out.
+
+        log_z [S]: what `expectations` found, without gold labels. The bound is true but not tight: 1 says nothing.
+        """
+        with self._lock:
+            if self._stars is None:
+                self._stars = StarTables.of(self.data)
+            stars = self._stars
+        upper = np.zeros(self.data.num_sequences)
+        lattice_bounds(
+            first, last, self._tables(potentials), stars.tables(), self.data.problem, potentials,
+            stars.values(potentials.log_base), MOST_LIKELY, upper,
+        )  # fmt: skip
+        part = slice(first, last)
+        possible = log_z[part] > -np.inf
+        share = np.exp(np.minimum(0.0, log_z[part][possible] - upper[part][possible]))
+        lost[part] = 0.0
+        lost[part][possible] = 1.0 - share
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        d = self.data
+        lattice_expectations(
+            first, last, self._tables(potentials), d.problem, potentials, self.pruning, d.ragged(self.gold),
+            Totals(gradient, expected), out.results, Ragged(out.marginals, d.marginal_off), out.pruning,
+        )  # fmt: skip
+        self._check(out, first, last)
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+        d = self.data
+        lattice_decode(
+            first, last, self._tables(potentials), d.problem, potentials, self.pruning, out.results,
+            d.ragged(labelling), out.pruning,
+        )  # fmt: skip
+        self._check(out, first, last)
+
+    def _check(self, out: Expectations, first: int, last: int) -> None:
+        if (out.status[first:last] == GAVE_UP).any():
+            raise data_error(
+                "too-wide",
+                "`pruned` would keep more than 16 million runs of labels of one sentence",
+                help="raise `threshold`, or lower `keep`",
+            )

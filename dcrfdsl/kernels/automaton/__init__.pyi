@@ -1,0 +1,14 @@
+from .automaton_sums import automaton_expectations as automaton_expectations
+from .best_paths import automaton_decode as automaton_decode
+from .log_sums import automaton_log_expectations as automaton_log_expectations, log_cells as log_cells
+from .transitions import (
+    Automaton as Automaton,
+    AutomatonSums as AutomatonSums,
+    AutomatonTables as AutomatonTables,
+    AutomatonWorkspace as AutomatonWorkspace,
+    LinearTables as LinearTables,
+    automaton_of as automaton_of,
+    linear_tables as linear_tables,
+    sums_of_automaton as sums_of_automaton,
+    workspace_of_automaton as workspace_of_automaton,
+)

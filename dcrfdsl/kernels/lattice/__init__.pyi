@@ -1,0 +1,25 @@
+from .contexts import (
+    FORBIDDEN as FORBIDDEN,
+    MOST_STATES as MOST_STATES,
+    UNSEEN as UNSEEN,
+    ContextTables as ContextTables,
+    LocalTables as LocalTables,
+    fill_hash as fill_hash,
+)
+from .lattice_counts import (
+    COLUMNS as COLUMNS,
+    EARLY as EARLY,
+    EDGES as EDGES,
+    LABELS as LABELS,
+    POSITIONS as POSITIONS,
+    POSSIBLE as POSSIBLE,
+    RELAXED as RELAXED,
+)
+from .lattice_levels import Pruning as Pruning
+from .lattice_passes import (
+    LatticeTables as LatticeTables,
+    lattice_bounds as lattice_bounds,
+    lattice_decode as lattice_decode,
+    lattice_expectations as lattice_expectations,
+)
+from .lattice_scores import count_contexts as count_contexts, score_contexts as score_contexts

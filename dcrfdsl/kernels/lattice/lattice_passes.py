@@ -1,0 +1,330 @@
+"""Pruned inference on runs of sequences: lattices are refined level by level, then summed or searched.
+
+With gold labels, a sequence whose gold labels are pruned after a level takes its sums at that level, where they are
+still in: an *early update* (Müller et al. 2013, after Collins & Roark 2004). Factors of the levels above then count as
+at the gold labels, in log Z and in the expected counts, so that log Z − g* and its gradient are those of the level.
+
+Where pruning leaves no labelling because of hard constraints, it is relaxed until there is one or nothing is pruned.
+So a sequence is called impossible only if it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
+from .contexts import LABEL_BITS, ContextTables, LocalTables, edge_cells, find_cell
+from .lattice_counts import EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
+from .lattice_levels import Pruning, first_lattice, keep_edges, keep_labels, next_lattice
+from .lattice_sums import best_path, edge_potentials, sum_lattice
+from .local_scores import scatter_labels, score_labels
+
+__all__ = ["LatticeTables", "lattice_bounds", "lattice_decode", "lattice_expectations"]
+
+MOST_EDGES = 2**24  # of a level of one sequence; beyond it memory would not last
+NO_GOLD = np.zeros(0, np.int32)
+
+
+class LatticeTables(NamedTuple):
+    """All factors of a chain at given weights."""
+
+    local: LocalTables
+    contexts: ContextTables
+
+
+@kernel
+def _label_beliefs(length, states, score, belief):
+    """p(y_t) of the local scores alone. Returns (log Z, number of possible labels); -inf if a position has none."""
+    log_z, possible = 0.0, 0
+    for t in range(length):
+        at = t * states
+        peak = score[at]
+        for y in range(1, states):
+            peak = max(peak, score[at + y])
+        if peak == -np.inf:
+            return -np.inf, possible
+        total = 0.0
+        for y in range(states):
+            belief[at + y] = np.exp(score[at + y] - peak)
+            total += belief[at + y]
+            possible += score[at + y] > -np.inf
+        share = 1.0 / total
+        for y in range(states):
+            belief[at + y] *= share
+        log_z += peak + np.log(total)
+    return log_z, possible
+
+
+@kernel
+def _refine(length, tables, log_base, pruning, gold, score, belief, summing):
+    """The last lattice of a sequence, and with `summing` its sums.
+
+    gold [T]: empty, or labels whose pruning ends the refinement.   belief: of the labels at level 0.
+    Returns (status, lattice, cells and log potentials of its edges, log Z, whether in log space, p of nodes and edges,
+    1 + the level where gold was pruned, number of labels kept). Where gold was pruned at level 0, the lattice is empty.
+    """
+    states, contexts = tables.local.states, tables.contexts
+    top = max(1, len(contexts.level_off) - 2)
+    label_off, label = keep_labels(length, states, score, belief, pruning)
+    log_z, redone, early, status = 0.0, False, 0, OK
+    node = np.zeros(length if len(gold) else 0, np.int64)
+    for t in range(len(node)):
+        node[t] = -1
+        for i in range(label_off[t], label_off[t + 1]):
+            if label[i] == gold[t]:
+                node[t] = i
+        if node[t] < 0:
+            early = 1
+    lattice = first_lattice(length, states, label_off, label, score)
+    kept_labels = label_off[length]
+    cell, edge_log = np.empty(0, np.int32), np.empty(0)
+    node_belief, edge_belief = np.empty(0), np.empty(0)
+    while early == 0:
+        level, num = lattice.level, lattice.edge_off[len(lattice.run)]
+        if num > MOST_EDGES:
+            status = GAVE_UP
+            break
+        many = contexts.level_off[level + 1] - contexts.level_off[level] if level + 1 < len(contexts.level_off) else 0
+        cell, edge_log = np.empty(num * many, np.int32), np.empty(num)
+        if many:
+            edge_cells(
+                contexts, level, length, lattice.node_off, lattice.run, lattice.last, lattice.first_out,
+                lattice.edge_off, cell,
+            )  # fmt: skip
+        edge_potentials(cell, many, log_base, edge_log)
+        if level == top and not summing:
+            break
+        log_z, status, in_logs, node_belief, edge_belief = sum_lattice(lattice, edge_log)
+        redone |= in_logs
+        if level == top or status != OK:
+            break
+        kept = keep_edges(lattice, edge_belief, pruning)
+        for t in range(len(node) - 1):
+            if not kept[lattice.edge_off[node[t]] + node[t + 1] - lattice.first_out[node[t]]]:
+                early = level + 1
+        if early == 0:
+            following, number = next_lattice(lattice, kept, edge_log)
+            for t in range(len(node) - 1, 0, -1):
+                node[t] = number[lattice.edge_off[node[t - 1]] + node[t] - lattice.first_out[node[t - 1]]]
+            lattice = following
+    return status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early, kept_labels
+
+
+@inner
+def _relaxed(pruning):
+    """Less pruning; at last none."""
+    threshold = 1e-2 * pruning.threshold if pruning.threshold > 1e-12 else 0.0
+    return Pruning(threshold, 4 * pruning.keep, 4.0 * pruning.states)
+
+
+@inner
+def _prunes(pruning, states):
+    return pruning.threshold > 0.0 or pruning.keep < states or 0.0 < pruning.states < states
+
+
+@inner
+def _spread_nodes(contexts, lattice, node_belief, states, belief, expected):
+    """Beliefs of labels from those of nodes, and expected counts of the contexts that nodes complete."""
+    for t in range(len(lattice.node_off) - 1):
+        for b in range(lattice.node_off[t], lattice.node_off[t + 1]):
+            belief[t * states + lattice.last[b]] += node_belief[b]
+            levels = min(t + 1, lattice.level, len(contexts.level_off) - 1)
+            if len(expected) and levels > 1:
+                for j in range(contexts.level_off[1], contexts.level_off[levels]):
+                    c = find_cell(contexts, j, lattice.run[b])
+                    if c >= 0:
+                        expected[c] += node_belief[b]
+
+
+@inner
+def _count_gold(contexts, gold, above, log_base, expected):
+    """Counts the contexts of gold labels in the tables of levels beyond `above`; returns their log potential."""
+    total = 0.0
+    for t in range(len(gold)):
+        run = 0
+        for back in range(min(t, 3), -1, -1):
+            run = (run << LABEL_BITS) | gold[t - back]
+        levels = min(t + 1, len(contexts.level_off) - 1)
+        for j in range(contexts.level_off[min(above + 1, levels)], contexts.level_off[levels]):
+            c = find_cell(contexts, j, run)
+            if c >= 0:
+                total += log_base[c]
+                if len(expected):
+                    expected[c] += 1.0
+            elif c == -2:
+                total = -np.inf
+    return total
+
+
+@kernel
+def lattice_expectations(first, last, tables, problem, potentials, pruning, gold, totals, results, marginals, counts):
+    """log Z of the sequences first … last − 1 over what survives, and their expected feature counts.
+
+    gold: labels of all sequences for early updates, or empty; without effect where one is negative.
+    totals: an empty gradient asks for no counts.
+    counts [S, 6]: see `lattice_counts`.
+    """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    weights, log_base = potentials.weights, potentials.log_base
+    gradient, expected = totals.gradient, totals.expected
+    local, contexts = tables.local, tables.contexts
+    states = local.states
+    nothing = np.zeros(0)
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        results.log_z[s], results.status[s], results.redone[s] = 0.0, OK, False
+        counts[s, :] = 0
+        counts[s, POSITIONS] = length
+        if length == 0:
+            continue
+        score, belief = np.empty(length * states), np.empty(length * states)
+        score_labels(s, length, local, kinds, bindings, rows, weights, score)
+        local_log_z, counts[s, POSSIBLE] = _label_beliefs(length, states, score, belief)
+        if local_log_z == -np.inf:
+            results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
+            continue
+        labels = gold.value[gold.off[s] : gold.off[s + 1]] if len(gold.value) else NO_GOLD[:0]
+        for t in range(len(labels)):
+            if labels[t] < 0:  # not known: nothing to keep
+                labels = NO_GOLD[:0]
+                break
+        chosen = pruning
+        while True:
+            status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early, kept = _refine(
+                length, tables, log_base, chosen, labels, score, belief, True
+            )
+            if status != IMPOSSIBLE or not _prunes(chosen, states):
+                break
+            chosen = _relaxed(chosen)
+            counts[s, RELAXED] += 1
+        counts[s, LABELS], counts[s, EDGES], counts[s, EARLY] = kept, len(edge_log), early
+        results.status[s], results.redone[s], results.log_z[s] = status, redone, log_z
+        if status != OK:
+            results.log_z[s] = -np.inf
+            continue
+        level = lattice.level
+        if early == 1:
+            results.log_z[s], level = local_log_z, 0
+        wanted = expected if len(gradient) else nothing
+        if early > 0:
+            results.log_z[s] += _count_gold(contexts, labels, level, log_base, wanted)
+        if len(gradient) == 0 and len(marginals.value) == 0:
+            continue
+        if early == 1:
+            label_off = np.arange(0, (length + 1) * states, states)
+            label = np.empty(length * states, np.int32)
+            for i in range(length * states):
+                label[i] = i % states
+        else:
+            belief[:] = 0.0
+            _spread_nodes(contexts, lattice, node_belief, states, belief, wanted)
+            label_off, label = _labels_of(lattice, belief, states)
+        if len(marginals.value):
+            marginals.value[marginals.off[s] : marginals.off[s + 1]] = belief
+        if len(gradient):
+            scatter_labels(s, length, local, kinds, bindings, rows, label_off, label, belief, gradient, expected)
+            if early != 1:
+                _spread_edges(cell, edge_belief, expected)
+
+
+@kernel
+def _labels_of(lattice, belief, states):
+    """The labels with a belief at each position: offsets [T+1] and labels."""
+    length = len(lattice.node_off) - 1
+    off, label = np.zeros(length + 1, np.int64), np.empty(len(lattice.run), np.int32)
+    count = 0
+    for t in range(length):
+        for y in range(states):
+            if belief[t * states + y] > 0.0:
+                label[count] = y
+                count += 1
+        off[t + 1] = count
+    return off, label[:count]
+
+
+@inner
+def _spread_edges(cell, edge_belief, expected):
+    """Expected counts of the contexts that edges complete."""
+    tables = len(cell) // max(1, len(edge_belief))
+    for e in range(len(edge_belief)):
+        for i in range(tables):
+            if cell[e * tables + i] >= 0:
+                expected[cell[e * tables + i]] += edge_belief[e]
+
+
+@kernel
+def lattice_decode(first, last, tables, problem, potentials, pruning, results, labelling, counts):
+    """The best surviving labelling of the sequences first … last − 1, -1 where none is possible; its score as log Z."""
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    states = tables.local.states
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        results.log_z[s], results.status[s] = 0.0, OK
+        counts[s, :] = 0
+        counts[s, POSITIONS] = length
+        if length == 0:
+            continue
+        labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        labels[:] = -1
+        score, belief = np.empty(length * states), np.empty(length * states)
+        score_labels(s, length, tables.local, kinds, bindings, rows, potentials.weights, score)
+        local_log_z, counts[s, POSSIBLE] = _label_beliefs(length, states, score, belief)
+        results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
+        if local_log_z == -np.inf:
+            continue
+        chosen = pruning
+        while True:
+            status, lattice, _, edge_log, _, _, _, _, _, counts[s, LABELS] = _refine(
+                length, tables, potentials.log_base, chosen, NO_GOLD[:0], score, belief, False
+            )
+            best = best_path(lattice, edge_log, labels) if status == OK else -np.inf
+            if status == GAVE_UP or best > -np.inf or not _prunes(chosen, states):
+                break
+            chosen = _relaxed(chosen)
+            counts[s, RELAXED] += 1
+        counts[s, EDGES] = len(edge_log)
+        results.log_z[s] = best
+        results.status[s] = status if status == GAVE_UP else OK if best > -np.inf else IMPOSSIBLE
+
+
+@kernel
+def lattice_bounds(first, last, tables, starred, problem, potentials, star_values, most, log_z):
+    """Upper bounds on log Z of the sequences first … last − 1, written to `log_z` [S].
+
+    starred: tables in which label `states` stands for all but the likeliest `most` labels of a position, and
+    star_values their cells.
+    """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    states = tables.local.states
+    nothing = Pruning(0.0, states + 1, 0.0)
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        log_z[s] = 0.0
+        if length == 0:
+            continue
+        score, belief = np.empty(length * states), np.empty(length * states)
+        score_labels(s, length, tables.local, kinds, bindings, rows, potentials.weights, score)
+        log_z[s] = _label_beliefs(length, states, score, belief)[0]
+        if log_z[s] == -np.inf:
+            continue
+        wide = np.full(length * (states + 1), -np.inf)
+        for t in range(length):
+            here = score[t * states : (t + 1) * states]
+            least = np.partition(here, states - most)[states - most] if most < states else -np.inf
+            peak, total, taken = -np.inf, 0.0, 0
+            for y in range(states):
+                if here[y] >= least and taken < most:
+                    wide[t * (states + 1) + y] = here[y]
+                    taken += 1
+                else:
+                    peak = max(peak, here[y])
+            for y in range(states):
+                if wide[t * (states + 1) + y] == -np.inf and here[y] > -np.inf:
+                    total += np.exp(here[y] - peak)
+            if total > 0.0:
+                wide[t * (states + 1) + states] = peak + np.log(total)
+        flat = np.ones(length * (states + 1))
+        answer = _refine(length, starred, star_values, nothing, NO_GOLD[:0], wide, flat, True)
+        log_z[s] = answer[4] if answer[0] == OK else -np.inf if answer[0] == IMPOSSIBLE else np.inf

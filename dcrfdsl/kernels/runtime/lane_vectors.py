@@ -1,0 +1,139 @@
+"""Operations of machine vectors whose lanes hold separate problems: decisions by lane, and transposed blocks.
+
+See `machine_vectors` for the type and its other operations.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import config
+from numba.extending import intrinsic
+
+from .cpu import LANES
+from .machine_vectors import INT32, REGISTER, Vectors, check_bounds, fused, join, places_of, split
+
+__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "load_at", "transpose"]
+
+if config.DISABLE_JIT:
+    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, load_at, transpose
+else:
+
+    @intrinsic
+    def load_at(typing, registers, array, at, places, number):
+        """The elements of an array from at + places[number] on."""
+
+        def generate(context, builder, signature, arguments):
+            _, array_type, _, places_type, _ = signature.args
+            _, values, at, places, number = arguments
+            check_bounds(context, builder, places_type, places, number, ir.Constant(number.type, 1))
+            place = builder.load(builder.gep(context.make_array(places_type)(context, builder, places).data, [number]))
+            first = builder.add(at, builder.sext(place, at.type) if place.type != at.type else place)
+            return join(
+                builder,
+                [
+                    builder.load(part, align=8, typ=REGISTER)
+                    for part in places_of(context, builder, array_type, values, first, registers.count)
+                ],
+            )
+
+        return Vectors(registers.count)(registers, array, types.int64, places, types.int64), generate
+
+    @intrinsic
+    def transpose(typing, source, at, stride, target, to, target_stride):
+        """Copies `LANES` × `LANES` numbers: column n of the rows at + i · stride becomes the row to + n · stride."""
+
+        def generate(context, builder, signature, arguments):
+            values, at, stride, out, to, target_stride = arguments
+
+            def places(array_type, array, start, step):
+                rows = (builder.add(start, builder.mul(step, ir.Constant(step.type, n))) for n in range(LANES))
+                return [places_of(context, builder, array_type, array, row, 1)[0] for row in rows]
+
+            rows = [
+                builder.load(place, align=8, typ=REGISTER) for place in places(signature.args[0], values, at, stride)
+            ]
+            half = LANES // 2
+            while half:  # blocks of half × half beside the diagonal change places
+                low = [n if not n & half else n - half + LANES for n in range(LANES)]
+                high = [n + half if not n & half else n + LANES for n in range(LANES)]
+                for n in range(LANES):
+                    if not n & half:
+                        rows[n], rows[n + half] = (
+                            builder.shuffle_vector(
+                                rows[n], rows[n + half], ir.Constant(ir.VectorType(INT32, LANES), order)
+                            )
+                            for order in (low, high)
+                        )
+                half //= 2
+            for row, place in zip(rows, places(signature.args[3], out, to, target_stride), strict=True):
+                builder.store(row, place, align=8)
+            return context.get_dummy_value()
+
+        return types.void(source, types.int64, types.int64, target, types.int64, types.int64), generate
+
+    @intrinsic
+    def add_sums(typing, source, at, target, to):
+        """Adds the sum of each of `LANES` registers, from source[at] on, to a number of its own from target[to] on."""
+
+        def generate(context, builder, signature, arguments):
+            values, at, out, to = arguments
+            places = places_of(context, builder, signature.args[0], values, at, LANES)
+            rows = [builder.load(place, align=8, typ=REGISTER) for place in places]
+            half = LANES // 2
+            while half:  # halves of two registers are added side by side, until lane n holds the sum of register n
+                low = [n if not n & half else n - half + LANES for n in range(LANES)]
+                high = [n + half if not n & half else n + LANES for n in range(LANES)]
+                rows = [
+                    builder.fadd(
+                        *(
+                            builder.shuffle_vector(own, other, ir.Constant(ir.VectorType(INT32, LANES), order))
+                            for order in (low, high)
+                        )
+                    )
+                    for own, other in zip(rows[:half], rows[half:], strict=True)
+                ]
+                half //= 2
+            (place,) = places_of(context, builder, signature.args[2], out, to, 1)
+            builder.store(builder.fadd(builder.load(place, align=8, typ=REGISTER), rows[0]), place, align=8)
+            return context.get_dummy_value()
+
+        return types.void(source, types.int64, target, types.int64), generate
+
+    @intrinsic
+    def choose_below(typing, x, y, value, other):
+        """`value` in the lanes where x < y, `other` in the rest."""
+
+        def generate(context, builder, signature, arguments):
+            parts = zip(*(split(builder, argument) for argument in arguments), strict=True)
+            return join(
+                builder, [builder.select(builder.fcmp_ordered("<", a, b), own, rest) for a, b, own, rest in parts]
+            )
+
+        return x(x, y, value, other), generate
+
+    @intrinsic
+    def accumulate(typing, x, y, value):
+        """`value`, a single register, plus the products of all registers of x and y."""
+
+        def generate(context, builder, signature, arguments):
+            (result,) = split(builder, arguments[2])
+            for own, other in zip(split(builder, arguments[0]), split(builder, arguments[1]), strict=True):
+                result = fused(builder, own, other, result)
+            return join(builder, [result])
+
+        return value(x, y, value), generate
+
+    @intrinsic
+    def any_below(typing, x, y):
+        """Whether x < y in some lane."""
+
+        def generate(context, builder, signature, arguments):
+            parts = zip(*(split(builder, argument) for argument in arguments), strict=True)
+            first, *others = [builder.fcmp_ordered("<", a, b) for a, b in parts]
+            for other in others:
+                first = builder.or_(first, other)
+            lanes = builder.bitcast(first, ir.IntType(LANES))
+            return builder.icmp_unsigned("!=", lanes, ir.Constant(lanes.type, 0))
+
+        return types.boolean(x, y), generate

@@ -1,0 +1,313 @@
+"""Competitors on any graph with a contraction program: the loss of spans and its gradient, and best wrong labellings.
+
+Max-marginals (`exact.max_sweeps`) answer most of what a span asks. The best labelling that disagrees with y* on a span
+is the best one with a wrong state in some position of it. The best one that agrees is the best of all if that agrees;
+else its results between the first and the last position of the span are computed anew (`exact.traced_paths`). The
+gradient counts all these labellings at once. Losses are those of `chain.span_losses`. Not here: chains
+(`chain.competitors`), graphs that are computed block by block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..chain import Smoothing, Spans, smooth
+from ..exact import FREE, MIXED, add_best_with, follow_range, pass_counts, trace_range
+from ..messages import score_labelling
+from ..runtime import IMPOSSIBLE, OK, inner, kernel
+from ..tables import copy_run, scatter_gradient
+from .wrong_labellings import (
+    Lattice,
+    WrongStates,
+    best_wrong_state,
+    is_wrong,
+    path_workspace,
+    sweep_both,
+    wrong_labelling,
+)
+
+__all__ = [
+    "WHOLE", "ErrorSums", "JudgedLabels", "LabelledSpans", "exact_competitors",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+WHOLE = -1  # label of a span that is a whole sequence
+
+
+class JudgedLabels(NamedTuple):
+    """The J labels whose spans are judged, and how their states encode segments (see `chain.span_losses`)."""
+
+    variable: Small  #   [J]  number at a position
+    state_off: Ints  #   [J]  where `kind` and `opens` begin
+    start_off: Ints  #   [J]  where `starts` begins, [states + 1, states]
+    pair_off: Ints  #    [J]  where `goes_on` begins, [states, states]
+    kind: Small
+    opens: Mask
+    starts: Mask
+    goes_on: Mask
+
+
+class LabelledSpans(NamedTuple):
+    """Spans with a loss.   label [n]: of each span, an index into `JudgedLabels`; WHOLE: y* as a whole."""
+
+    spans: Spans
+    label: Small
+    labels: JudgedLabels
+    wrong: WrongStates
+    smoothing: Smoothing
+    find_false: bool
+    shares: tuple[float, float]
+
+
+class ErrorSums(NamedTuple):
+    """Buffers that the gradient is added to, and loss [S], which is written."""
+
+    gradient: Floats  # [cells]
+    expected: Floats  # [shared cells]
+    loss: Floats
+
+
+@inner
+def _settle(mass, steps, programs, w):
+    """Adds to the best labelling what makes the mass of every component `mass` in all.
+
+    Labellings that are compared have equal and opposite masses, and a path of their own only where they differ from
+    the best one.
+    """
+    for i in range(steps[0], steps[1]):
+        if programs.step[i, 4]:
+            rest, w.covered[i] = mass - w.covered[i], 0.0
+            if rest != 0.0:
+                w.inside_mass[programs.step[i, 3]] += rest
+                w.has_inside[i] = True
+
+
+@inner
+def _bounds(n, first, last, width, w):
+    """The first and the last step that maximises over variable n of a range of positions; the former -1 if none."""
+    begin, end = -1, -1
+    for t in range(first, last + 1):
+        i = w.sum_step[t * width + n]
+        if i >= 0:
+            begin, end = i if begin < 0 else min(begin, i), max(end, i)
+    return begin, end
+
+
+@inner
+def _mix(n, label, at, labels, lattice, w, follows):
+    """Lists in `mixed` the states of label variable n at a position that go on, or do not, after y* before it."""
+    gold, card = lattice.gold, lattice.card[n]
+    row, count = labels.pair_off[label] + gold[at - lattice.width] * card, 0
+    for x in range(card):
+        if labels.goes_on[row + x] == follows:
+            w.mixed[count] = x
+            count += 1
+    return count
+
+
+@inner
+def _judge(label, first, last, checked, weight, share, judging, lattice, programs, patterns, w):
+    """Adds `share` times the gradient of a span's loss, but for `_settle`; returns the loss."""
+    labels, smoothing = judging.labels, judging.smoothing
+    gold, found, maxima, state_off = lattice.gold, lattice.found, lattice.maxima, lattice.state_off
+    width, local_end, n = lattice.width, lattice.local_end, labels.variable[label]
+    card, nothing = lattice.card[n], found[:0]
+    checked = checked and last + 1 < lattice.length
+    follows, after = False, (last + 1) * width + n
+    agrees = True
+    for t in range(first, last + 1):
+        agrees &= found[t * width + n] == gold[t * width + n]
+    if checked:
+        pairs = labels.pair_off[label] + gold[after - width] * card
+        follows = labels.goes_on[pairs + gold[after]]
+        agrees &= labels.goes_on[pairs + found[after]] == follows
+    right, wrong, num_mixed, begin, end = 0.0, 0.0, 0, -1, -1
+    variable, state = -1, 0  # of the best wrong state, or y* itself where a span of one position is not the best
+    if agrees:
+        wrong = -np.inf
+        for t in range(first, last + 1):
+            v = t * width + n
+            for x in range(card):
+                if maxima[state_off[v] + x] > wrong and x != gold[v]:
+                    wrong, variable, state = maxima[state_off[v] + x], v, x
+        if checked:
+            num_mixed = _mix(n, label, after, labels, lattice, w, not follows)
+            bound = -np.inf
+            for j in range(num_mixed):
+                bound = max(bound, maxima[state_off[after] + w.mixed[j]])
+            if min(bound, maxima[state_off[after - width] + gold[after - width]]) > wrong:
+                w.limit[after - width], w.limit[after] = gold[after - width], MIXED
+                begin, last_step = _bounds(n, last, last + 1, width, w)
+                score = 0.0
+                if begin >= 0:
+                    score, end = follow_range(begin, last_step, programs, patterns, local_end, w, num_mixed)
+                if score > wrong:
+                    wrong, variable = score, -1
+    elif first == last and not checked:
+        variable, state = first * width + n, gold[first * width + n]
+        right = maxima[state_off[variable] + state]
+    else:
+        for t in range(first, last + 1):
+            w.limit[t * width + n] = gold[t * width + n]
+        if checked:
+            num_mixed = _mix(n, label, after, labels, lattice, w, follows)
+            w.limit[after] = MIXED
+        begin, last_step = _bounds(n, first, last + checked, width, w)
+        if begin >= 0:
+            right, end = follow_range(begin, last_step, programs, patterns, local_end, w, num_mixed)
+    value, slope = smooth(smoothing, wrong - right)
+    pull = share * weight * slope if wrong > -np.inf and right > -np.inf else 0.0
+    other = pull if agrees else -pull
+    if other != 0.0 and variable >= 0:
+        add_best_with(variable, state, other, programs, patterns, local_end, w, True, nothing)
+    if begin >= 0:
+        mass = other if variable < 0 else 0.0
+        trace_range(begin, end, mass, programs, patterns, local_end, w, num_mixed)
+    for t in range(first, min(last + 2, lattice.length)):
+        w.limit[t * width + n] = FREE
+    return weight * value
+
+
+@inner
+def _judge_all(s, best, weight, share, judging, lattice, at, problem, programs, patterns, w):
+    """As `_judge`, for y* as a whole. Returns (loss, the mass that y* takes from the best labelling)."""
+    shapes, g = problem.shapes, problem.rows.shape[s]
+    gold, found, wrong_states, nothing = lattice.gold, lattice.found, judging.wrong, lattice.found[:0]
+    right, wrong, variable, state = 0.0, 0.0, -1, 0
+    agrees = not is_wrong(found, wrong_states, at, lattice.width, lattice.card)
+    if agrees:
+        wrong, variable, state = best_wrong_state(
+            lattice.maxima, lattice.state_off, wrong_states, at, lattice.width, lattice.card
+        )
+    else:
+        right = score_labelling(g, shapes, w.value, gold) - best
+    value, slope = smooth(judging.smoothing, wrong - right)
+    pull = share * weight * slope if wrong > -np.inf and right > -np.inf else 0.0
+    if pull == 0.0:
+        return weight * value, 0.0
+    if agrees:
+        add_best_with(variable, state, pull, programs, patterns, lattice.local_end, w, True, nothing)
+        return weight * value, 0.0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        cell = 0
+        for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
+            cell = cell * lattice.card[shapes.scope[e]] + gold[shapes.scope[e]]
+        w.inside_mass[shapes.fac_table[f] + cell] -= pull
+    return weight * value, pull
+
+
+@inner
+def _starts(labels, label, card, states, at, width):
+    """Whether a segment starts at a variable of a labelling."""
+    before = states[at - width] if at >= width else card
+    return labels.starts[labels.start_off[label] + before * card + states[at]]
+
+
+@inner
+def _end(labels, label, card, states, at, width, length):
+    """The variable where the segment that starts at a variable ends."""
+    while at // width + 1 < length:
+        if not labels.goes_on[labels.pair_off[label] + states[at] * card + states[at + width]]:
+            break
+        at += width
+    return at
+
+
+@inner
+def _judge_false(other, share, judging, lattice, programs, patterns, w):
+    """As `_judge`, for all segments of a wrong labelling that are not in y*."""
+    labels, width, length, gold = judging.labels, lattice.width, lattice.length, lattice.gold
+    loss = 0.0
+    for label in range(len(labels.variable)):
+        n = labels.variable[label]
+        card, kinds = lattice.card[n], labels.state_off[label]
+        for t in range(length):
+            at = t * width + n
+            if not _starts(labels, label, card, other, at, width):
+                continue
+            end = _end(labels, label, card, other, at, width, length)
+            same = _starts(labels, label, card, gold, at, width)
+            same = same and labels.kind[kinds + gold[at]] == labels.kind[kinds + other[at]]
+            if same and _end(labels, label, card, gold, at, width, length) == end:
+                continue
+            loss += _judge(
+                label, t, end // width, labels.opens[kinds + gold[end]], 1.0, share, judging, lattice, programs,
+                patterns, w,
+            )  # fmt: skip
+    return loss
+
+
+@inner
+def _collect(s, problem, programs, patterns, lattice, w, sums):
+    """Passes all masses on, and adds the counts of tables to the sums; no mass is left."""
+    shapes, kinds, bindings, rows = problem
+    local_end, mass = lattice.local_end, w.inside_mass
+    pass_counts(lattice.steps[0], lattice.steps[1], programs, patterns, local_end, w, True, lattice.found[:0])
+    for j in range(shapes.local_start):
+        sums.expected[j] += mass[j]
+    scatter_gradient(s, shapes, kinds, bindings, rows, mass, sums.expected, sums.gradient)
+    for j in range(local_end):
+        mass[j] = 0.0
+
+
+@kernel
+def exact_competitors(first, last, problem, programs, patterns, potentials, labelling, judging, right, wrong, status):
+    """Σ weight · ℓ(d) over the spans of each sequence, and its gradient, into `right`; of false segments into `wrong`.
+
+    labelling: y*; where it is a whole span, all variables are known.   status: IMPOSSIBLE where no labelling is
+    possible; the loss is then nan.
+    """
+    shapes, rows = problem.shapes, problem.rows
+    w, maxima, found, row, turned = path_workspace(first, last, shapes, programs, patterns, rows)
+    other = np.empty(len(found), np.int32)
+    copy_run(potentials.log_base, 0, shapes.local_start, w.value)
+    w.value[0] = 0.0
+    spans, wrong_states, (share, false_share) = judging.spans, judging.wrong, judging.shares
+    for s in range(first, last):
+        right.loss[s], wrong.loss[s], status[s] = 0.0, 0.0, OK
+        g, length, at = rows.shape[s], rows.token_off[s + 1] - rows.token_off[s], labelling.off[s]
+        if length == 0:
+            continue
+        v0, v1 = shapes.var_off[g], shapes.var_off[g + 1]
+        num = v1 - v0
+        best = sweep_both(s, problem, programs, patterns, potentials, w, maxima, found, row, turned, True)
+        if best == -np.inf:
+            right.loss[s], status[s] = np.nan, IMPOSSIBLE
+            continue
+        lattice = Lattice(
+            (programs.step_off[g], programs.step_off[g + 1]), shapes.local_end[g], length, num // length,
+            labelling.value[at : labelling.off[s + 1]], found[:num], maxima, shapes.state_off[v0:v1],
+            shapes.card[v0:v1],
+        )  # fmt: skip
+        on_best = 0.0
+        for i in range(spans.off[s], spans.off[s + 1]):
+            if judging.label[i] == WHOLE:
+                value, mass = _judge_all(
+                    s, best, spans.weight[i], share, judging, lattice, at, problem, programs, patterns, w
+                )
+                right.loss[s] += value
+                on_best += mass
+            else:
+                right.loss[s] += _judge(
+                    judging.label[i], spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], share, judging,
+                    lattice, programs, patterns, w,
+                )  # fmt: skip
+        _settle(on_best, lattice.steps, programs, w)
+        _collect(s, problem, programs, patterns, lattice, w, right)
+        if not judging.find_false:
+            continue
+        competitor = found[:num]
+        if not is_wrong(found[:num], wrong_states, at, lattice.width, lattice.card):
+            competitor = other[:num]
+            if not wrong_labelling(lattice, wrong_states, at, programs, patterns, w, competitor):
+                continue
+        wrong.loss[s] = _judge_false(competitor, false_share, judging, lattice, programs, patterns, w)
+        _settle(0.0, lattice.steps, programs, w)
+        _collect(s, problem, programs, patterns, lattice, w, wrong)

@@ -1,0 +1,171 @@
+"""Models whose cost follows what is seen and what is possible, each beside its dense twin in the same run.
+
+The corpora are generated: labels that few others follow, contexts of two labels that few follow, and parts of addresses
+with a memory of the last part. Both sides have the same features, weights and sentences, and one thread.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from figures import Figure, Target, times_faster
+from work import ROUNDS, SMOKE, objective, resolved_of
+
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.data.corpus import Corpus
+
+__all__ = ["addresses", "contexts", "memory29", "moves", "second_order45", "sparse121", "sparse1000"]
+
+Sentences = list[list[tuple[str, str]]]
+
+FIRST_ORDER = """
+data conll(word, y)
+label y
+clique y: bias, word, word[-1], word[1]
+clique y[-1], y with states = seen
+infer exact
+train likelihood: prior = gaussian(variance = 5)
+"""
+SECOND_ORDER = FIRST_ORDER.replace("infer", "clique y[-2], y[-1], y with states = seen\ninfer")
+MEMORY = """
+data conll(word, part)
+label part
+memory last in states(part) = part[-1] if part[-1] is not O else last[-1] initially O
+clique part: bias, word[-1..1]
+clique part[-1], part
+clique part, last
+infer exact
+train likelihood: prior = gaussian(variance = 5)
+"""
+
+
+# corpora --------------------------------------------------------------------------------------------------------------
+
+
+def _word(draw: np.random.Generator, label: int, words: int = 60) -> str:
+    """A word, seen with few labels."""
+    return f"w{label if draw.random() < 0.8 else draw.integers(words)}-{draw.zipf(1.5) % words}"
+
+
+def moves(labels: int, seen: int, sentences: int, longest: int = 20, seed: int = 0) -> Sentences:
+    """Random walks over `labels` labels, of which `seen` pairs may be neighbours."""
+    draw = np.random.default_rng(seed)
+    after = [draw.choice(labels, size=seen // labels, replace=False) for _ in range(labels)]
+    for extra in draw.choice(labels, size=seen % labels, replace=False):
+        after[extra] = np.append(after[extra], draw.integers(labels))
+    out = []
+    for _ in range(sentences):
+        y, sentence = int(draw.integers(labels)), []
+        for _ in range(int(draw.integers(2, longest))):
+            sentence.append((_word(draw, y), f"L{y:03}"))
+            y = int(draw.choice(after[y]))
+        out.append(sentence)
+    return out
+
+
+def contexts(labels: int, pairs: int, triples: int, sentences: int, longest: int = 30, seed: int = 0) -> Sentences:
+    """Walks in which `pairs` pairs of labels are neighbours, and about `triples` triples."""
+    draw = np.random.default_rng(seed)
+    follow = {a: draw.choice(labels, size=pairs // labels, replace=False) for a in range(labels)}
+    each = max(1, round(triples / pairs))
+    after = {(a, int(b)): draw.choice(follow[int(b)], size=each, replace=False) for a in follow for b in follow[a]}
+    out = []
+    for _ in range(sentences):
+        a = int(draw.integers(labels))
+        b, sentence = int(draw.choice(follow[a])), []
+        for _ in range(int(draw.integers(2, longest))):
+            sentence.append((_word(draw, a), f"L{a:03}"))
+            a, b = b, int(draw.choice(after[a, b]))
+        out.append(sentence)
+    return out
+
+
+def addresses(sentences: int, parts: int = 28, seed: int = 0) -> Sentences:
+    """Parts of addresses in a usual order, one or two words each, with words outside any part between."""
+    draw = np.random.default_rng(seed)
+    rank = draw.permutation(parts)
+    out = []
+    for _ in range(sentences):
+        chosen = draw.choice(parts, size=int(draw.integers(3, 12)), replace=False).tolist()
+        sentence = []
+        for part in sorted(chosen, key=lambda part: rank[part] + draw.normal(0, 1.5)):
+            sentence += [(_word(draw, part), f"P{part:02}") for _ in range(int(draw.integers(1, 3)))]
+            if draw.random() < 0.25:
+                sentence.append((_word(draw, parts, 20), "O"))
+        out.append(sentence)
+    return out
+
+
+# passes ---------------------------------------------------------------------------------------------------------------
+
+
+def _likelihood(source: str, corpus: Corpus, *, automaton: bool) -> Likelihood:
+    """The likelihood by the automaton, or by the other exact form of the model."""
+    found = objective(source, corpus, threads=1)
+    if not automaton:
+        found.method.automaton = None
+    elif found.method.automaton is None:
+        raise RuntimeError("the model is not computed by an automaton")
+    return found
+
+
+def _seconds(tasks: list[Callable[[], object]]) -> list[float]:
+    """Medians of processor time of tasks that take turns."""
+    taken: list[list[float]] = [[] for _ in tasks]
+    for task in tasks:
+        task()  # compiles
+    for _ in range(ROUNDS):
+        for task, seconds in zip(tasks, taken, strict=True):
+            start = time.process_time()
+            task()
+            seconds.append(time.process_time() - start)
+    return [statistics.median(seconds) for seconds in taken]
+
+
+def _beside(name: str, source: str, sentences: Sentences, target: Target, other: str | None = None) -> Iterator[Figure]:
+    """A pass by the automaton beside the dense twin, or beside the dense pass of the template `other`."""
+    corpus = corpus_from_rows(sentences, resolved_of(source).require().data)
+    ours = _likelihood(source, corpus, automaton=True)
+    dense = _likelihood(other or source, corpus, automaton=False)
+    draw = np.random.default_rng(0)
+    seconds = _seconds(
+        [
+            functools.partial(likelihood.value_and_gradient, draw.normal(0, 0.3, likelihood.num_weights))
+            for likelihood in (ours, dense)
+        ]
+    )
+    found = ours.method.automaton.automaton.graph
+    yield Figure(
+        f"{name} pass", seconds[0], "s",
+        f"-log p(y|x) and gradient, one thread, processor time, {corpus.num_tokens:,} tokens; an automaton of "
+        f"{found.states:,} states and {found.moves:,} moves; peer: "
+        + ("the same by the dense form" if other is None else "the dense first-order chain"),
+        target, seconds[1],
+    )  # fmt: skip
+
+
+def sparse121() -> Iterator[Figure]:
+    """A chain of 121 labels of which 500 pairs are seen: a pass beside the dense one."""
+    yield from _beside("121 labels, 500 moves", FIRST_ORDER, moves(121, 500, 100 if SMOKE else 4000), times_faster(4))
+
+
+def sparse1000() -> Iterator[Figure]:
+    """A chain of 1,000 labels of which 8,000 pairs are seen: a pass beside the dense one."""
+    yield from _beside("1,000 labels", FIRST_ORDER, moves(1000, 8000, 100 if SMOKE else 1500), times_faster(20))
+
+
+def second_order45() -> Iterator[Figure]:
+    """A chain of second order over 45 labels with 11,000 triples: a pass beside its dense twin, and beside a chain."""
+    sentences = contexts(45, 1234, 11433, 100 if SMOKE else 4000)
+    yield from _beside("second order, 45 labels", SECOND_ORDER, sentences, times_faster(5))
+    yield from _beside("second order beside first", SECOND_ORDER, sentences, times_faster(1 / 4), FIRST_ORDER)
+
+
+def memory29() -> Iterator[Figure]:
+    """A memory over 29 parts of 1,500 short addresses: a pass beside its dense twin."""
+    yield from _beside("memory of 29 states", MEMORY, addresses(100 if SMOKE else 1500), times_faster(5))

@@ -1,0 +1,123 @@
+"""Automata against the general path and enumeration: the same numbers, sentence by sentence, weight by weight. And the
+same bits from any number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from automaton_cases import AUTOMATA, BoundCase
+
+from dcrfdsl.data.labels import encode_known_labels
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.graph.automata import automaton_cost
+from dcrfdsl.graph.model_cost import exact_cost
+from dcrfdsl.inference import Expectations
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Automata are taken whether they pay or not."""
+    monkeypatch.setattr(automaton_cost, "LEAST", 0.0)
+    monkeypatch.setattr(automaton_cost, "automaton_pays", lambda found, seconds: True)
+
+
+@pytest.fixture(scope="module", params=AUTOMATA)
+def bound(request: pytest.FixtureRequest) -> BoundCase:
+    return BoundCase(AUTOMATA[request.param])
+
+
+SCALES = [0.0, 1.0, 10.0]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_an_automaton_has_the_same_gradient(bound: BoundCase, scale: float) -> None:
+    weights = bound.weights(scale)
+    value, gradient = bound.gradient(weights, automaton=True)
+    plain_value, plain_gradient = bound.gradient(weights, automaton=False)
+    assert value == pytest.approx(plain_value, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_an_automaton_has_the_same_answers(bound: BoundCase, scale: float) -> None:
+    weights = bound.weights(scale)
+    special, plain = bound.answers(weights, automaton=True), bound.answers(weights, automaton=False)
+    for name, values in plain.items():
+        np.testing.assert_allclose(special[name], values, rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+def test_an_automaton_is_done_by_its_kernel(bound: BoundCase) -> None:
+    data, runs = bound.packed, bound.method(bound.packed, automaton=True).automaton
+    assert runs is not None
+    count, potentials = data.num_sequences, data.potentials(bound.weights(1.0))
+    log_z, status = np.zeros(count), np.zeros(count, np.int8)
+    sums = np.zeros(data.num_cells), np.zeros(len(data.hard))
+    assert runs.expectations(potentials, 0, count, log_z, status, np.zeros(0), *sums) == []
+    assert runs.decode(potentials, 0, count, log_z, status, np.zeros(int(data.labelling_off[-1]), np.int32)) == []
+
+
+@pytest.mark.parametrize("scale", [300.0, 3000.0])
+def test_what_leaves_linear_space_is_left_to_the_general_path(bound: BoundCase, scale: float) -> None:
+    weights = bound.weights(scale)
+    value, gradient = bound.gradient(weights, automaton=True)
+    plain_value, plain_gradient = bound.gradient(weights, automaton=False)
+    assert value == pytest.approx(plain_value, rel=1e-10)
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_any_number_of_threads_gives_the_same_bits(bound: BoundCase, threads: int) -> None:
+    weights = bound.weights(1.0)
+    value, gradient = bound.gradient(weights, automaton=True)
+    other_value, other_gradient = bound.gradient(weights, automaton=True, threads=threads)
+    assert value == other_value
+    np.testing.assert_array_equal(gradient, other_gradient)
+
+
+# where no table of elimination fits ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0, 3000.0])
+def test_log_space_has_the_same_numbers(bound: BoundCase, scale: float) -> None:
+    data, weights = bound.packed, bound.weights(scale)
+    runs, count = bound.method(data, automaton=True).automaton, data.num_sequences
+    assert runs is not None
+    general, out = bound.method(data, automaton=False), Expectations.empty(data, marginals=True)
+    potentials, log_z, status = data.potentials(weights), np.zeros(count), np.zeros(count, np.int8)
+    marginals = np.zeros_like(out.marginals)
+    ours, theirs = ((np.zeros(data.num_cells), np.zeros(len(data.hard))) for _ in range(2))
+    share = np.linspace(0.5, 1.5, count)
+    assert runs.log_expectations(potentials, 0, count, log_z, status, marginals, *ours, share) == []
+    general.expectations(potentials, 0, count, out, *theirs, share)
+    np.testing.assert_allclose(log_z, out.log_z, rtol=1e-11, atol=1e-10)
+    np.testing.assert_array_equal(status, out.status)
+    cell, weight = data.bindings.bias_cell, data.bindings.bias_weight  # a weight may have several cells
+    counts = [np.bincount(weight, expected[cell]) for _, expected in (ours, theirs)]
+    np.testing.assert_allclose(*counts, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-8, atol=1e-8)
+
+
+def test_exact_inference_goes_on_where_only_an_automaton_fits() -> None:
+    """With `max_table` below the table of elimination: the same weights, marginals and labels as without."""
+    case = AUTOMATA["memories in a row"]
+    corpus = case.corpus()
+    few = "train.optimizer=lbfgs(max_iterations=5)"
+    wide, narrow = (
+        fit(load_text(case.text, overrides=[f"infer={infer}", few]), corpus, threads=1)
+        for infer in ("exact", "exact(max_table = 300)")
+    )
+    assert exact_cost(narrow.graph).largest > 300
+    np.testing.assert_allclose(narrow.weights, wide.weights, rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(narrow.predict(corpus).codes["y"], wide.predict(corpus).codes["y"])
+    for name, table in wide.marginals(corpus)[0].items():
+        np.testing.assert_allclose(narrow.marginals(corpus)[0][name], table, atol=1e-6)
+    given = encode_known_labels(narrow.spec, narrow.states, corpus)
+    assert narrow.marginals(corpus, given=given)[1].converged
+    assert not narrow.nbest(corpus, 2).exact
+    with pytest.raises(DcrfError, match="drawing labellings needs exact inference"):
+        narrow.sample(corpus, 1, seed=0)
+    with pytest.raises(DcrfError, match="would build a table"):
+        fit(load_text(case.text, overrides=["infer=exact(max_table = 20)", few]), corpus, threads=1)

@@ -1,0 +1,392 @@
+"""Automata against dense matrices over all pairs of states: log Z, marginals, expected counts, best labellings."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from template_cases import Case
+
+from dcrfdsl.inference import METHODS, Binder
+from dcrfdsl.kernels.automaton import (
+    Automaton,
+    AutomatonTables,
+    automaton_decode,
+    automaton_expectations,
+    automaton_of,
+    linear_tables,
+    sums_of_automaton,
+    workspace_of_automaton,
+)
+from dcrfdsl.kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW
+from dcrfdsl.kernels.tables import Ragged
+from dcrfdsl.training.problem import assemble
+
+INF = np.inf
+NOTHING = np.zeros(0)
+LENGTHS = [1, 1, 2, 3, 17, 4, 4, 4, 5, 9, 30, 2, 7, 6, 6, 6, 6, 8, 12, 3, 1]
+
+
+class Sentences:
+    """Bound sentences with features of one label per column, as the product binds them."""
+
+    def __init__(self, *cards: int):
+        draw = np.random.default_rng(7)
+        names = [f"y{v}" for v in range(len(cards))]
+        states = ["{" + ", ".join(f"L{n:03}" for n in range(card)) + "}" for card in cards]
+        text = f"data conll(word, {', '.join(names)})\n"
+        for name, values in zip(names, states, strict=True):
+            text += f"label {name} in {values}\nclique {name}: bias, word, word[-1]\n"
+        sentences = [
+            [(f"w{draw.zipf(1.4) % 50}", *(f"L{draw.integers(card):03}" for card in cards)) for _ in range(length)]
+            for length in LENGTHS
+        ]
+        case = Case(text, sentences)
+        corpus = case.corpus()
+        known = assemble(case.resolved().require(), corpus, {}, {})
+        parameters, _ = known.learn_parameters()
+        binder = Binder(known.graph, parameters, programs=METHODS["exact"].programs)
+        self.plain = binder.bind(known.rows, corpus.sentence_off, known.relations)
+        self.packed = self.plain.packed()
+        self.cards, self.num_weights = np.array(cards), parameters.num_weights
+        self.kinds = [k for k, kind in enumerate(known.graph.kinds) if kind.template.feature_set >= 0]
+
+    def rows(self, s: int, t: int):
+        """The weights of features that fire at a position: (variable, weight, label, value)."""
+        d = self.plain
+        for v, k in enumerate(self.kinds):
+            row = d.rows.first_row[d.kinds.feature_set[k], s] + t
+            for i in range(d.rows.row_off[row], d.rows.row_off[row + 1]):
+                run = d.kinds.run_base[k] + d.rows.feature[i]
+                for e in range(d.bindings.run_off[run], d.bindings.run_off[run + 1]):
+                    yield v, d.bindings.num_bias + e, d.bindings.entry[e]
+
+
+@functools.cache
+def sentences(*cards: int) -> Sentences:
+    return Sentences(*cards)
+
+
+class Machine(NamedTuple):
+    labels: np.ndarray  # [S, V]
+    automaton: Automaton
+    tables: AutomatonTables
+
+
+def machine(
+    data: Sentences, labels, pairs, source_group, target_group, *, classes=None, seed=0, scale=1.0, tables=None
+) -> Machine:
+    """An automaton with potentials drawn at random."""
+    labels = np.asarray(labels).reshape(len(labels), -1)
+    source, target = np.array(sorted(pairs, key=lambda pair: pair[::-1]), np.int64).reshape(-1, 2).T
+    automaton = automaton_of(
+        labels, data.cards, np.array(data.kinds), np.arange(len(data.kinds)), source, target,
+        np.asarray(source_group), np.asarray(target_group), classes,
+    )  # fmt: skip
+    draw, n = np.random.default_rng(seed), len(labels)
+    drawn = AutomatonTables(*(draw.normal(0, scale, size) for size in (n, n, n, len(source))))
+    return Machine(labels, automaton, (tables or (lambda drawn, _: drawn))(drawn, draw))
+
+
+class Dense:
+    """The same by full matrices."""
+
+    def __init__(self, data: Sentences, machine: Machine, weights: np.ndarray):
+        self.data, self.weights = data, weights
+        self.labels, self.automaton, self.tables = machine
+        a = self.automaton
+        self.class_of = np.arange(a.states)
+        for c in range(a.classes):
+            self.class_of[a.class_state[a.class_off[c] : a.class_off[c + 1]]] = c
+        group = a.source_group[self.class_of][:, None]
+        self.pair = np.where((group == a.target_group[None, :]) & (group >= 0), 0.0, -INF)
+        for q, (source, target) in enumerate(zip(a.source, a.target, strict=True)):
+            self.pair[self.class_of == source, target] = self.tables.transition[q]
+
+    def scores(self, s: int) -> np.ndarray:
+        local = np.tile(self.tables.state, (LENGTHS[s], 1))
+        for t in range(LENGTHS[s]):
+            for v, weight, label in self.data.rows(s, t):
+                local[t, self.labels[:, v] == label] += self.weights[weight]
+        local[0] += self.tables.first
+        local[-1] += self.tables.last
+        return local
+
+    def sums(self, s: int):
+        """(log Z, state marginals [T, S], expected transitions [S, S])"""
+        local, pair = self.scores(s), self.pair
+        alpha, beta = [local[0]], [np.zeros(len(pair))]
+        for t in range(1, len(local)):
+            alpha.append(local[t] + logsumexp(alpha[-1][:, None] + pair, axis=0))
+            beta.insert(0, logsumexp(pair + (local[-t] + beta[0])[None, :], axis=1))
+        log_z = logsumexp(alpha[-1])
+        pairs = np.zeros_like(pair)
+        if log_z > -INF:
+            for t in range(1, len(local)):
+                pairs += np.exp(alpha[t - 1][:, None] + pair + (local[t] + beta[t])[None, :] - log_z)
+        return log_z, np.exp(np.array(alpha) + np.array(beta) - log_z), pairs
+
+    def best(self, s: int):
+        local, moves = self.scores(s), []
+        best = local[0]
+        for t in range(1, len(local)):
+            ways = best[:, None] + self.pair
+            moves.append(ways.argmax(axis=0))
+            best = local[t] + ways.max(axis=0)
+        path = [int(best.argmax())]
+        for move in reversed(moves):
+            path.insert(0, int(move[path[0]]))
+        return best.max(), self.labels[path]
+
+
+def answers(data: Sentences, made: Machine, weights: np.ndarray, *, first=0, last=None, share=NOTHING):
+    """What the kernels say: log Z, status, marginals, gradient [W], sums, best scores, best labellings."""
+    bound, count = data.packed, len(LENGTHS)
+    last = count if last is None else last
+    potentials = bound.potentials(weights)
+    workspace = workspace_of_automaton(made.automaton, max(LENGTHS))
+    log_z, status, score = np.zeros(count), np.zeros(count, np.int8), np.zeros(count)
+    marginals = np.zeros(int(bound.marginal_off[-1]))
+    cells, sums = np.zeros(bound.num_cells), sums_of_automaton(made.automaton)
+    linear = linear_tables(made.automaton, made.tables)
+    assert linear is not None
+    automaton_expectations(
+        first, last, made.automaton, linear, bound.problem, potentials.weights, cells, sums, log_z, status,
+        Ragged(marginals, bound.marginal_off), workspace, share,
+    )  # fmt: skip
+    labelling = np.zeros(int(bound.labelling_off[-1]), np.int32)
+    automaton_decode(
+        first, last, made.automaton, made.tables, bound.problem, potentials.weights, score, bound.ragged(labelling),
+        workspace,
+    )  # fmt: skip
+    cell_of = bound.cell_of_weight()
+    gradient = np.where(cell_of >= 0, cells[cell_of], 0.0)
+    return log_z, status, marginals, gradient, sums, score, labelling
+
+
+def check(data: Sentences, made: Machine, *, scale: float = 1.0, tolerance: float = 1e-9) -> np.ndarray:
+    """All answers against `Dense`; returns the status of each sentence."""
+    weights = np.random.default_rng(3).normal(0, scale, data.num_weights)
+    dense = Dense(data, made, weights)
+    log_z, status, marginals, gradient, sums, score, labelling = answers(data, made, weights)
+    expected = np.zeros(data.num_weights)
+    totals = [np.zeros_like(x) for x in sums]
+    for s, length in enumerate(LENGTHS):
+        best, path = dense.best(s)
+        assert score[s] == pytest.approx(best, rel=tolerance)
+        part = labelling[data.packed.labelling_off[s] : data.packed.labelling_off[s + 1]].reshape(length, -1)
+        if best == -INF:
+            assert status[s] == IMPOSSIBLE
+            assert log_z[s] == -INF
+            assert (part == -1).all()
+            continue
+        assert (part == path).all()
+        if status[s] == UNDERFLOW:
+            continue
+        want, states, pairs = dense.sums(s)
+        assert status[s] == OK
+        assert log_z[s] == pytest.approx(want, rel=tolerance, abs=tolerance)
+        found = marginals[data.packed.marginal_off[s] : data.packed.marginal_off[s + 1]].reshape(length, -1)
+        rows = np.zeros_like(found)
+        starts = np.cumsum(data.cards) - data.cards
+        for k, v in itertools.product(range(len(made.labels)), range(len(data.cards))):
+            rows[:, starts[v] + made.labels[k, v]] += states[:, k]
+        np.testing.assert_allclose(found, rows, rtol=tolerance, atol=1e-12)
+        for t in range(length):
+            for v, weight, label in data.rows(s, t):
+                expected[weight] += rows[t, starts[v] + label]
+        moves = np.zeros((made.automaton.classes, len(made.labels)))
+        np.add.at(moves, dense.class_of, pairs)
+        counts = states.sum(axis=0), states[0], states[-1], moves[made.automaton.source, made.automaton.target]
+        for total, count in zip(totals, counts, strict=True):
+            total += count
+    np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=1e-11)
+    for found, total in zip(sums, totals, strict=True):
+        np.testing.assert_allclose(found, total, rtol=tolerance, atol=1e-11)
+    return status
+
+
+def drawn_pairs(states: int, count: int, seed: int = 1) -> list[tuple[int, int]]:
+    cells = np.random.default_rng(seed).choice(states * states, count, replace=False)
+    return [(int(c) // states, int(c) % states) for c in cells]
+
+
+def first_order(states: int, moves: int, **options) -> tuple[Sentences, Machine]:
+    """A chain whose table is 1 but for some moves."""
+    data = sentences(states)
+    everywhere = np.zeros(states, int)
+    return data, machine(data, np.arange(states), drawn_pairs(states, moves), everywhere, everywhere, **options)
+
+
+def second_order(labels: int, **options) -> tuple[Sentences, Machine]:
+    """States are pairs of neighbouring labels; some trigrams have a potential."""
+    data = sentences(labels)
+    pairs = list(itertools.product(range(labels), repeat=2))
+    triples = [(i, j) for i, (_, b) in enumerate(pairs) for j, (c, _) in enumerate(pairs) if b == c]
+    keep = np.random.default_rng(2).random(len(triples)) < 0.5
+    before, after = np.array(pairs).T
+    moves = [move for move, kept in zip(triples, keep, strict=True) if kept]
+    return data, machine(data, after, moves, after, before, **options)
+
+
+def with_classes(**options) -> tuple[Sentences, Machine]:
+    """Twelve states in five classes, one of which is empty, with groups of classes."""
+    data = sentences(6)
+    class_of = np.array([0, 1, 1, 3, 0, 0, 4, 4, 3, 1, 0, 4])
+    moves = [(c, j) for c, j in drawn_pairs(12, 60) if c < 5]
+    groups = [0, 1, 0, -1, 1], [0, 1, 1, -1, 0, 0, 1, 1, 0, -1, 0, 1]
+    return data, machine(data, np.arange(12) % 6, moves, *groups, classes=class_of, **options)
+
+
+@pytest.mark.parametrize(("states", "moves"), [(1, 0), (1, 1), (2, 1), (5, 0), (5, 7), (9, 81), (23, 60)])
+def test_chains(states: int, moves: int) -> None:
+    data, made = first_order(states, moves)
+    assert (check(data, made) == OK).all()
+
+
+@pytest.mark.parametrize("size", [40.0, -40.0])
+def test_sums_that_cancel(size: float) -> None:
+    """Moves that lower the background by e^40, from states that hold nearly all mass."""
+    data, made = first_order(9, 40, tables=lambda t, _: t._replace(transition=t.transition + size))
+    assert (check(data, made, scale=6.0) == OK).all()
+
+
+def test_forbidden_moves() -> None:
+    """A listed move of weight -inf is impossible though its group is not."""
+
+    def forbid(tables, draw):
+        forbidden = draw.random(len(tables.transition)) < 0.6
+        return tables._replace(transition=np.where(forbidden, -INF, tables.transition))
+
+    data, made = first_order(6, 30, tables=forbid)
+    assert (check(data, made, scale=8.0) == OK).all()
+
+
+def test_no_groups() -> None:
+    data = sentences(7)
+    nowhere = np.full(7, -1)
+    cycle = [(k, (k + 1) % 7) for k in range(7)] + [(0, 3), (4, 4)]
+    check(data, machine(data, np.arange(7), cycle, nowhere, nowhere))
+
+
+def test_impossible_sentences() -> None:
+    """Sentences of more than three words have no labelling; those beside them do."""
+    data = sentences(4)
+    nowhere = np.full(4, -1)
+    made = machine(
+        data, np.arange(4), [(0, 1), (1, 2), (2, 3)], nowhere, nowhere,
+        tables=lambda t, _: t._replace(first=np.array([0.0, -INF, -INF, -INF])),
+    )  # fmt: skip
+    assert check(data, made).tolist() == [OK if length <= 4 else IMPOSSIBLE for length in LENGTHS]
+
+
+def test_impossible_ends() -> None:
+    data, made = first_order(
+        5, 9, tables=lambda t, _: t._replace(last=np.array([0.5, -INF, -INF, 1.0, -INF]), state=t.state + 2)
+    )
+    assert (check(data, made) == OK).all()
+
+
+@pytest.mark.parametrize("size", [0.0, 40.0, -40.0])
+def test_second_order(size: float) -> None:
+    data, made = second_order(4, tables=lambda t, _: t._replace(transition=t.transition + size))
+    assert (check(data, made, scale=3.0) == OK).all()
+
+
+@pytest.mark.parametrize("size", [0.0, 40.0, -40.0])
+def test_classes_of_states(size: float) -> None:
+    data, made = with_classes(tables=lambda t, _: t._replace(transition=t.transition + size))
+    assert (check(data, made, scale=3.0) == OK).all()
+
+
+def test_forbidden_moves_of_classes() -> None:
+    def forbid(tables, draw):
+        return tables._replace(transition=np.where(draw.random(len(tables.transition)) < 0.7, -INF, tables.transition))
+
+    check(*with_classes(tables=forbid, seed=5), scale=5.0)
+
+
+def test_states_in_another_order_than_their_classes() -> None:
+    """A class for each state, numbered otherwise: the same answers."""
+    data, made = first_order(23, 60)
+    a, order = made.automaton, np.random.default_rng(4).permutation(23)
+    moves = np.lexsort((order[a.source], a.target))
+    turned = automaton_of(
+        made.labels, data.cards, a.scored, np.zeros(1, int), order[a.source][moves], a.target[moves], a.source_group,
+        a.target_group, order,
+    )  # fmt: skip
+    tables = made.tables._replace(transition=made.tables.transition[moves])
+    assert (check(data, Machine(made.labels, turned, tables)) == OK).all()
+
+
+def test_two_variables() -> None:
+    """A label and a memory that does not know all pairs, with features of both."""
+    data = sentences(3, 4)
+    labels = np.array([(a, b) for a in range(3) for b in range(4) if (a, b) != (1, 2)])
+    moves = [(i, j) for i, (a, b) in enumerate(labels) for j, (c, d) in enumerate(labels) if d == (b + a) % 4]
+    nowhere = np.full(len(labels), -1)
+    check(data, machine(data, labels, moves, nowhere, nowhere))
+
+
+def test_groups_that_overlap_partly() -> None:
+    """States with a source group, a target group, both or none."""
+    data = sentences(8)
+    made = machine(
+        data, np.arange(8), drawn_pairs(8, 30), [0, 1, -1, 0, 2, 1, -1, 2], [1, 1, 0, -1, -1, 2, 0, -1], scale=3.0
+    )
+    check(data, made, scale=5.0)
+
+
+def test_a_group_of_impossible_states() -> None:
+    """State 0 belongs to no group; no state of group 1 can occur."""
+
+    def forbid(tables, draw):
+        return tables._replace(state=np.array([5.0, 0.0, 0.5, -INF, -INF, 0.2]))
+
+    data = sentences(6)
+    groups = [-1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 1, 1]
+    check(data, machine(data, np.arange(6), [(1, 0), (0, 2), (2, 4), (5, 5)], *groups, tables=forbid))
+
+
+def test_ties() -> None:
+    """All labellings are equally good: the lowest state wins everywhere."""
+    data, made = first_order(6, 12, tables=lambda t, _: AutomatonTables(*(0 * x for x in t)))
+    *_, score, labelling = answers(data, made, np.zeros(data.num_weights))
+    assert not score.any()
+    assert not labelling.any()
+
+
+def test_large_scores() -> None:
+    """What linear space does not hold is left to the general path; what is answered is right."""
+    data, made = first_order(9, 30, scale=20.0)
+    status = check(data, made, scale=60.0)
+    assert (status == UNDERFLOW).any()
+    assert (status == OK).any()
+
+
+def test_neighbours_do_not_matter() -> None:
+    """Each sentence has the same bits whatever sentences are computed with it; sums have their shares."""
+    data, made = first_order(23, 60)
+    weights = np.random.default_rng(3).normal(0, 1.0, data.num_weights)
+    whole = answers(data, made, weights)
+    for first, last in [(0, 3), (3, 4), (4, 15), (15, len(LENGTHS))]:
+        part = answers(data, made, weights, first=first, last=last)
+        assert (part[0][first:last] == whole[0][first:last]).all()
+        assert (part[5][first:last] == whole[5][first:last]).all()
+        begin, end = data.packed.marginal_off[[first, last]]
+        assert (part[2][begin:end] == whole[2][begin:end]).all()
+    shared = answers(data, made, weights, share=np.full(len(LENGTHS), 0.25))
+    np.testing.assert_allclose(shared[3], 0.25 * whole[3], rtol=1e-12)
+    np.testing.assert_allclose(shared[4].transition, 0.25 * whole[4].transition, rtol=1e-12)
+
+
+def test_disordered_transitions() -> None:
+    with pytest.raises(ValueError, match="not ordered"):
+        automaton_of(
+            np.zeros((2, 1)), np.array([1]), NOTHING, NOTHING, np.array([1, 0]), np.array([0, 0]), np.zeros(2),
+            np.zeros(2),
+        )  # fmt: skip
