@@ -37,8 +37,8 @@ from .data import (
     corpus_from_rows as corpus_from_rows,
     read_corpus as read_corpus,
 )
-from .errors import DcrfError as DcrfError, DcrfWarning as DcrfWarning
 from .features import RegisteredFeature as RegisteredFeature, feature as feature
+from .foundation import DcrfError as DcrfError, DcrfWarning as DcrfWarning
 from .model import TrainedModel as TrainedModel, load as load
 from .semantics import (
     ModelSpec as ModelSpec,

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dcrfdsl import DcrfError
-from dcrfdsl.arrays import Ints
 from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.foundation import Ints
 
 __all__ = [
     "Log", "Timed", "add_options", "chance", "empty_table", "exit_status", "fingerprint", "parser_of", "refusals",

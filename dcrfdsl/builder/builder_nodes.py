@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..errors import require_kind, require_list
+from ..foundation import require_kind, require_list
 from ..semantics import is_plain_name
 from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_terms import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from ..errors import require_kind
+from ..foundation import require_kind
 from ..semantics import Entry, Resolved
 from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_nodes import (

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import PATHS, require_kind, require_list
+from ..foundation import PATHS, require_kind, require_list
 from ..semantics import Draft, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
 from ..semantics.schema import model_spec as spec_model
 from .builder_nodes import as_call, as_count, as_doc, as_features, as_member, as_setting_value, as_settings, as_sites

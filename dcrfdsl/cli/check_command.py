@@ -12,7 +12,7 @@ from .inputs import read_features, read_sample, resolved_template
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..errors import Diagnostic
+    from ..foundation import Diagnostic
     from ..semantics import ModelSpec
 
 __all__ = ["check"]
@@ -105,7 +105,7 @@ def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
 
 
 def _explain(slug: str) -> None:
-    from ..errors import did_you_mean
+    from ..foundation import did_you_mean
     from ..semantics import EXPLANATIONS, entries_named
     from .explain_command import described
 

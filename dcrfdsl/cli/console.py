@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
-from ..errors import DcrfError, Diagnostic, printable, printable_lines, render, render_all
+from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render, render_all
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",

@@ -102,7 +102,7 @@ def convert(
     else:
         if output.exists():
             refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
-        from ..files import write_whole
+        from ..foundation import write_whole
 
         write_whole(output, (made.template.encode(),))
     print_diagnostics(item for item in made.remarks if item.severity == "error" or not quiet)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DcrfError, did_you_mean
+from ..foundation import DcrfError, did_you_mean
 from .console import Talk, refuse
 from .inputs import STDIN
 
@@ -59,7 +59,7 @@ def convert_data(
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
         if os.path.exists(output):
             refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
-        from ..files import write_whole
+        from ..foundation import write_whole
 
         write_whole(output, conversion.parts())
         sizes = _counted(conversion.sentences, "sentence"), _counted(conversion.tokens, "token")

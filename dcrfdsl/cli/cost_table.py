@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import Diagnostic
+from ..foundation import Diagnostic
 from .probabilities import decode_words
 from .report import duration, peak_mb, print_table
 

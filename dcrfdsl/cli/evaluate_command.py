@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import json_text, render
+from ..foundation import json_text, render
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
 from .inputs import read_features, read_gold
 

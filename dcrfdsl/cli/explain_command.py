@@ -89,7 +89,7 @@ def _with_word(word: str) -> Iterable[ReferenceEntry]:
 
 def _option_page(name: str) -> str:
     """What an option does, by the commands that have it; DcrfError if none has it."""
-    from ..errors import did_you_mean
+    from ..foundation import did_you_mean
     from . import COMMANDS
     from .command_reference import described_command, option_entries
 
@@ -104,7 +104,7 @@ def _option_page(name: str) -> str:
 
 def _remedy(name: str) -> str:
     """The nearest word of the language, or command."""
-    from ..errors import did_you_mean
+    from ..foundation import did_you_mean
     from ..semantics import nearest_name
     from . import COMMANDS
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import DcrfError, Table, json_text, render
+from ..foundation import DcrfError, Table, json_text, render
 from .console import Json, Quiet, Rounds, Talk, refuse
 from .inputs import read_gold
 from .options import with_options

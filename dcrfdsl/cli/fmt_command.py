@@ -30,8 +30,7 @@ def fmt(
       dcrfdsl fmt --check templates/*.dcrf
       dcrfdsl fmt - < chunk.dcrf
     """
-    from ..errors import DcrfError
-    from ..files import write_whole
+    from ..foundation import DcrfError, write_whole
     from ..syntax import format_template, parse
 
     talk = Talk(quiet)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import json_text
+from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import read_unused_features
 from .options import with_options

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DcrfError
-from ..files import LONGEST_TEMPLATE, read_template, template_text
+from ..foundation import LONGEST_TEMPLATE, DcrfError, read_template, template_text
 from .console import Talk, refuse
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def new(
       dcrfdsl new
       dcrfdsl new linear_chain -o chunk.dcrf
     """
-    from ..errors import did_you_mean
+    from ..foundation import did_you_mean
     from ..syntax import resource_path
 
     ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
@@ -49,7 +49,7 @@ def new(
         return
     if output.exists():
         refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
-    from ..files import write_whole
+    from ..foundation import write_whole
 
     write_whole(output, (text.encode(),))
     talk = Talk(quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..errors import figure
+from ..foundation import figure
 
 if TYPE_CHECKING:
     from ..model import TrainedModel

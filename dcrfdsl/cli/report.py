@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import figure, json_text, printable
+from ..foundation import figure, json_text, printable
 
 __all__ = [
     "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",

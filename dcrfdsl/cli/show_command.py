@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import data_error, json_text
+from ..foundation import data_error, json_text
 from .console import Features, Json, Quiet, Talk
 from .inputs import read_features
 from .probabilities import training_notes

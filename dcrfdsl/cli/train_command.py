@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..errors import DcrfError, json_text
+from ..foundation import DcrfError, json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
@@ -25,8 +25,8 @@ from .tune_command import Search, SearchSeed, Trials, Tune, check_ranges, plan_o
 
 if TYPE_CHECKING:
     from ..data import Corpus
-    from ..errors import Diagnostic
     from ..features import RegisteredFeature
+    from ..foundation import Diagnostic
     from ..model import TrainedModel
     from ..optimizers import Iteration
     from ..semantics import ModelSpec, Resolved, TrainSettings
@@ -233,7 +233,7 @@ def _goal(settings: TrainSettings) -> tuple[float, int] | None:
 
 def _refuse_unusable(options: TrainOptions) -> None:
     """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
-    from ..files import ensure_writable
+    from ..foundation import ensure_writable
 
     refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
     _refuse_clashes((options.output, options.curve), options.template, options.data, options.dev)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import json_text
+from ..foundation import json_text
 from .console import Talk, refuse
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def unroll(
       dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
       dcrfdsl unroll chunk.dcrf train.txt --format text
     """
-    from ..files import write_whole
+    from ..foundation import write_whole
 
     talk = Talk(quiet)
     drawing = _drawing(template, data, sentence, set_, stage, features, talk)

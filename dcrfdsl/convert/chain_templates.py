@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..errors import DcrfError, Diagnostic, Source
+from ..foundation import DcrfError, Diagnostic, Source
 from .column_names import Columns, chain_columns, fresh_name
 from .foreign_patterns import CRFPP, WAPITI, Dialect, ForeignPattern, read_patterns, remark
 from .pattern_features import Feature, PatternFeatures, features_of

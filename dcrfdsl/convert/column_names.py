@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import DcrfError, Diagnostic, shortened
+from ..foundation import DcrfError, Diagnostic, shortened
 from ..syntax import RESERVED
 
 __all__ = ["Columns", "chain_columns", "checked_names", "columns_of_data", "fresh_name"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..errors import DcrfError, Diagnostic, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
 from .column_names import checked_names
 from .foreign_patterns import remark
 from .template_text import template_text

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..errors import Diagnostic, Label, Source, Span, shortened
+from ..foundation import Diagnostic, Label, Source, Span, shortened
 
 __all__ = [
     "CRFPP",

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import DcrfError, Diagnostic, Source, did_you_mean
+from ..foundation import DcrfError, Diagnostic, Source, did_you_mean
 from ..syntax import KEYWORDS
 from .chain_templates import chain_template
 from .crfsuite_parameters import crfsuite_template

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import DcrfError, Diagnostic, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
 from .column_names import checked_names, fresh_name
 from .foreign_patterns import lines_of, remark
 from .template_text import Clique, template_text

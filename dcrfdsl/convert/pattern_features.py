@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import Diagnostic
+from ..foundation import Diagnostic
 from ..syntax import RegexProblem, WapitiRegex, wapiti_regex
 from .column_names import Columns
 from .foreign_patterns import ForeignPattern, Macro, remark

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import printable
+from ..foundation import printable
 from ..syntax import format_template, parse
 from .pattern_features import Feature
 

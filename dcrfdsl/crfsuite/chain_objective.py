@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import Codes, Floats
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..features import FeatureRows
+from ..foundation import Codes, Floats
 from ..graph import CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import Workers
 from ..kernels.optimization import dot

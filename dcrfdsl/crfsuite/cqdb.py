@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints
+from ..foundation import Ints
 from .damage import Damage
 from .lookup3 import lookup3
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..foundation import Floats, Ints
 
 __all__ = ["Transitions", "best_path", "path_score", "sums_of", "transitions_of"]
 

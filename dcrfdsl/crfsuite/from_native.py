@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints
 from ..data import Corpus
-from ..errors import Diagnostic
+from ..foundation import Codes, Diagnostic, Floats, Ints
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
 from ..semantics import Reference

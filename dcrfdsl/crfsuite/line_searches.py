@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import dot
 
 __all__ = ["LINE_SEARCHES", "SHORTER", "SUFFICIENT", "TOO_MANY", "Failure", "Found", "Ray", "check_range"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints
+from ..foundation import Ints
 
 __all__ = ["lookup3"]
 

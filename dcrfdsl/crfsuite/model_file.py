@@ -26,9 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats, Ints
-from ..errors import DcrfError, Diagnostic
-from ..files import READING, clear_os_errors, write_whole
+from ..foundation import READING, Codes, DcrfError, Diagnostic, Floats, Ints, clear_os_errors, write_whole
 from .cqdb import Key, cqdb_bytes, read_cqdb, words_at
 from .damage import Damage
 

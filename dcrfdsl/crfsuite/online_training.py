@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.chain import CONFIDENCE, PASSIVE_AGGRESSIVE, PERCEPTRON, AttributeChain, gradient_pass, mistake_pass
 from ..kernels.optimization import dot
 from .quasi_newton import norm_of

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import dot
 from .line_searches import LINE_SEARCHES, SHORTER, SUFFICIENT, TOO_MANY, Failure, Found, Ray, check_range
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..foundation import Floats, Ints
 from .attribute_tree import AttributeTree
 from .dense_chain import Transitions, transitions_of
 from .items import Item, ItemSequence

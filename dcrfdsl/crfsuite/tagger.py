@@ -14,9 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from ..arrays import Floats
-from ..errors import Diagnostic
-from ..files import write_whole
+from ..foundation import Diagnostic, Floats, write_whole
 from .dense_chain import best_path, path_score, sums_of
 from .items import Item, ItemSequence
 from .model_file import CrfsuiteModel, ModelFileError, header_of, read_crfsuite

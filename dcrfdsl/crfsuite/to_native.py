@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats, Ints
 from ..data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ..errors import Diagnostic
+from ..foundation import Diagnostic, Floats, Ints
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import Enumerated, ModelSpec, load_text, resolved_from_spec
 from ..training import Assembly, assemble

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints, Mask
+from ..foundation import Codes, Floats, Ints, Mask
 from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
 from .items import Item, ItemSequence

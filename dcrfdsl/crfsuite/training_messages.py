@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints
+from ..foundation import Codes, Floats, Ints
 from .trainer_parameters import Value
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from . import training_messages as say
 from .chain_objective import decoder_of, likelihood_of, penalised
 from .model_file import CrfsuiteModel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints32
+from ..foundation import Floats, Ints32
 from ..inference import BoundData, Expectations, ExpectingMethod, Workers
 from ..kernels.lattice import count_contexts
 from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints, Ints32, Mask
+from ..foundation import Codes, Floats, Ints, Ints32, Mask
 from ..graph import ANY_STATE, graph_excluding_gold, known_label_rows, only_state
 from ..inference import (
     METHODS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..errors import Table, checked_kind
+from ..foundation import Table, checked_kind
 from ..semantics import (
     PIECES,
     AdaboostSettings,

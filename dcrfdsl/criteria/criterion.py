@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..inference import RunStatus, Workers
 from ..optimizers import Objective
 from .free_and_clamped import Clamped

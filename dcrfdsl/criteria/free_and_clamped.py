@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Mask, chosen_ranges
+from ..foundation import Mask, chosen_ranges
 from ..inference import BoundData, Expectations, ExpectingMethod
 
 __all__ = ["Clamped"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..foundation import Floats, Ints
 from ..graph import instances_of, known_assignments
 from .supervision import Supervision
 

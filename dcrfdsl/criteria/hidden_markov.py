@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32, Mask
-from ..errors import DcrfError, Diagnostic
 from ..features import ExpandedFeature
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..graph import CliqueTemplate, instances_of, known_assignments
 from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
 from .criterion import Criterion

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32, Mask
 from ..data import ENDS, STARTS, mark_table, segments_of
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..kernels.chain import SegmentMarks, Spans
 from ..kernels.sequences import JudgedLabels
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings

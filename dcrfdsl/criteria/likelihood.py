@@ -16,8 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import Floats, Ints32
-from ..errors import DcrfError, Diagnostic, data_error
+from ..foundation import DcrfError, Diagnostic, Floats, Ints32, data_error
 from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Mask
-from ..errors import Table, typed_entry
+from ..foundation import Floats, Mask, Table, typed_entry
 from ..graph import Parameters
 from ..semantics import (
     CliqueSpec,

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
 from .criterion import Criterion, TightenedTolerance

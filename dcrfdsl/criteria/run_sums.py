@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..inference import BoundData, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 

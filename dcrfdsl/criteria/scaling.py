@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..inference import BoundData, Expectations, SequenceMethod, Workers, even_runs, run_decoding
 from ..kernels.tables import add_bias_gradient, collect_gradient
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32
-from ..errors import data_error
 from ..features import FeatureExtractor, FeatureRows, Pairs
+from ..foundation import Floats, Ints, Ints32, data_error
 from ..graph import Gold, ModelGraph, Parameters, exact_cost
 from ..inference import (
     METHODS,

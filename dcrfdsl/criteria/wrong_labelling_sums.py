@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Mask, chosen_ranges
+from ..foundation import Floats, Mask, chosen_ranges
 from ..inference import BoundData, ExactMethod, Expectations, RunStatus
 from .competing_labellings import data_excluding_gold
 from .gold_counts import gold_counts

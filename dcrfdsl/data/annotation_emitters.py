@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import data_error, json_text
+from ..foundation import data_error, json_text
 from ..semantics import Column
 from .conllu import CONLLU_COLUMNS
 from .conllu_writer import item_escaped

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import DcrfError, data_error
-from ..files import READING, clear_os_errors
+from ..foundation import READING, DcrfError, clear_os_errors, data_error
 
 __all__ = ["Block", "TextSource", "blocks", "open_source"]
 

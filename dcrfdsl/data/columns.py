@@ -13,8 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32
-from ..errors import data_error
+from ..foundation import Floats, Ints, Ints32, data_error
 from ..semantics import Column, ColumnType
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .vector_columns import number_of_text, shown, vector_of_text

@@ -13,8 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Ints
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, Ints, data_error
 from ..semantics import Column
 from .column_blocks import Block
 from .columns import Parsed

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import DcrfError, data_error, did_you_mean
+from ..foundation import DcrfError, data_error, did_you_mean
 from ..semantics import Column
 from .column_blocks import Block
 from .columns import Parsed

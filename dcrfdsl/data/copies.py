@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import Table
+from ..foundation import Table
 from .column_blocks import Block
 from .corpus import Corpus
 from .readers import Chunk

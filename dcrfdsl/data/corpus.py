@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints, Offsets
+from ..foundation import Codes, Floats, Ints, Offsets
 
 __all__ = ["BagColumn", "Corpus", "InternedColumn", "NumericColumn"]
 

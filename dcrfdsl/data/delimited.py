@@ -14,8 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import Ints, Mask
-from ..errors import DcrfError, data_error, did_you_mean
+from ..foundation import DcrfError, Ints, Mask, data_error, did_you_mean
 from ..semantics import Column, DataSpec
 from .column_blocks import Block
 from .columns import Parsed

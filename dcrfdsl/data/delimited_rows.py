@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Ints, Mask
+from ..foundation import Ints, Mask
 from .corpus import InternedColumn
 
 __all__ = ["Dialect", "RowTable", "quoted"]

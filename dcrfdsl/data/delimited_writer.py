@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, data_error
 from .delimited import dialect_of
 from .delimited_rows import RowTable, quoted
 from .readers import Chunk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import Table
+from ..foundation import Table
 from .annotation_emitters import ConlluEmitter, SpansEmitter
 from .crfsuite_emitter import CrfsuiteEmitter
 from .emitters import ConllEmitter, DelimitedEmitter, Emitter, JsonlEmitter

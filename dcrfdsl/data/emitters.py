@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..errors import DcrfError, data_error, json_text
+from ..foundation import DcrfError, data_error, json_text
 from ..semantics import Column, ColumnType, DataSpec
 from .columns import interned
 from .corpus import BagColumn, Corpus, InternedColumn

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import DcrfError, Diagnostic, Table, data_error
+from ..foundation import DcrfError, Diagnostic, Table, data_error
 from ..semantics import Column, ColumnType, DataSpec
 from .column_blocks import open_source
 from .conllu import CONLLU_COLUMNS

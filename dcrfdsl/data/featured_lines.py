@@ -19,8 +19,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints, Mask
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, Ints, Mask, data_error
 from ..semantics import Column
 from .column_blocks import Block
 from .columns import Parsed, interned

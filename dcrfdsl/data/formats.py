@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
+from ..foundation import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import FORMATS, Argument, Column, DataSpec, Text, plain
 from .column_blocks import Block
 from .columns import Parsed

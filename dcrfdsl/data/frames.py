@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..errors import DATA, DcrfError, data_error, require_kind
+from ..foundation import DATA, DcrfError, data_error, require_kind
 from ..semantics import DataSpec
 from .columns import CorpusBuilder
 from .corpus import Corpus

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Codes, Offsets
+from ..foundation import Codes, Offsets
 from ..semantics import Label, ModelSpec, split_state, statement_text
 
 __all__ = ["conversion", "is_iob1"]

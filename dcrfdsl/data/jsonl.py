@@ -10,7 +10,7 @@ import json
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from ..errors import DcrfError, Diagnostic, data_error
+from ..foundation import DcrfError, Diagnostic, data_error
 from .column_blocks import Block
 from .columns import Parsed
 from .formats import Wanted, text_options

@@ -12,8 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..arrays import Codes, Ints, Mask
-from ..errors import DcrfError, Diagnostic, did_you_mean
+from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
 from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
 from .corpus import Corpus, InternedColumn
 from .iob import conversion, is_iob1

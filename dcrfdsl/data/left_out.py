@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Table
+from ..foundation import Table
 from .conllu import CONLLU_COLUMNS, KEYED_CELLS
 from .delimited import dialect_of, header_name
 from .delimited_rows import RowTable

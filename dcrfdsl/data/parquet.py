@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
+from ..foundation import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, ColumnType
 from .column_blocks import Block
 from .columns import Parsed

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import data_error
+from ..foundation import data_error
 from .delimited_writer import PREFIX
 from .parquet import FEATURES, RowBatch, pyarrow_parquet
 from .readers import Chunk

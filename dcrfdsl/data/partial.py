@@ -9,8 +9,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ..arrays import Ints
-from ..errors import data_error
+from ..foundation import Ints, data_error
 from ..semantics import Label, Reading, read_cell
 from .corpus import Corpus, InternedColumn
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
 
-from ..errors import DATA, PATHS, DcrfError, Diagnostic, Table, data_error, require_kind
+from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Table, data_error, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import CorpusBuilder, Parsed

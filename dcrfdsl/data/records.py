@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, Floats, data_error
 from ..semantics import Column
 from .columns import Parsed, interned
 from .corpus import BagColumn, InternedColumn, NumericColumn

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Integers, Ints, Offsets
+from ..foundation import Integers, Ints, Offsets
 
 __all__ = ["ENDS", "STARTS", "Segments", "has_segments", "mark_table", "segments_of", "split_mark"]
 

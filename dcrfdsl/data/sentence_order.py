@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ..errors import data_error
+from ..foundation import data_error
 from .vector_columns import shown
 
 __all__ = ["SentenceOrder"]

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Offsets
-from ..errors import shortened
+from ..foundation import Offsets, shortened
 from .columns import interned
 from .segment_types import mark_table, segments_of
 from .span_records import RawSpan

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, data_error
 from ..semantics import Column, DataSpec
 from .column_blocks import Block
 from .columns import Parsed, interned

@@ -12,9 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..errors import DcrfError, Diagnostic, data_error
-from ..files import read_at_most
-from ..late_modules import Late
+from ..foundation import DcrfError, Diagnostic, Late, data_error, read_at_most
 from ..semantics import (
     BOOLEAN,
     SCHEMES,

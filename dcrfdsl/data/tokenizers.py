@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from itertools import pairwise
 
-from ..errors import Table
+from ..foundation import Table
 
 __all__ = ["TOKENIZERS", "Offsets2"]
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats
-from ..errors import shortened
+from ..foundation import Floats, shortened
 
 __all__ = ["number_of_text", "shown", "vector_of_text", "vectors_of_values"]
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints, Offsets
+from ..foundation import Codes, Floats, Ints, Offsets
 from .corpus import BagColumn, InternedColumn
 from .vector_columns import number_of_text, shown
 

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Table
+from ..foundation import Table
 from ..semantics import DataSpec
 from .conllu_writer import tag_conllu
 from .delimited_writer import DelimitedWriter

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..errors import data_error, json_text, shortened
+from ..foundation import data_error, json_text, shortened
 from .readers import Chunk
 
 __all__ = [

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..errors import DcrfError, data_error, figure
 from ..features import learned_parts
+from ..foundation import DcrfError, data_error, figure
 from ..graph import exact_cost
 from ..inference import choose_method, latents_first_fits
 from ..model import TrainedModel

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import data_error
 from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved
+from ..foundation import data_error
 from ..semantics import (
     FUNCTIONS,
     NUMERIC,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import data_error
+from ..foundation import data_error
 from ..model import TrainedModel
 
 __all__ = ["WIDTHS", "Lighter", "lighter"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..errors import data_error
+from ..foundation import data_error
 from ..semantics import Regex
 
 __all__ = ["backtracks", "python_pattern"]

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Mask
 from ..features import (
     LARGEST,
     Factor,
@@ -27,6 +26,7 @@ from ..features import (
     leaves,
     reach,
 )
+from ..foundation import Floats, Ints, Mask
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
 from ..semantics import plain

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..errors import data_error
-from ..files import WRITING, clear_os_errors, ensure_writable, write_whole
+from ..foundation import WRITING, clear_os_errors, data_error, ensure_writable, write_whole
 from ..model import TrainedModel
 from ..semantics import to_text
 from .exportable import refuse_unless_exportable

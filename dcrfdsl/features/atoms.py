@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
+from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
 from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock

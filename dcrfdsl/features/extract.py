@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints, Ints32, Mask
-from ..cached_values import cached_property
 from ..data import Corpus
-from ..errors import DcrfError, Diagnostic
-from ..files import Unfit, typed
+from ..foundation import DcrfError, Diagnostic, Ints, Ints32, Mask, Unfit, cached_property, typed
 from ..semantics import ModelSpec, Observed
 from .alphabet import (
     Alphabet,

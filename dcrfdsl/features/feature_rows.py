@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32, Offsets
+from ..foundation import Floats, Ints, Ints32, Offsets
 
 __all__ = ["FeatureRows"]
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..arrays import Floats, Ints
-from ..files import Count, Unfit, array, check_finite, check_offsets, check_within, typed
+from ..foundation import Count, Floats, Ints, Unfit, array, check_finite, check_offsets, check_within, typed
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
 

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints, Ints32, Mask
-from ..errors import data_error
+from ..foundation import Ints, Ints32, Mask, data_error
 from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, plain
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .sentence_runs import PairBlock

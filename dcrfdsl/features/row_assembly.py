@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32, Offsets
+from ..foundation import Floats, Ints, Ints32, Offsets
 from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from ..semantics import ModelSpec
 from .alphabet import Alphabet, TemplateCounter, TemplateTables, lock

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints, Ints32, Mask
 from ..data import Corpus, InternedColumn
+from ..foundation import Ints, Ints32, Mask
 from ..semantics import ModelSpec, Reference
 from .alphabet import Alphabet, KeyTable
 from .atoms import CorpusAtoms, Vocabulary

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..data import Corpus
+from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import rows_inside, shift_codes, shift_numbers
 from .plan import split_offset
 

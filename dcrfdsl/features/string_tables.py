@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints, Offsets
+from ..foundation import Ints, Offsets
 
 __all__ = ["pack_strings", "unpack_strings"]
 

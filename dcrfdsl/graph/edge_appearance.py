@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.tables import Schedules
 from .shape_bank import ShapeBank
 from .shapes import GraphShape

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Integers
+from ..foundation import Floats, Integers
 from .shapes import GraphShape
 
 __all__ = ["FactorGraph"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Codes, Ints, Ints32, Mask
 from ..features import Pairs
+from ..foundation import Codes, Ints, Ints32, Mask
 from ..semantics import HardTable
 from .templates import CliqueTemplate
 

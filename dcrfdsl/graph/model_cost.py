@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Offsets
 from ..features import FeatureRows, Pairs
+from ..foundation import Offsets
 from .parameters import Parameters
 from .programs import OrderCost, order_cost
 from .templates import CliqueTemplate

@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Ints32, Offsets
-from ..errors import data_error
 from ..features import FeatureRows, Pairs
-from ..files import Unfit, array, check_offsets, check_within
+from ..foundation import Floats, Ints, Ints32, Offsets, Unfit, array, check_offsets, check_within, data_error
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..semantics import CliqueSpec

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints, Ints32
+from ..foundation import Ints, Ints32
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
 from .programs import Blocks, PatternBank, Program, ProgramBuilder, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Integers, Ints, Ints32
-from ..cached_values import cached_property
+from ..foundation import Integers, Ints, Ints32, cached_property
 
 __all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offsets"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Floats, Mask
 from ..features import ViewMap, view_label, view_map
+from ..foundation import Floats, Mask
 from ..semantics import (
     CliqueSpec,
     HardTable,

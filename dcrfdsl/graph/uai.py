@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DcrfError, data_error
+from ..foundation import DcrfError, data_error
 from .factor_graph import FactorGraph
 
 __all__ = ["read_uai", "read_uai_evidence"]

@@ -18,8 +18,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32
-from ..errors import data_error
+from ..foundation import Floats, Ints, Ints32, data_error
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec
 from .programs import best_order, least_table, order_cost, slice_order

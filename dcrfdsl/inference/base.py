@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Ints32, Mask
+from ..foundation import Floats, Ints, Ints32, Mask
 from ..kernels.lattice import COLUMNS, EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, Results

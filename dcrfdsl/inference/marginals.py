@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..graph import FactorGraph, instances_of
 from ..kernels.tables import Potentials, fill_tables
 from ..semantics import MethodSettings

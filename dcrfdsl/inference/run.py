@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Floats, Ints32
+from ..foundation import Floats, Ints32
 from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..arrays import Floats, Ints
+from ..foundation import Floats, Ints
 
 __all__ = ["GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
 

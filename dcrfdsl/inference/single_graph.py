@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import data_error
+from ..foundation import Floats, data_error
 from ..graph import FactorGraph, best_order, order_cost
 from ..semantics import ExactSettings, MethodSettings
 from .base import Expectations, SequenceMethod

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import DcrfError, Diagnostic, require_whole
+from ..foundation import DcrfError, Diagnostic, require_whole
 
 __all__ = ["RUNS", "Workers", "even_runs"]
 

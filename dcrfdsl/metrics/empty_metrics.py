@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..data import Corpus, InternedColumn
-from ..errors import Diagnostic
+from ..foundation import Diagnostic
 from ..semantics import ModelSpec, plain
 from .evaluation import Evaluation, default_metrics, encode_gold, unseen_values
 

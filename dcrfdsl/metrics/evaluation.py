@@ -15,9 +15,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..arrays import Integers, Ints, Mask, Offsets
 from ..data import Corpus, InternedColumn, has_segments, read_cells, split_mark
-from ..errors import DcrfError, Diagnostic, Table, data_error, did_you_mean
+from ..foundation import DcrfError, Diagnostic, Integers, Ints, Mask, Offsets, Table, data_error, did_you_mean
 from ..semantics import Argument, CallSpec, Label, ModelSpec, Reference, Scheme, legal_moves, plain, violations
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Integers, Mask, Offsets
 from ..data import Segments, mark_table, segments_of
+from ..foundation import Integers, Mask, Offsets
 
 __all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
 

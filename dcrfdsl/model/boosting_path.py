@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import data_error
+from ..foundation import Floats, data_error
 from .record import TrainingRecord
 
 __all__ = ["cut_at_round"]

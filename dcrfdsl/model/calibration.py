@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..arrays import Floats
-from ..errors import data_error
+from ..foundation import Floats, data_error
 from ..optimizers import best_temperature
 from .record import Calibration
 

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load, save
 
-from ..errors import DcrfError, data_error
-from ..files import READING, Unfit, clear_os_errors, write_whole
+from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, write_whole
 from .narrow_arrays import narrowed, widened
 
 __all__ = ["FORMAT_VERSION", "model_bytes", "read_model", "read_model_bytes", "write_model"]

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import DcrfError, Diagnostic, did_you_mean, quoted_names
 from ..features import FeatureExtractor
+from ..foundation import DcrfError, Diagnostic, Floats, did_you_mean, quoted_names
 from ..graph import ModelGraph, Parameters, assignment_states
 from ..optimizers import BoostingRound
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import Count, Unfit, array, typed
+from ..foundation import Count, Unfit, array, typed
 
 __all__ = ["narrowed", "widened"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Codes, Floats
 from ..data import Corpus
+from ..foundation import Codes, Floats
 from ..inference import RunStatus
 
 __all__ = ["Prediction", "joined_predictions", "runs_that_fit"]

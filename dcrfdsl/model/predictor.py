@@ -14,12 +14,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats
-from ..cached_values import cached_property
 from ..criteria import local_pieces
 from ..data import Corpus, EncodedLabels, corpus_of_length
-from ..errors import CORPUS, DcrfError, Diagnostic, require_kind
 from ..features import FeatureExtractor, FeatureRows, Pairs
+from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, cached_property, require_kind
 from ..graph import ModelGraph, Parameters, exact_cost
 from ..inference import (  # fmt: skip
     METHODS,

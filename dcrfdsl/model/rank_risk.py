@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Codes, Floats
 from ..data import EncodedLabels
+from ..foundation import Codes, Floats
 from ..inference import Labellings, Workers
 from .predictor import Predictor
 

@@ -14,8 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ..data import BagColumn, Corpus, InternedColumn
-from ..errors import figure
-from ..files import Unfit, typed
+from ..foundation import Unfit, figure, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 

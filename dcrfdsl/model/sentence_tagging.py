@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..arrays import Codes, Floats
 from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus_from_rows, encode_known_labels
-from ..errors import DcrfError, Diagnostic, did_you_mean, require_list
+from ..foundation import Codes, DcrfError, Diagnostic, Floats, did_you_mean, require_list
 from ..semantics import ModelSpec
 
 __all__ = ["Given", "Labels", "Probabilities", "RankedLabels", "Sentence", "Sentences"]

@@ -20,10 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..arrays import Floats
-from ..errors import DcrfError, data_error
 from ..features import FeatureExtractor, RegisteredFeature, pack_strings, unpack_strings
-from ..files import StoredArrays, Unfit, array, check_strings, typed
+from ..foundation import DcrfError, Floats, StoredArrays, Unfit, array, check_strings, data_error, typed
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
 from ..semantics import (

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..arrays import Codes
 from ..data import Corpus, EncodedLabels
-from ..errors import Diagnostic
 from ..features import FeatureExtractor
+from ..foundation import Codes, Diagnostic
 from ..graph import Gold, fill_memories, hidden_tables, variable_names
 from ..semantics import ModelSpec
 

@@ -13,10 +13,8 @@ from typing import Any, Self, cast, overload
 
 import numpy as np
 
-from ..arrays import Floats
-from ..cached_values import cached_property
 from ..data import Corpus, EncodedLabels
-from ..errors import DcrfError, Diagnostic, require_whole
+from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require_whole
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers, contradiction_message
 from ..optimizers import Voters
 from ..semantics import decoding, stage_settings

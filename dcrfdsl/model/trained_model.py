@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats
 from ..data import Corpus, encode_labels, unknown_label_tokens
-from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
+from ..foundation import CORPUS, Diagnostic, Floats, data_error, require_kind, require_whole, warn_of
 from ..inference import RunStatus, Workers
 from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
 from ..optimizers import BoostingRound

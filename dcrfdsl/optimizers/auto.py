@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..arrays import Floats
-from ..errors import Table
+from ..foundation import Floats, Table
 from ..semantics import AutoOptimizer, OwlqnSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set

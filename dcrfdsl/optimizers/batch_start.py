@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
 

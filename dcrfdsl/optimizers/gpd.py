@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..semantics import GpdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes

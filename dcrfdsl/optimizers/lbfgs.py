@@ -9,7 +9,7 @@ the stopping rule (`progress`).
 
 from __future__ import annotations
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory

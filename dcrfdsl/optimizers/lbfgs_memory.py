@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import combine, dot, inner_products
 from .objective import Objective
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from ..arrays import Floats, Ints, Ints32
+from ..foundation import Floats, Ints, Ints32
 from ..kernels.optimization import Cuts, Metric
 from .voters import Voters
 

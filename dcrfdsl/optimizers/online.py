@@ -14,8 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of

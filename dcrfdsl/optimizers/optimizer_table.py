@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..arrays import Floats
-from ..errors import Table, checked_kind
+from ..foundation import Floats, Table, checked_kind
 from ..semantics import (
     AutoOptimizer,
     BcfwSettings,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory

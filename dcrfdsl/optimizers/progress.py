@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
 from .objective import Iteration, Objective, Outcome, Watch

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
 from .gpd import run_descent

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..foundation import Floats
 from .objective import Iteration, Objective, Outcome, Watch
 
 __all__ = ["minimise_parts"]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Ints32, Offsets
-from ..files import Unfit, array, check_finite, check_offsets, check_within
+from ..foundation import Floats, Ints, Ints32, Offsets, Unfit, array, check_finite, check_offsets, check_within
 
 __all__ = ["Voters"]
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..crfsuite import ItemSequence, Tagger, Trainer
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic
 from .attribute_items import read_items, with_texts
 from .input_errors import InputError, input_errors, refuse_others
 from .label_forms import object_array, read_labels

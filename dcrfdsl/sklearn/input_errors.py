@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ..errors import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic
 
 __all__ = ["InputError", "MissingPackage", "at_place", "first_bad", "input_errors", "misfit", "refuse_others"]
 

@@ -14,9 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..arrays import Ints
 from ..data import BagColumn, Corpus, DataFrame, InternedColumn, NumericColumn, corpus_from_frame, corpus_from_rows
-from ..errors import DcrfError, require_list
+from ..foundation import DcrfError, Ints, require_list
 from ..semantics import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import Diagnostic
+from ..foundation import Diagnostic
 from .input_errors import InputError, MissingPackage
 
 try:

@@ -17,8 +17,8 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..data import Corpus, read_corpus
-from ..errors import DcrfError, DcrfWarning, require_whole
 from ..features import RegisteredFeature
+from ..foundation import DcrfError, DcrfWarning, require_whole
 from ..inference import RunStatus, contradiction_message
 from ..metrics import goodness
 from ..model import TrainedModel

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..errors import Span
+from ..foundation import Span
 from .nodes import (
     And,
     Apply,

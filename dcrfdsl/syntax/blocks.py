@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..errors import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span
 from .split import Chunk
 from .vocabulary import KEYWORDS
 

@@ -13,7 +13,7 @@ from typing import Any
 from lark import Token, v_args
 from lark.tree import Meta
 
-from ..errors import Span
+from ..foundation import Span
 from . import ast
 from .build_expressions import ExpressionBuilder
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
-from ..errors import DcrfError, Diagnostic, Label, Source, Span
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span
 from . import ast
 from .vocabulary import RESERVED
 

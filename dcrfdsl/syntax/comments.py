@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..errors import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span
 
 __all__ = ["BEHIND", "SLUG", "about", "blanked", "comment_lines", "comment_span", "merged"]
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from lark import Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from ..errors import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span
 from .lexing import CLOSERS, LAYOUT, OPENERS, STRING, spelling
 from .split import Chunk
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..errors import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source, Span
 from .split import Chunk
 from .wapiti_regexes import RegexProblem, wapiti_regex
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..errors import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span
 from .failure import Failure
 from .vocabulary import KEYWORDS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import Diagnostic
+from ..foundation import Diagnostic
 from . import habits, mistakes, punctuation
 from .failure import Failure
 

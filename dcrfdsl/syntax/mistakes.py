@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from ..errors import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span
 from .comments import BEHIND, about, comment_span
 from .failure import ENDS_AN_ITEM, Failure
 from .lexing import REGEX

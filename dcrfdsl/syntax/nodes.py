@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..errors import Span
+from ..foundation import Span
 
 __all__ = [
     "And", "Apply", "Argument", "Call", "Cardinality", "Condition", "Cross", "Domain", "Enumerated", "Equals",

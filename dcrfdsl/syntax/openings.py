@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from ..errors import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span
 from .foreign import look_for_foreign_line
 from .split import Chunk
 from .vocabulary import KEYWORDS, SYNONYMS

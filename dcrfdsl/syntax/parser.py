@@ -16,7 +16,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.utils import TextSlice
 
-from ..errors import DcrfError, Diagnostic, Label, Source, Span, require_kind
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind
 from . import ast, trivia
 from .blocks import unindented_lines
 from .build import Edition, StatementBuilder

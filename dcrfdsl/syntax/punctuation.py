@@ -9,7 +9,7 @@ import re
 
 from lark import Token
 
-from ..errors import Diagnostic, Label, Span
+from ..foundation import Diagnostic, Label, Span
 from .failure import ENDS_AN_ITEM, Failure
 from .lexing import CLOSERS, OPENERS, UNEVEN
 from .vocabulary import KEYWORDS

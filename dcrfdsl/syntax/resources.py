@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..files import is_writable, keeping_places
+from ..foundation import is_writable, keeping_places
 
 __all__ = ["cache_path", "resource_path"]
 

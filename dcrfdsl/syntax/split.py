@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..errors import Source
+from ..foundation import Source
 
 __all__ = ["Chunk", "Line", "split"]
 

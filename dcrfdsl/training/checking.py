@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
-from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..features import RegisteredFeature
+from ..foundation import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
 __all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]

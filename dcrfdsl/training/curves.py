@@ -18,8 +18,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from ..errors import DcrfError, Diagnostic, Table, json_text
-from ..files import WRITING, clear_os_errors, ensure_writable, lock, write_whole
+from ..foundation import (
+    WRITING,
+    DcrfError,
+    Diagnostic,
+    Table,
+    clear_os_errors,
+    ensure_writable,
+    json_text,
+    lock,
+    write_whole,
+)
 from ..model import TrainingRecord
 from ..optimizers import Iteration
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Ints32, Mask
 from ..criteria import PRIORS, Supervision
-from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..arrays import Floats
 from ..criteria import Criterion
+from ..foundation import Floats
 from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_parts
 from ..semantics import OptimizerSettings
 

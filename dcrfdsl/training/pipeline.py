@@ -15,8 +15,8 @@ import numpy as np
 
 from ..criteria import Criterion, Supervision, resolve_decode_rule
 from ..data import Corpus, raise_if_any
-from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
 from ..features import RegisteredFeature
+from ..foundation import DcrfError, Diagnostic, in_a_line, warn_of
 from ..inference import Workers
 from ..metrics import empty_metric_warnings
 from ..model import InductionRound, TrainedModel, TrainingRecord, impossible_gold

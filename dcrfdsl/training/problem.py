@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..arrays import Floats
 from ..data import Corpus, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
-from ..errors import Diagnostic
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
+from ..foundation import Diagnostic, Floats
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
 from ..inference import Workers
 from ..model import gold_of

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..arrays import Floats, Ints
 from ..criteria import Criterion
+from ..foundation import Floats, Ints
 from ..model import TrainedModel
 from ..optimizers import Outcome
 from .stage import Stage

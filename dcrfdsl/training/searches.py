@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DcrfError, Diagnostic, Table
+from ..foundation import DcrfError, Diagnostic, Table
 from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
 __all__ = ["SEARCHES", "Proposals", "Values", "grid_values"]

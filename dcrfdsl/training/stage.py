@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
+from ..foundation import Floats
 from ..model import TrainedModel
 from ..optimizers import Iteration, Outcome
 from ..semantics import TrainSettings

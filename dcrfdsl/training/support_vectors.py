@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import DcrfError, Diagnostic
 from ..features import FeatureRows, ObservationKernel
+from ..foundation import DcrfError, Diagnostic
 from ..graph import CliqueWeights, ModelGraph, Parameters
 from ..model import TrainedModel
 from .stage import Stage

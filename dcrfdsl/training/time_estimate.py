@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..data import Corpus
-from ..errors import DcrfError, DcrfWarning
 from ..features import RegisteredFeature
+from ..foundation import DcrfError, DcrfWarning
 from ..optimizers import Iteration
 from ..semantics import (
     CriterionSettings,

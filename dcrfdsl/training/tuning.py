@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from ..data import Corpus
-from ..errors import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
+from ..foundation import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
 from ..metrics import goodness
 from ..model import TrainedModel
 from ..optimizers import Iteration

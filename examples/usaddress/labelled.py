@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from dcrfdsl.errors import data_error
+from dcrfdsl.foundation import data_error
 
 __all__ = ["Address", "labelled_addresses"]
 

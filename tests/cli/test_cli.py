@@ -20,7 +20,7 @@ import typer
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.console import Talk, guarded
 from dcrfdsl.cli.interrupts import Interruption
-from dcrfdsl.errors.problems import data_error
+from dcrfdsl.foundation.errors.problems import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 Captured = pytest.CaptureFixture[str]

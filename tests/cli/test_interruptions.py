@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.errors.problems import DcrfError
-from dcrfdsl.files.whole_files import ensure_writable, write_whole
+from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.files.whole_files import ensure_writable, write_whole
 from dcrfdsl.model.trained_model import TrainedModel
 
 pytestmark = pytest.mark.long
@@ -139,7 +139,7 @@ def test_a_hang_up_that_is_ignored_stays_ignored(place: Path) -> None:
 
 WRITER = """
 import sys
-from dcrfdsl.files import whole_files as files
+from dcrfdsl.foundation.files import whole_files as files
 if sys.argv[2] == "named": files._open_unnamed = lambda directory: None
 print(flush=True)
 for n in range(10 ** 9): files.write_whole(sys.argv[1], [bytes([65 + n % 26]) * 100_000 for _ in range(20)])

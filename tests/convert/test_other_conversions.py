@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from dcrfdsl.cli import run
 from dcrfdsl.convert import convert_template
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.semantics import load_text
 from dcrfdsl.syntax import parse
 from dcrfdsl.training import assemble

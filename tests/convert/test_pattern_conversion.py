@@ -25,7 +25,7 @@ from hypothesis import given, settings, strategies as st
 
 from dcrfdsl.convert import Conversion, convert_template
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.semantics import load_text
 from dcrfdsl.syntax import RegexProblem, parse, wapiti_regex
 from dcrfdsl.training import assemble, fit

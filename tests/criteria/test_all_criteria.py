@@ -33,7 +33,7 @@ from template_cases import Case
 from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -18,7 +18,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
 from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, step_bounds

@@ -16,7 +16,7 @@ from template_cases import CASES, Case
 from training_cases import objective_of
 
 from dcrfdsl.criteria.margin.margin_objective import Hmsvm
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration, Outcome
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS

@@ -17,7 +17,7 @@ from dcrfdsl.criteria.pieces.large_pieces import LargePieces
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise, local_pieces
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
 from dcrfdsl.criteria.supervision import Supervision
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
 from dcrfdsl.semantics.schema.expressions import At, Here, Place

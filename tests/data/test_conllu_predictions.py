@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dcrfdsl.data import TaggedOutput, stream_corpus, tagged, with_predictions_apart
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 from dcrfdsl.semantics.schema.expressions import Argument, Text
 

@@ -30,7 +30,7 @@ from dcrfdsl.data import (
     tagged,
 )
 from dcrfdsl.data.conll import cut_at_blank_line
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.schema.expressions import Argument, Text

@@ -15,7 +15,7 @@ from training_cases import objective_of
 import dcrfdsl
 from dcrfdsl.cli import run as dcrfdsl_command
 from dcrfdsl.data import Corpus, InternedColumn, NumericColumn, read_corpus, stream_corpus
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 
 SIZE = 3
 DATA = "data {format}(pixels: vector(3), letter)\n"

@@ -20,7 +20,7 @@ import dcrfdsl
 from dcrfdsl.builder.builder_terms import Call, Choice, Clique, Constant, Lexicon, Member
 from dcrfdsl.data import InternedColumn, NumericColumn
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.errors import Diagnostic
+from dcrfdsl.foundation.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
 from dcrfdsl.model import TrainingRecord
 from dcrfdsl.model.prediction import Prediction

@@ -11,8 +11,8 @@ import pytest
 import dcrfdsl
 from dcrfdsl.cli import run
 from dcrfdsl.data import READERS
-from dcrfdsl.errors.registry import Table
 from dcrfdsl.features.values.value_functions import FEATURES
+from dcrfdsl.foundation.errors.registry import Table
 from dcrfdsl.metrics import METRICS
 from dcrfdsl.semantics import (
     DECODINGS,

@@ -16,12 +16,12 @@ from test_programs import GOLD, MODELS, trained
 from dcrfdsl.cli import run
 from dcrfdsl.cli.export_command import PROGRAM_READS
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.export import ExportedTagger, export_tagger, lighter
 from dcrfdsl.export.standalone import tagger_lines
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.export.standalone.tagger_tokens import TaggerError
 from dcrfdsl.features import feature, registered_features
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit

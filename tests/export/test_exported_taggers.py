@@ -13,9 +13,9 @@ from template_twin import TemplateTwin
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_known_labels
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.standalone.tagger_model import Tagger
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics import load_text
 from dcrfdsl.training.pipeline import fit

@@ -8,8 +8,8 @@ import re
 import pytest
 import re2
 
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.export.python_patterns import backtracks, python_pattern
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics import Regex
 
 CASES = (

@@ -8,9 +8,9 @@ import pytest
 from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
 from hypothesis import given, strategies as st
 
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
 from dcrfdsl.features.string_tables import pack_strings, unpack_strings
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 

@@ -10,7 +10,7 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from dcrfdsl.errors.registry import Table
+from dcrfdsl.foundation.errors.registry import Table
 from dcrfdsl.semantics.settings import (
     loss_settings as losses,
     margin_settings as margins,

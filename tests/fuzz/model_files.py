@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dcrfdsl.data import stream_corpus
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.narrow_arrays import widened
 from dcrfdsl.model.trained_model import TrainedModel
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dcrfdsl.cli.cost_table import declared_costs
-from dcrfdsl.errors.problems import DcrfError, Diagnostic, render_all
+from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, render_all
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve

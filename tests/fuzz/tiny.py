@@ -14,7 +14,7 @@ import numpy as np
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import declared_states
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.schema.model_spec import Column, DataSpec, Scheme

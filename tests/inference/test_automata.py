@@ -9,7 +9,7 @@ import pytest
 from automaton_cases import AUTOMATA, BoundCase
 
 from dcrfdsl.data.labels import encode_known_labels
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.automata import automaton_cost
 from dcrfdsl.graph.model_cost import exact_cost
 from dcrfdsl.inference import Expectations

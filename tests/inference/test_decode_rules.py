@@ -14,7 +14,7 @@ import pytest
 from template_cases import CASES
 
 from dcrfdsl.criteria.pieces.piece_likelihood import resolve_decode_rule
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -15,7 +15,7 @@ from template_cases import Case
 from training_cases import objective_of, problem_of
 
 from dcrfdsl.criteria.likelihood import Likelihood, build_likelihood
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.inference import METHODS, Workers, pruning_loss, run_decoding, run_inference, score_sequences
 
 CHAIN = """data conll(word, y)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.workers import POOL
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.data.segment_types import has_segments
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.metrics import (
     AMBIGUOUS,
     METRICS,

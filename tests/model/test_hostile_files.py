@@ -25,11 +25,11 @@ from dcrfdsl.cli.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.data import read_corpus, stream_corpus, tagged
 from dcrfdsl.data.column_blocks import blocks
 from dcrfdsl.data.conll import cut_at_blank_line
-from dcrfdsl.errors.printing import json_text, printable
-from dcrfdsl.errors.problems import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.features.alphabet.conjunctions import Conjunctions
 from dcrfdsl.features.values.lexicons import read_lexicon
-from dcrfdsl.files.whole_files import read_template
+from dcrfdsl.foundation.errors.printing import json_text, printable
+from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, Label, Source, Span, data_error, render
+from dcrfdsl.foundation.files.whole_files import read_template
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 

@@ -19,8 +19,8 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, strategies as st
 
-from dcrfdsl.errors.problems import DcrfError
-from dcrfdsl.files.whole_files import ensure_writable
+from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.files.whole_files import ensure_writable
 from dcrfdsl.model.file_format import read_model, write_model
 
 ARRAYS = {
@@ -222,7 +222,7 @@ def test_an_interrupted_write_leaves_the_old_model(model: Path, monkeypatch: pyt
 LIMITED_WRITE = """
 import sys
 import numpy as np
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.model.file_format import write_model
 try:
     write_model(sys.argv[1], {"weights": np.ones(100_000)}, {})

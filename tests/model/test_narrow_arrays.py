@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from dcrfdsl.files import Unfit
+from dcrfdsl.foundation.files import Unfit
 from dcrfdsl.model.narrow_arrays import narrowed, widened
 
 RANDOM = np.random.default_rng(11)

@@ -17,7 +17,7 @@ from template_cases import CASES, Case
 
 from dcrfdsl import TrainedModel, corpus_from_rows
 from dcrfdsl.data import Corpus, encode_known_labels
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 
 NEW_WORDS = ("zebra", "a", "B-é", "")
 

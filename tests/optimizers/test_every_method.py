@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from optimizer_cases import AT_INFINITY, METHODS, OFFERED, PROBLEMS, least
 
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.optimizers import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check

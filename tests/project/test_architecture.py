@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from dcrfdsl.errors.registry import Table
+from dcrfdsl.foundation.errors.registry import Table
 from dcrfdsl.semantics.schema import function_signatures as functions
 from dcrfdsl.semantics.settings import training_settings as settings
 

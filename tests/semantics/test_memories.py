@@ -25,8 +25,8 @@ from condition_cases import (
 from helpers import EXAMPLES
 from hypothesis import assume, given, settings, strategies as st
 
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features.values.observed import observed_codes
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable
 from dcrfdsl.semantics.conditions.memories import memory_states, memory_tables
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text

@@ -17,7 +17,7 @@ from helpers import EXAMPLES
 from hypothesis import Phase, given, settings, strategies as st
 from sampling import some
 
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec

@@ -17,10 +17,10 @@ from training_cases import problem_of
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features.alphabet.conjunctions import Conjunctions, conjoined, restored_conjunctions
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.feature_rows import FeatureRows
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.known_labels import instances_of
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.extraction.gains import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features

@@ -11,7 +11,7 @@ from helpers import EXAMPLES, SHARED
 from template_cases import CASES, sentences
 
 from dcrfdsl.data import corpus_from_rows, read_corpus
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS

@@ -12,8 +12,8 @@ import pytest
 from template_cases import CASES
 
 from dcrfdsl.cli.report import LiveProgress, PlainProgress, TrainingProgress, iteration_json
-from dcrfdsl.errors.figures import figure
-from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.figures import figure
+from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text

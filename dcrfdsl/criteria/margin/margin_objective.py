@@ -20,8 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Ints, Mask
-from ...errors import DcrfError, Diagnostic
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Mask
 from ...inference import Expectations, RunStatus, largest_table
 from ...kernels.optimization import (
     Cuts,

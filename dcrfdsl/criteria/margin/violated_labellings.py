@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Ints
+from ...foundation import Codes, Floats, Ints
 from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_nbest

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Ints, Mask
 from ...data import mark_table, segments_of
+from ...foundation import Codes, Floats, Ints, Mask
 from ...graph import ANY_STATE, any_but, only_state, state_set
 from ...inference import ConstrainedDecoder, ConstrainedLabellings, RunStatus, StateConstraints, Workers
 from ...kernels.chain import Smoothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...inference import RunStatus
 
 __all__ = ["Counter", "ErrorCounts"]

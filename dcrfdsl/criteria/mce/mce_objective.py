@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import Floats
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats
 from ...inference import RunStatus, Workers
 from ...kernels.chain import SpanLoss
 from ...kernels.sequences import WHOLE, LabelledSpans

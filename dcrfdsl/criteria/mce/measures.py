@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ...errors import Table
+from ...foundation import Table
 from ...semantics import MceSettings
 
 __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "Precision", "Recall"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Codes, Floats
+from ...foundation import Codes, Floats
 from ...inference import (
     METHODS,
     ExactMethod,

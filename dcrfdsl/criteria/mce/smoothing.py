@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
 from ...semantics import LogisticSmoothing, MceSettings
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...inference import RunStatus
 from ...kernels.chain import LARGEST, Smoothing
 from ...semantics import MceSettings

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...inference import (
     BoundData,
     ChainRuns,

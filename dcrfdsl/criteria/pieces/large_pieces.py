@@ -14,8 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats, Ints, Mask
 from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, role_model, roles_of
 from ...inference import (
     Binder,

@@ -16,8 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats, Ints32
 from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_templates
 from ...inference import (
     METHODS,

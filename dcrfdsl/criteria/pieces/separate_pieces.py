@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...foundation import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of

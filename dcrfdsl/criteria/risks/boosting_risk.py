@@ -13,8 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...arrays import Floats, Ints
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats, Ints
 from ...inference import BoundData, ExactMethod
 from ...kernels.sequences import known_scores, sum_groups
 from ...optimizers import BoostingProblem

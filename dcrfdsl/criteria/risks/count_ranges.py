@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...inference import BoundData, ExactMethod, Expectations, Workers, even_runs
 from ...kernels.chain import ChainSums, ChainWorkspace, workspace_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros

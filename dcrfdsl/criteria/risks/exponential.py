@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats
 from ...semantics import ExponentialSettings, TrainSettings
 from ..supervision import Inference, Supervision
 from ..wrong_labelling_sums import WrongLabellingSums, finite_or_zero

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...graph import raised_graph, raised_parameters, raised_rows
 from ...inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals
 from ...semantics import TrainSettings

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints, Ints32
-from ...files import Unfit, array
+from ...foundation import Ints, Ints32, Unfit, array
 from ...kernels.extraction import conjoin
 from ..feature_rows import FeatureRows
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Ints, Ints32, Mask
+from ...foundation import Ints, Ints32, Mask
 from ...kernels.extraction import count_keys, find, find_direct, insert, intern
 
 __all__ = ["LARGEST", "Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]

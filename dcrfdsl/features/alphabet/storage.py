@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from ...arrays import Ints, Ints32
-from ...files import Count, Unfit, array, check_strings, check_within
+from ...foundation import Count, Ints, Ints32, Unfit, array, check_strings, check_within
 from ...semantics import ModelSpec
 from ..atoms import Vocabulary, atom_name, reach
 from ..observation_kernels import ObservationKernelRecord

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...cached_values import cached_property
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, cached_property
 from ...semantics import (
     DEEPEST,
     FUNCTIONS,

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Mask, Offsets
 from ...data import BagColumn, Corpus
-from ...errors import DcrfError, data_error
+from ...foundation import Codes, DcrfError, Floats, Mask, Offsets, data_error
 from ...kernels.extraction import merge_items
 from ...semantics import Apply, Condition, ModelSpec, Reference
 from ..plan import leaves

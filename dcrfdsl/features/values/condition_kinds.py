@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...files import Unfit
+from ...foundation import Unfit
 from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference
 from ..plan import condition_text, leaves
 from .value_functions import FEATURES

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Ints, Ints32, Mask
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...errors import DcrfError, Diagnostic, data_error
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
 from ...semantics import (
     FUNCTIONS,
     NUMERIC,

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...arrays import Codes, Ints32
-from ...errors import DcrfError, Diagnostic
+from ...foundation import Codes, DcrfError, Diagnostic, Ints32
 from ...semantics import Apply, Condition, Connectives, Equals, Reference, fold
 from ..plan import condition_text, leaves, moved
 from ..sentence_runs import Block, PairBlock

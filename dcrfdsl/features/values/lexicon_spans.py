@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...arrays import Codes, Ints32, Offsets
+from ...foundation import Codes, Ints32, Offsets
 from ...kernels.extraction import insert, mark_spans
 
 __all__ = ["span_codes"]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...errors import data_error, shortened
-from ...files import Count, Unfit, array, check_strings, read_at_most, typed
+from ...foundation import Count, Unfit, array, check_strings, data_error, read_at_most, shortened, typed
 from ...semantics import ModelSpec
 from ..string_tables import pack_strings, unpack_strings
 

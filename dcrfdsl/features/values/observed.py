@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Ints, Ints32, Mask
+from ...foundation import Ints, Ints32, Mask
 from ...semantics import Apply, Condition, Observed, Reference, fold
 from ..plan import fixed_condition, leaves, moved
 from ..sentence_runs import Block

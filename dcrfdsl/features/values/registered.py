@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from ...errors import data_error, require_callable
+from ...foundation import data_error, require_callable
 from ...semantics import FUNCTIONS
 
 __all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Ints
 from ...data import Corpus, InternedColumn
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Ints
 from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
 from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues, Texts, Truths

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Codes
 from ...data import Corpus
-from ...errors import DcrfError, Diagnostic
+from ...foundation import Codes, DcrfError, Diagnostic
 from .registered import place_of
 
 __all__ = ["FunctionCalls", "kind_of"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import TypeAlias
 
-from ...errors import Table
+from ...foundation import Table
 from ...semantics import Number, Range, Reference, Regex, Value
 from .regular_expressions import compiled
 

@@ -6,7 +6,7 @@ Seconds are those of one position in one pass, which computes expectations, on o
 
 from __future__ import annotations
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ..model_cost import exact_cost, exact_seconds
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Ints, Ints32, Mask
+from ...foundation import Ints, Ints32, Mask
 from ..unroll import ModelGraph
 from .placements import FIRST, LAST_STATE, MOVE, STATE, Placement, placements, window_of
 from .state_search import Moves, StateCodes, search

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask
 from .placements import FIRST, MOVE, STATE, Placement
 
 __all__ = ["Moves", "StateCodes", "search"]

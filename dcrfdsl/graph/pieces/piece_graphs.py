@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
-from ...errors import data_error
+from ...foundation import Floats, Ints, Ints32, data_error
 from ...kernels.piecewise import PieceInstances
 from ...kernels.tables import Kinds
 from ..known_labels import Gold

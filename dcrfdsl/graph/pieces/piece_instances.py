@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ...kernels.piecewise import PieceInstances
 from ...semantics import At, ModelSpec, Named, Piece
 from ..shapes import GraphShape, offsets

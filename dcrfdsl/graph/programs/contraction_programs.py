@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Ints, Ints32
+from ...foundation import Ints, Ints32
 from ...kernels.tables import Patterns
 
 __all__ = ["ContractionProgram", "PatternBank", "build_program"]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ..shapes import GraphShape, Run, offsets
 from .contraction_programs import ContractionProgram, PatternBank, build_program
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Ints, Ints32
+from ...foundation import Ints, Ints32
 from ..shapes import GraphShape, offsets
 from .contraction_programs import ContractionProgram
 from .periods import step_positions

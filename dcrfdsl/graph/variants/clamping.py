@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Codes
 from ...features import FeatureRows
+from ...foundation import Codes
 from ..known_labels import Gold
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph

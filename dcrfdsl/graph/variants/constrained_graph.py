@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Integers, Mask
+from ...foundation import Integers, Mask
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 

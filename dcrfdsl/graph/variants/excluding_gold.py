@@ -19,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Mask
 from ...features import FeatureRows
+from ...foundation import Mask
 from ..known_labels import Gold
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph

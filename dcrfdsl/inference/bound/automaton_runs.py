@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Ints32, chosen_ranges
-from ...cached_values import cached_property
+from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
 from ...graph import AutomatonGraph, ModelGraph, Parameters, automaton_graph, paying_automaton
 from ...kernels.automaton import (
     Automaton,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...kernels.extraction import cover_rows, implied_features
 
 __all__ = ["Bundles", "find_bundles", "no_bundles"]

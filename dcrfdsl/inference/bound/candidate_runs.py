@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints32, chosen_ranges
+from ...foundation import Floats, Ints32, chosen_ranges
 from ...kernels.lattice import (
     COLUMNS,
     ContextTables,

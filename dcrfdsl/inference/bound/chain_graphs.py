@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Ints32, chosen_ranges
-from ...cached_values import cached_property
+from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     COMPETITOR_ROWS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...arrays import Ints
 from ...features import FeatureRows, Pairs
+from ...foundation import Ints
 from ...graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
 from .potentials import Binder, BoundData
 

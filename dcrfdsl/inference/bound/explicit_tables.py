@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ...graph import FactorGraph, ModelGraph, ShapeBank
 from ...kernels.tables import Bindings, Kinds, Rows
 from .packing import unpacked

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...arrays import Ints32
+from ...foundation import Ints32
 from ...graph import ModelGraph, ShapeBank
 
 __all__ = ["KeptShapes", "PairsOf", "ShapeKey"]

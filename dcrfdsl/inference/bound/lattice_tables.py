@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask
 from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters
 from ...kernels.lattice import FORBIDDEN, MOST_STATES, UNSEEN, ContextTables, LocalTables, fill_hash
 

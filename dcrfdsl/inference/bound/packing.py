@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask
 from ...kernels.runtime import LANES, aligned_zeros, padded
 from ...kernels.tables import (
     Bindings,

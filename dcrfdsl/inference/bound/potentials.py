@@ -12,10 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
-from ...cached_values import cached_property
-from ...errors import data_error
 from ...features import FeatureRows, Pairs
+from ...foundation import Floats, Ints, Ints32, cached_property, data_error
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask
 from ...graph import CliqueTemplate
 from ...kernels.lattice import ContextTables, LatticeTables, LocalTables
 from .lattice_tables import pack_contexts, packed_table

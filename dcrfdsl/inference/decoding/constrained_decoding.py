@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32, Mask
 from ...features import FeatureRows, Pairs
+from ...foundation import Floats, Ints, Ints32, Mask
 from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph, offsets
 from ...semantics import MethodSettings
 from ..bound import Binder, BoundData

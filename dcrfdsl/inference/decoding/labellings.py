@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
-from ...errors import data_error
+from ...foundation import Floats, Ints, Ints32, data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
 from ...kernels.sequences import NBestLists, exact_nbest, message_nbest

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Codes, Floats, Ints
+from ...foundation import Codes, Floats, Ints
 from ...graph import ModelGraph, order_cost
 from ...kernels.sequences import Latents, NBestLists, summed_nbest
 from ...kernels.tables import Potentials

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...graph import (
     GraphShape,
     ModelGraph,

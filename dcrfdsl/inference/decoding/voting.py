@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Codes, Ints
+from ...foundation import Codes, Ints
 
 __all__ = ["Ballots"]
 

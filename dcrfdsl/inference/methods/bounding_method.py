@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...kernels.messages import round_marginals
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart

@@ -9,9 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...arrays import Floats, Ints32, Mask
-from ...cached_values import cached_property
-from ...errors import data_error
+from ...foundation import Floats, Ints32, Mask, cached_property, data_error
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
 from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats, Ints32
 from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
 from ...kernels.runtime import IMPOSSIBLE, OK
 from ...kernels.tables import Potentials, Ragged

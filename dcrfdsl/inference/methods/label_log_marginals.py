@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...kernels.exact import exact_tangents
 from ...kernels.tables import Potentials, Totals
 from ..base import Expectations

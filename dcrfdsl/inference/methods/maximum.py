@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials

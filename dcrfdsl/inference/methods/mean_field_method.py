@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ...kernels.messages import mean_field_expectations
 from ...semantics import MeanFieldSettings
 from .bounding_method import BoundingMethod

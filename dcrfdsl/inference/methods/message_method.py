@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...graph import bank_pools, pool_arrays
 from ...kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
 from ...kernels.runtime import BROKEN, UNDERFLOW

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ...errors import Table, data_error
+from ...foundation import Table, data_error
 from ...graph import (
     AutomatonGraph,
     ModelGraph,

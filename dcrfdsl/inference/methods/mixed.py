@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...graph import GraphShape, OrderCost, ShapeBank, best_order, exact_pays, least_table, order_cost
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings

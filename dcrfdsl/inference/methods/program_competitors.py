@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Ints32, Mask
+from ...foundation import Ints32, Mask
 from ...kernels.sequences import ErrorSums, LabelledSpans, WrongStates, exact_competitors, exact_decode_wrong
 from ...kernels.tables import Potentials
 from ..bound import BoundData, CompetitorTotals

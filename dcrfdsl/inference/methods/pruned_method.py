@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
-from ...errors import data_error
+from ...foundation import Floats, Ints32, data_error
 from ...kernels.lattice import LatticeTables, Pruning, lattice_bounds, lattice_decode, lattice_expectations
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals

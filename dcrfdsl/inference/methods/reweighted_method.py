@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Ints
+from ...foundation import Ints
 from ...graph import bank_forests
 from ...kernels.messages import Forests, reweighted_expectations
 from ...kernels.tables import Shapes

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask
 from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE

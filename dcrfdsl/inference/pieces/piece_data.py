@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Ints
 from ...features import FeatureRows, Pairs
+from ...foundation import Ints
 from ...graph import Gold, PieceGraphs, RoleModel, ShapeBank, clamp_rows
 from ..bound import Binder, BoundData
 from ..methods import ExactMethod

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...foundation import Floats, Ints
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials
 from ..base import Expectations

@@ -38,7 +38,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
-from ...files import is_writable, keeping_places
+from ...foundation import is_writable, keeping_places
 from .linked_functions import restored
 
 __all__ = ["CacheDirectories", "KernelCache", "cache_directories", "fingerprint"]

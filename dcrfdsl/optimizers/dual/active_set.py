@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...kernels.optimization import dot, margins_of, products_of, project_to_bounds, projected_gradient
 from .dual_problem import Dual
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...kernels.optimization import Cuts, empty_cuts, frank_wolfe, join_cuts, most_violated
 from ...semantics import BcfwSettings
 from ..objective import Objective, Outcome, Watch, require_part

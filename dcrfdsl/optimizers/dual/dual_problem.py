@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Ints
+from ...foundation import Floats, Ints
 from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated, join_cuts, primal_and_gap
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...kernels.optimization import Cuts, ascend, empty_cuts, join_cuts
 from ...semantics import WorkingSetSettings
 from ..objective import Objective, Outcome, Watch, require_part

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...kernels.optimization import least_bound, least_bounds
 from ...semantics import AutoOptimizer
 from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part

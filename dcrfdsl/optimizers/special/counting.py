@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from ...arrays import Floats
+from ...foundation import Floats
 from ...semantics import AutoOptimizer
 from ..objective import Iteration, Objective, Outcome, Watch, require_part
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ...arrays import Floats, Ints
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, Floats, Ints
 from ...semantics import IisSettings
 from ..objective import Objective, Outcome, Scaling, Watch
 from ..progress import ROUNDING, Progress

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Floats, Ints32
+from ...foundation import Floats, Ints32
 from ...semantics import AutoOptimizer
 from ..objective import Iteration, Objective, Outcome, PerceptronSchedule, Watch, require_part
 from ..online import NOT_FINITE, sequence_batches

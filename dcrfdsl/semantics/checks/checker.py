@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ...errors import DcrfError, Diagnostic, Label
+from ...foundation import DcrfError, Diagnostic, Label
 from ..schema import LocatedSpec
 from . import (
     clique_rules,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import (
     At,
     CliqueSpec,

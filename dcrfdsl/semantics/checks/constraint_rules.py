@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...errors import DcrfError, Diagnostic
-from ...late_modules import Late
+from ...foundation import DcrfError, Diagnostic, Late
 from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
 from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
@@ -24,7 +23,7 @@ from .walk import constraint_nodes
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...arrays import Mask
+    from ...foundation import Mask
 else:
     np = Late("numpy")
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from ...errors import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
+from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
 from ..schema import (
@@ -36,7 +36,7 @@ from ..schema import (
 )
 
 if TYPE_CHECKING:
-    from ...arrays import Ints
+    from ...foundation import Ints
 
 __all__ = [
     "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",

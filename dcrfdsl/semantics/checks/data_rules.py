@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ...errors import Diagnostic, Table, did_you_mean
+from ...foundation import Diagnostic, Table, did_you_mean
 from ..schema import (
     NUMERIC,
     SCHEMES,

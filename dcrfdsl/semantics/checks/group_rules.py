@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import Diagnostic, quoted_names
+from ...foundation import Diagnostic, quoted_names
 from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names
 from .context import Context, Rule
 from .walk import every_feature

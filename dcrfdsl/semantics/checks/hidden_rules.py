@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..conditions import BOOLEAN, constraint_sites, initial_state, is_word, memory_sites, stray_state, view_label
 from ..schema import (
     FUNCTIONS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import CliqueSpec, Frozen, ModelSpec, Path
 from .context import Context, Rule
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ...late_modules import Late
+from ...foundation import Late
 from ..conditions import Sites
 from ..schema import Path
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...arrays import Mask
+    from ...foundation import Mask
 else:
     np = Late("numpy")
 

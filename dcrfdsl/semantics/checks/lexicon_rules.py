@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import Apply, InLexicon, Lexicon, Path, Reference, StateFile, nodes, reference_names
 from .context import Context, Rule
 from .walk import every_node

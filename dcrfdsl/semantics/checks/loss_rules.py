@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import Apply, Path, Reference, as_call, nodes
 from ..settings import INFERENCE, LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from .context import Context, Rule, listed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import Apply, CliqueSpec, Here, Reference, as_call, nodes
 from ..settings import INFERENCE, MARGIN_LOSSES, HmsvmSettings
 from .checked_stages import running_stages

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...errors import Diagnostic, quoted_names
+from ...foundation import Diagnostic, quoted_names
 from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a
 from .term_messages import unknown_state

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import FUNCTIONS, Apply, Path, ValueIf, nodes, value_if_nodes
 from .context import Context, Rule
 

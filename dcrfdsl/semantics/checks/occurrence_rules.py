@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, did_you_mean, quoted_names
-from ...late_modules import Late
+from ...foundation import Diagnostic, Late, did_you_mean, quoted_names
 from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
 from .walk import constraint_nodes

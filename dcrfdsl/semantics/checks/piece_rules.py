@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..conditions import view_label
 from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call, place_offset, place_text
 from .checked_stages import running_stages

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...errors import Diagnostic, did_you_mean
+from ...foundation import Diagnostic, did_you_mean
 from ..schema import Apply, At, Named, Node, Path, Place, Reference, Several, Window, nodes, place_text, value_if_nodes
 from .context import Context, Rule, listed
 from .walk import every_node

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..schema import Apply, CliqueSpec, Path, shift_of_site
 from ..settings import PrunedSettings, inference_settings
 from .context import Context, Rule

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...errors import Diagnostic, Span
+from ...foundation import Diagnostic, Span
 from ..conditions import compile_regex
 from ..schema import Apply, Has, Matches, Path, Reference, Regex, nodes
 from .context import Context, Rule

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import (
     FUNCTIONS,
     Apply,

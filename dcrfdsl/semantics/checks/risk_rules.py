@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import as_call
 from ..settings import INFERENCE, AdaboostSettings, ExponentialSettings
 from .context import Context, Rule

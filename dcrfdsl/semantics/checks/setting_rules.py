@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..schema import RANGES, SCHEMES, Cardinality, Enumerated, Label as LabelSpec, Learned, Scheme, read_range, shown
 from ..settings import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
 from .checked_stages import running_stages, without_stage_order

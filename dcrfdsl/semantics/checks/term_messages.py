@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import FUNCTIONS, Apply, Path, Reference, nodes, reference_names
 from .context import LABEL_KINDS, OBSERVED_KINDS, Context, a, listed
 

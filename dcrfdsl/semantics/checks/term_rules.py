@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..conditions import TRUE_STATE
 from ..schema import (
     FUNCTIONS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import DcrfError, Diagnostic, Table
+from ...foundation import DcrfError, Diagnostic, Table
 from ..schema import (
     NUMERIC,
     SCHEMES,

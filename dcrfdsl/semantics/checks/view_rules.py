@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from ..schema import Apply, Named, Path, Reference, View, place_offset, place_text, reference_names, value_if_nodes
 from .context import Context, Rule, listed
 

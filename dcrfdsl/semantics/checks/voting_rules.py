@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..settings import PerceptronSettings, decoding
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views

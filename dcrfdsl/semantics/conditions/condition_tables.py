@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ...errors import DcrfError, Diagnostic
-from ...late_modules import Late
+from ...foundation import DcrfError, Diagnostic, Late
 from ..schema import (
     FUNCTIONS,
     And,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ...arrays import Mask
+    from ...foundation import Mask
 else:
     np = Late("numpy")
 

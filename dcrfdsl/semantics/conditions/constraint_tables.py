@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...errors import DcrfError, Diagnostic
-from ...late_modules import Late
+from ...foundation import DcrfError, Diagnostic, Late
 from ..schema import Constraint, ModelSpec, terms
 from .condition_tables import (
     TRUE_STATE,

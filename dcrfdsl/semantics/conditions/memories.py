@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import DcrfError, Diagnostic
-from ...late_modules import Late
+from ...foundation import DcrfError, Diagnostic, Late
 from ..schema import (
     FUNCTIONS,
     Apply,
@@ -48,7 +47,7 @@ from .constraint_tables import NO_VIEWS
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...arrays import Ints
+    from ...foundation import Ints
 else:
     np = Late("numpy")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import Table
+from ...foundation import Table
 from .conversion_pages import CONVERSION
 from .data_pages import DATA
 from .idle_pages import IDLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ...errors import did_you_mean
+from ...foundation import did_you_mean
 from ..checks import FORMATS
 from ..explanations import EXPLANATIONS
 from .method_entries import method_entries, stage_settings

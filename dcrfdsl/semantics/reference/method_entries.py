@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from ...errors import Table
+from ...foundation import Table
 from ..settings import (
     CASES,
     CRITERIA,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...errors import Diagnostic, Label, Span
+from ...foundation import Diagnostic, Label, Span
 from ...syntax import ast
 from ..schema import SCHEMES, SYNTAX, Path, expressions as ex, model_spec as model
 

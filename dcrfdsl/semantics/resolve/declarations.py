@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from ...errors import Span, did_you_mean
+from ...foundation import Span, did_you_mean
 from ...syntax import ast
 from ..schema import (
     CLIQUE_OPTIONS,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
-from ...errors import MOST_SHOWN, Diagnostic, Label, Span
+from ...foundation import MOST_SHOWN, Diagnostic, Label, Span
 from ..schema import Path, RecordedSpans, expressions as ex, model_spec as model
 
 __all__ = ["Draft", "Entry"]

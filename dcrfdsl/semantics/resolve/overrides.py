@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import Diagnostic, Label, Source, Span, did_you_mean
+from ...foundation import Diagnostic, Label, Source, Span, did_you_mean
 from ...syntax import ast, parse_partial
 from ..schema import Path, as_call, expressions as ex, model_spec as model
 from .conversion import Converter

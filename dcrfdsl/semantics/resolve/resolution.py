@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import PATHS, DcrfError, Diagnostic, Label, Span, require_kind, require_list
-from ...files import read_template
+from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, read_template, require_kind, require_list
 from ...syntax import ast, parse_partial
 from ..checks import check
 from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..checks import check
 from ..schema import ModelSpec, to_text
 from .resolution import Resolved, load_text

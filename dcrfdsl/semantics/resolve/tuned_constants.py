@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from ...errors import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 from ..checks import check
 from ..schema import Candidates, Interval, Let, Number, SearchRange, Value, check_constants, read_range
 from .resolution import Resolved

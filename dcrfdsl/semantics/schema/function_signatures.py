@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import Table
+from ...foundation import Table
 from .expressions import Apply, Argument, Number, Range, Reference, Regex, Value
 
 __all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]

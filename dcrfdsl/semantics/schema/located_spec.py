@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...errors import Diagnostic
+from ...foundation import Diagnostic
 from .model_spec import ModelSpec
 from .source_spans import SpanTable
 

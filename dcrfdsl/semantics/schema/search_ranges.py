@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...errors import Table
+from ...foundation import Table
 from .expressions import Number, Value
 from .model_spec import CallSpec
 

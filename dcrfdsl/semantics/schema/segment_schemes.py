@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...errors import Table
-from ...late_modules import Late
+from ...foundation import Late, Table
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...arrays import Integers, Ints, Mask, Offsets
+    from ...foundation import Integers, Ints, Mask, Offsets
 else:
     np = Late("numpy")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from ...errors import Label, Span
+from ...foundation import Label, Span
 
 __all__ = ["Path", "RecordedSpans", "SpanTable"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...errors import Diagnostic, Label, did_you_mean, quoted_names
+from ...foundation import Diagnostic, Label, did_you_mean, quoted_names
 from .model_spec import Stage
 from .source_spans import SpanTable
 

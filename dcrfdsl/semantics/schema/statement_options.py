@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...errors import Diagnostic, Label, SpellingGuesses, did_you_mean
+from ...foundation import Diagnostic, Label, SpellingGuesses, did_you_mean
 from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
 from .model_spec import ModelSpec, Setting
 from .source_spans import Path, SpanTable

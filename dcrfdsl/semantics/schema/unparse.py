@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...errors import Source, Span, require_kind
+from ...foundation import Source, Span, require_kind
 from ...syntax import RESERVED, ast, format_statement, format_template, format_value
 from . import expressions as ex, model_spec as model
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from ...errors import DcrfError
+from ...foundation import DcrfError
 from ..conditions import view_label
 from ..schema import At, Here, ModelSpec, Piece, Site, SpanTable
 from .method_settings import MethodSettings

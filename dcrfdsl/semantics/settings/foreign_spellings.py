@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from ...errors import Table, did_you_mean
+from ...foundation import Table, did_you_mean
 from ..schema import CallSpec, ModelSpec, as_call, expressions as ex, value_text
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...errors import Table
+from ...foundation import Table
 from .method_settings import CriterionSettings, MethodSettings, setting
 
 __all__ = [

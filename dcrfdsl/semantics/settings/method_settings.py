@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from ...errors import Table
+from ...foundation import Table
 from ..schema import Frozen
 
 __all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape", "setting"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...errors import Table
+from ...foundation import Table
 from .method_settings import OptimizerSettings, Shape, setting
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from ...errors import Table
+from ...foundation import Table
 from .method_settings import MethodSettings, Shape, setting
 
 __all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior"]

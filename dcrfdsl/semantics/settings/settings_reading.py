@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...errors import DcrfError, Diagnostic, SpellingGuesses, Table, did_you_mean
+from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, did_you_mean
 from ..schema import (
     CallSpec,
     Frozen,

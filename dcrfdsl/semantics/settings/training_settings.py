@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-from ...errors import Table
+from ...foundation import Table
 from ..schema import Frozen
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings

@@ -104,7 +104,7 @@ def test_leftovers_are_removed_unless_they_are_open(tmp_path: Path) -> None:
     left.touch()
     written.touch()
     program = f"""
-from dcrfdsl.files import write_whole
+from dcrfdsl.foundation.files import write_whole
 with open({written.name!r}, "ab"):
     write_whole("text", [b"one\\n"])
 print(sorted(os.listdir(".")))
@@ -115,7 +115,7 @@ print(sorted(os.listdir(".")))
 
 def test_a_lock_is_seen_by_others(tmp_path: Path) -> None:
     program = """
-from dcrfdsl.files import lock
+from dcrfdsl.foundation.files import lock
 with open("curve.csv", "a") as one, open("curve.csv", "a") as other:
     one.write("begun")
     lock(one.fileno())
