@@ -97,6 +97,8 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         else "; ".join(record.notes) or "not trained"  # a model that was converted has no stage
     )
     talk(f"{trained.num_weights:,} weights; {how}")
+    if record.start is not None:
+        talk(record.start.description)
     for note in training_notes(trained):
         talk(note)
     talk()

@@ -1,10 +1,11 @@
 """Priors as penalties on the weights, added to what a criterion minimises.
 
-    P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k
+    P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k  −  pull_k λ_k
 
-Quadratic terms are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others.
-Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in
-`semantics.settings.prior_settings`, and add a line to `PRIORS`.
+and a constant. A Gaussian around μ is the quadratic term with pull_k = precision_k μ_k. Quadratic terms are by far the
+most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others. Sources: gaussian Sutton 2004
+§3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in `semantics.settings.prior_settings`, and add a line to
+`PRIORS`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Mask, Table, typed_entry
+from ..foundation import DcrfError, Diagnostic, Floats, Mask, Table, typed_entry
 from ..graph import Parameters
 from ..semantics import (
     CliqueSpec,
@@ -32,12 +33,16 @@ __all__ = ["PRIORS", "Penalty", "Terms", "weight_penalty"]
 
 
 class Terms(NamedTuple):
-    """What a prior adds for one weight λ: ½ precision λ² + l1 |λ| + power |λ|^exponent / exponent."""
+    """What a prior adds for one weight λ: ½ precision λ² + l1 |λ| + power |λ|^exponent / exponent.
+
+    centred: 1 if the quadratic term is around the weight with which training started, 0 if it is around 0.
+    """
 
     precision: float = 0.0
     l1: float = 0.0
     power: float = 0.0
     exponent: float = 2.0
+    centred: float = 0.0
 
 
 def _none(settings: NoPrior) -> Terms:
@@ -45,7 +50,7 @@ def _none(settings: NoPrior) -> Terms:
 
 
 def _gaussian(settings: GaussianPrior) -> Terms:
-    return Terms(precision=1.0 / settings.variance)
+    return Terms(precision=1.0 / settings.variance, centred=float(settings.mean == "model"))
 
 
 def _laplace(settings: LaplacePrior) -> Terms:
@@ -82,12 +87,18 @@ PRIORS: Table[Callable[[Prior], Terms]] = Table(
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
-    """The terms of all W weights.   l1: None where no penalty has a corner.   power, exponent: None where all are 0."""
+    """The terms of all W weights.
+
+    l1: None where no penalty has a corner.   power, exponent: None where all are 0.   pull: None where all penalties
+    are least at 0; `constant` then makes P(μ) = 0.
+    """
 
     precision: Floats
     l1: Floats | None = None
     power: Floats | None = None
     exponent: Floats | None = None
+    pull: Floats | None = None
+    constant: float = 0.0
 
     @classmethod
     def none(cls, num_weights: int) -> Penalty:
@@ -95,7 +106,8 @@ class Penalty:
 
     @property
     def is_quadratic(self) -> bool:
-        return self.l1 is None and self.power is None
+        """Whether it is ½ Σ precision λ² alone."""
+        return self.l1 is None and self.power is None and self.pull is None
 
     def masked(self, mask: Floats) -> Penalty:
         """The same with the terms of each weight times its `mask` [W]."""
@@ -104,6 +116,7 @@ class Penalty:
             None if self.l1 is None else self.l1 * mask,
             None if self.power is None else self.power * mask,
             self.exponent,
+            *_pulls(self.precision * mask, None if self.pull is None else self.pull * mask),
         )
 
     def add(self, weights: Floats, gradient: Floats) -> float:
@@ -122,6 +135,9 @@ class Penalty:
             pull = self.power * np.abs(weights) ** (self.exponent - 1.0)
             gradient += pull * np.sign(weights)
             value += float(np.sum(pull * np.abs(weights) / self.exponent))
+        if self.pull is not None:
+            gradient -= self.pull
+            value += self.constant - float(np.sum(self.pull * weights))
         return value
 
     def gap(self, gradient: Floats, trained: Mask | None = None) -> float | None:
@@ -137,8 +153,22 @@ class Penalty:
         return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
 
 
-def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters) -> Penalty:
-    """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name."""
+def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float]:
+    """The linear term and the constant of Gaussians with these precisions [W] around pull / precision."""
+    if pull is None or not pull.any():
+        return None, 0.0
+    pulled = pull != 0.0
+    return pull, 0.5 * float(np.sum(pull[pulled] ** 2 / precision[pulled]))
+
+
+def weight_penalty(
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters, start: Floats | None = None
+) -> Penalty:
+    """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name.
+
+    start [W]: the weights of the model that training started from, if there is one. DcrfError if a prior is around
+    them and there is none.
+    """
     general = np.array(PRIORS[settings.prior.method](settings.prior), np.float64)
     columns = [np.full(parameters.num_weights, term) for term in general]
     for number, clique in enumerate(cliques):
@@ -146,6 +176,19 @@ def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], param
         if prior is not None:
             for column, term in zip(columns, PRIORS[prior.method](prior), strict=True):
                 column[parameters.of_clique(number)] = term
-    precision, l1, power, exponent = columns  # those that are 0 throughout take no memory during training
-    powers = (power, exponent) if power.any() else (None, None)
-    return Penalty(precision, l1 if l1.any() else None, *powers)
+    precision, l1, power, exponent, centred = columns  # those that are 0 throughout take no memory during training
+    has_powers = bool(power.any())
+    if centred.any() and start is None:
+        message = "a prior has `mean = model`, and training starts from no model"
+        remedy = "name one: `dcrfdsl train … --from MODEL`, or `fit(…, start=model)`; or write `mean = zero`"
+        raise DcrfError(Diagnostic("prior-without-model", message, help=remedy))
+    pull = precision * centred * start if start is not None and centred.any() else None
+    pull, constant = _pulls(precision, pull)
+    return Penalty(
+        precision,
+        l1 if l1.any() else None,
+        power if has_powers else None,
+        exponent if has_powers else None,
+        pull,
+        constant,
+    )

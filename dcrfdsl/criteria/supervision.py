@@ -59,7 +59,8 @@ class Supervision:
     rows: of each feature set.   relations: pairs of each relational clique, by its number.   counts [W]: feature counts
     of the sentences whose labels are all known.   stage, weights [W]: the name of the stage, and the weights with which
     it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: a clique
-    whose features are positions, and the Gram matrix of its observation kernel.
+    whose features are positions, and the Gram matrix of its observation kernel.   start [W]: the weights of the model
+    that training started from, 0 where they are new; None without such a model.
     """
 
     spec: ModelSpec
@@ -76,6 +77,7 @@ class Supervision:
     states: tuple[tuple[str, ...], ...] = ()
     extractor: FeatureExtractor | None = None
     compared: tuple[int, Floats] | None = None
+    start: Floats | None = None
 
     @property
     def labelling(self) -> Ints32:
@@ -120,7 +122,7 @@ class Supervision:
         return settings.infer or inference_settings(self.spec)
 
     def penalty(self, settings: TrainSettings) -> Penalty:
-        return weight_penalty(settings, self.spec.cliques, self.parameters)
+        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start)
 
     def bind_for(self, method: str) -> BoundData:
         """As `bind`, for an inference method."""

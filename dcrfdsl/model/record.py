@@ -18,7 +18,7 @@ from ..foundation import Unfit, figure, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
-__all__ = ["Calibration", "InductionRound", "TrainingRecord"]
+__all__ = ["Calibration", "InductionRound", "StartRecord", "TrainingRecord"]
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
@@ -55,6 +55,31 @@ class InductionRound:
 
 
 @dataclass(frozen=True)
+class StartRecord:
+    """The model from which training started.
+
+    carried: its weights with a counterpart in the new model, with which they begin.
+    new: the weights that begin at 0.
+    left_out: its weights without a counterpart.
+    stage, data_sha256: the last stage of that model and its training data.
+    """
+
+    carried: int
+    new: int
+    left_out: int
+    stage: str = ""
+    data_sha256: str = ""
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return (
+            f"started from an earlier model: {self.carried:,} weights taken over, {self.new:,} new, "
+            f"{self.left_out:,} left out"
+        )
+
+
+@dataclass(frozen=True)
 class TrainingRecord:
     """How the weights of a model were trained; model files keep it, and `dcrfdsl show` prints it.
 
@@ -77,6 +102,7 @@ class TrainingRecord:
     calibration: of probabilities.
     path: the rounds of boosting.
     decode: the default rule for decoding labels; empty in older files, which lack it.
+    start: the model from which training started; None if all weights began at 0.
 
     >>> model.record.converged, model.record.tokens
     (True, 16)
@@ -105,6 +131,7 @@ class TrainingRecord:
     calibration: Calibration | None = None
     path: tuple[BoostingRound, ...] = ()
     decode: str = ""
+    start: StartRecord | None = None
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:

@@ -8,7 +8,7 @@ from .objective import (
     PerceptronSchedule as PerceptronSchedule,
     Watch as Watch,
 )
-from .optimizer_table import OPTIMIZERS as OPTIMIZERS
+from .optimizer_table import OPTIMIZERS as OPTIMIZERS, ignores_start as ignores_start
 from .separable import minimise_parts as minimise_parts
 from .special.temperature import best_temperature as best_temperature
 from .voters import Voters as Voters

@@ -5,8 +5,10 @@ which provides a point and its curvature. To add a solver: a function here or in
 what it needs of the objective a member in `objective`.
 
 Converged: by the rule of the solver; the start on batches never converges. L-BFGS stops by the same rule as without the
-start, at the same optimum. It runs without it if the objective has no batches: for few sentences, and for labels that
-are latent or partly known, whose objective is not convex, so that another start could lead to another optimum.
+start, at the same optimum. From the weights of an earlier model, from which long steps would lead away, one pass
+without steps gives the curvature alone. It runs without the start if the objective has no batches: for few sentences,
+and for labels that are latent or partly known, whose objective is not convex, so that another start could lead to
+another optimum.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def _quasi_newton(objective: Objective, start: Floats, settings: AutoOptimizer, 
     progress = Progress(objective, start, settings, watch)
     curvature = None
     if settings.epochs > 0 and progress.norm > 0.0:
-        curvature = _start(progress, objective, settings)
+        curvature = (_start if objective.reference is None else _curvature)(progress, objective, settings)
         if progress.reason:
             return progress.outcome()
     descend(progress, settings.memory, curvature)
@@ -71,6 +73,15 @@ def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) ->
     if stopped:
         progress.reason = "stopped on request"
     return curvature
+
+
+def _curvature(progress: Progress, objective: Objective, settings: AutoOptimizer) -> Floats | None:
+    """The curvature [W] at the point of `progress`, by a pass over batches without steps; None without batches."""
+    batches = objective.batches()
+    if batches is None:
+        return None
+    progress.evaluations += 1
+    return start_on_batches(batches, progress.weights.copy(), 1, 0.0, settings.seed, lambda *_: False)
 
 
 def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:

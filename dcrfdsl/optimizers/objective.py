@@ -29,6 +29,8 @@ class Objective(ABC):
     solver: the name in `auto.SOLVERS` of the default optimizer.   is_steep: whether it falls by orders of magnitude, so
     that its gradient at the start is no measure of what is small.
     solution [W]: the optimum of an objective with a closed form, which does not depend on the start.
+    reference [W]: the point whose gradient tolerances are relative to, where the start is near an optimum already; None
+    for the start.
     apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
     as an objective of these alone. Weights in no term have no effect.
     """
@@ -36,6 +38,7 @@ class Objective(ABC):
     solver: str = "quasi_newton"
     is_steep: bool = False
     solution: Floats | None = None
+    reference: Floats | None = None
     apart: Sequence[tuple[Ints, Objective]] = ()
 
     @abstractmethod

@@ -35,7 +35,9 @@ from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
 from .special import minimise_iis
 
-__all__ = ["OPTIMIZERS", "Optimizer"]
+__all__ = ["OPTIMIZERS", "Optimizer", "ignores_start"]
+
+FROM_ZERO = ("working_set", "bcfw", "counting")  # optimizers and solvers to which a start makes no difference
 
 Settings = TypeVar("Settings", bound=OptimizerSettings)
 
@@ -65,3 +67,8 @@ OPTIMIZERS: Table[Optimizer[Any]] = Table(
         "bcfw": Optimizer(BcfwSettings, minimise_bcfw),
     },
 )
+
+
+def ignores_start(objective: Objective, settings: OptimizerSettings) -> bool:
+    """Whether the optimizer of `settings` finds the optimum of this objective without use for a start."""
+    return (objective.solver if settings.method == "auto" else settings.method) in FROM_ZERO

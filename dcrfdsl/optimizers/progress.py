@@ -1,14 +1,14 @@
 """The current point of an optimizer, the report of its path, and the stopping rule.
 
-Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
-over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking
-L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start; for a
-steep objective, at the last point where it had fallen to a tenth. If no better point is found, there are three ways to
-have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or ‖g‖ max(1, ‖λ‖) is less than the rounding of the objective (if
-that is convex, no point as near as 0 is lower by more); or the objective knows that it is almost at its least value
-(`CERTAIN`). At a kink none of these holds, however short steps become. A gradient of zero at the start is an optimum of
-a convex objective; otherwise it may be a saddle or a plateau, which is why the reason names the start. An infinite
-value or NaN has not converged. Not here: any method.
+Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively, over
+the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking L-BFGS
+stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start, or at the
+objective's `reference` if it has one; for a steep objective, at the last point where it had fallen to a tenth. If no
+better point is found, there are three ways to have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or ‖g‖ max(1, ‖λ‖) is
+less than the rounding of the objective (if that is convex, no point as near as 0 is lower by more); or the objective
+knows that it is almost at its least value (`CERTAIN`). At a kink none of these holds, however short steps become. A
+gradient of zero at the start is an optimum of a convex objective; otherwise it may be a saddle or a plateau, which is
+why the reason names the start. An infinite value or NaN has not converged. Not here: any method.
 """
 
 from __future__ import annotations
@@ -52,9 +52,13 @@ class Progress:
         self.is_flat = False  # the current step is expected to change the objective by rounding errors only
         self.reason = ""
         self.values: list[float] = []  # objective after each iteration
-        self.weights = start
+        self.weights = start if objective.reference is None else objective.reference
         self.evaluate_again()
-        self.start_norm, self._fell_to = self.norm, self.value
+        self.start_norm = self.norm
+        if objective.reference is not None:
+            self.weights = start
+            self.evaluate_again()
+        self._fell_to = self.value
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient; the value is inf if either is not finite, so that no search goes there."""

@@ -27,6 +27,7 @@ def minimise_parts(minimise: Minimise, objective: Objective, start: Floats, sett
     weights = start.copy()
     values, norms = np.zeros(len(objective.apart)), np.zeros(len(objective.apart))
     for number, (numbers, part) in enumerate(objective.apart):
+        part.reference = None if objective.reference is None else objective.reference[numbers]
         values[number], gradient = part.value_and_gradient(weights[numbers])
         norms[number] = np.linalg.norm(gradient)
     outcomes: list[Outcome] = []

@@ -280,6 +280,7 @@ def _grown(
         rows=tuple(rows),
         counts=_moved(supervision.counts, kept, parameters.num_weights),
         weights=_moved(supervision.weights, kept, parameters.num_weights),
+        start=None if supervision.start is None else _moved(supervision.start, kept, parameters.num_weights),
     )
     grown.counts[placed] = counts
     summary = InductionRound(num_candidates, made, len(best), best[0].gain, best[-1].gain)

@@ -16,12 +16,13 @@ import numpy as np
 from ..criteria import Criterion, Supervision, resolve_decode_rule
 from ..data import Corpus, raise_if_any
 from ..features import RegisteredFeature
-from ..foundation import DcrfError, Diagnostic, in_a_line, warn_of
+from ..foundation import DcrfError, Diagnostic, in_a_line, require_kind, warn_of
 from ..inference import Workers
 from ..metrics import empty_metric_warnings
-from ..model import InductionRound, TrainedModel, TrainingRecord, impossible_gold
+from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome
 from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
+from .carried_weights import carried_weights
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
@@ -38,6 +39,7 @@ def fit(
     corpus: Corpus,
     *,
     stage: str | None = None,
+    start: TrainedModel | None = None,
     dev: Corpus | None = None,
     threads: int | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
@@ -52,6 +54,8 @@ def fit(
         directory).
     corpus: gold data, as `read_corpus` gives it.
     stage: the training stage to run with its `after` chain; by default the last one.
+    start: a model to start from. Weights of the same clique, feature and states are taken over, the others begin at 0.
+        A prior with `mean = model` keeps weights near them.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
@@ -70,6 +74,7 @@ def fit(
     """
     resolved = Resolved(model) if unchecked and isinstance(model, ModelSpec) else as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)
+    require_kind(start, (TrainedModel, type(None)), "start", "a model, as `fit` and `load` return it")
     if corpus.num_tokens == 0:
         message = "there is nothing to train on: the data has no token"
         raise DcrfError(Diagnostic("empty-file", message, location=corpus.file))
@@ -82,16 +87,21 @@ def fit(
     workers = Workers(threads)
     problem = assemble(spec, corpus, resolved.directories, registered or {}, workers)
     trained, supervision = _untrained(problem, workers)
+    started: StartRecord | None = None
+    if start is not None:
+        weights, started = carried_weights(start, trained)
+        trained, supervision = trained.with_weights(weights, trained.record), replace(supervision, start=weights)
     if dev is not None:
         idle = empty_metric_warnings(spec, dev, trained.states, trained.known_values.__getitem__)
         warn_of([] if unchecked else idle, depth=2)
         remarks = (*remarks, *idle)
     observers = Observers(on_iteration, should_stop, on_stage)
-    for label, settings in chain:
+    for number, (label, settings) in enumerate(chain):
         settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
-        trained, supervision = _after(Stage(trained, begun, settings, dev, observers), corpus)
-    trained = with_remarks(trained, remarks)
+        continues = start is not None and number == 0
+        trained, supervision = _after(Stage(trained, begun, settings, dev, observers, continues=continues), corpus)
+    trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
     return trained if dev is None else with_probabilities(trained, dev, threads)
 
 

@@ -1,8 +1,8 @@
 """Runs of one stage from several starts, of which the best is kept.
 
 In a model with a latent variable, weights of 0 are a saddle point: the states of the variable are equal, and the
-gradient keeps them so. Before the first training, the weights that touch it are thus drawn from N(0, 0.01²), as often
-as `restarts` says. Not here: a single run (`stage`).
+gradient keeps them so. Before the first training, unless it starts from weights of such a model, the weights that touch
+it are thus drawn from N(0, 0.01²), as often as `restarts` says. Not here: a single run (`stage`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _starts(stage: Stage) -> Iterator[tuple[int, Floats]]:
     """The number of each run, from 1, or 0 for a single run; and the weights with which it begins."""
     model, settings = stage.model, stage.settings
     latent = _latent_weights(model)
-    if latent is None or model.record.stage:
+    if latent is None or model.record.stage or model.weights[latent].any():
         yield 0, model.weights
         return
     generator = np.random.default_rng(settings.seed)

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
-from ..foundation import Floats
+from ..foundation import DcrfError, Diagnostic, Floats
 from ..model import TrainedModel
-from ..optimizers import Iteration, Outcome
+from ..optimizers import Iteration, Outcome, ignores_start
 from ..semantics import TrainSettings
 from .minimisation import minimise_objective
 
@@ -44,7 +44,8 @@ class Stage:
 
     model: as earlier stages left it.   supervision: the training data, and the weights that the stage begins with.
     dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on, if any.
-    curve: every iteration so far, of all runs; it grows as they go.
+    curve: every iteration so far, of all runs; it grows as they go.   continues: whether it begins with the weights of
+    an earlier model, which may be near the optimum.
     """
 
     model: TrainedModel
@@ -54,6 +55,7 @@ class Stage:
     observers: Observers = field(default_factory=Observers)
     earlier: Iteration | None = None
     curve: list[Iteration] = field(default_factory=list)
+    continues: bool = False
 
     @property
     def label(self) -> str:
@@ -65,7 +67,14 @@ class Stage:
         return self.curve[-1] if self.curve else None
 
     def objective(self) -> Criterion:
-        return CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+        objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+        if self.continues:
+            if ignores_start(objective, self.settings.optimizer):
+                message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
+                remedy = "train without it, or run another stage first: `train … after …`"
+                raise DcrfError(Diagnostic("idle-start", message, help=remedy))
+            objective.reference = objective.start(np.zeros(self.supervision.parameters.num_weights)).copy()
+        return objective
 
     def report(self, step: Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""

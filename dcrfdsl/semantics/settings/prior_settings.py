@@ -7,6 +7,7 @@ room that computes penalties. Not here: which optimizers treat which shape (`tra
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Literal
 
 from ...foundation import Table
 from .method_settings import MethodSettings, Shape, setting
@@ -35,16 +36,19 @@ class NoPrior(Prior):
 
 
 class GaussianPrior(Prior):
-    """The penalty ‖λ‖² / 2v, L2: weights become small."""
+    """The penalty ‖λ − μ‖² / 2v, L2: weights become small, or stay near those of an earlier model."""
 
     method = "gaussian"
     source = "Sutton 2004, §3.3"
     example = "train likelihood: prior = gaussian(variance = 5)"
     variance: float = setting(10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", gt=0)
+    mean: Literal["zero", "model"] = setting(
+        "zero", "μ: `zero`, or `model`, the weights of the model that training starts from"
+    )
 
     @property
     def shape(self) -> Shape:
-        return "quadratic"
+        return "quadratic" if self.mean == "zero" else "smooth"
 
 
 class LaplacePrior(Prior):
