@@ -251,14 +251,15 @@ def call(name: str, *arguments: Value, **named: Value) -> Call:
     return Call(name, _arguments(arguments, named))
 
 
-def gaussian(variance: float | Constant = 10) -> Call:
-    """The Gaussian prior: the penalty Σ λ² / (2 variance).
+def gaussian(variance: float | Constant = 10, mean: str = "zero") -> Call:
+    """The Gaussian prior: the penalty Σ (λ − mean)² / (2 variance).
 
     variance: of each weight, more than 0, or a constant of `Model.let`; larger is weaker.
+    mean: `zero`, or `model` for the weights of the model that training starts from: `fit(..., start=model)`.
 
     >>> Model().train("likelihood", prior=gaussian(variance=10))
     """
-    return call("gaussian", variance=variance)
+    return call("gaussian", variance=variance) if mean == "zero" else call("gaussian", variance=variance, mean=mean)
 
 
 def lbfgs(**settings: Value) -> Call:

@@ -5,11 +5,12 @@ Not here: any criterion, their table (`criteria_table`), what optimizers ask of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, NamedTuple, TypeVar
 
 from ..foundation import Floats
-from ..inference import RunStatus, Workers
+from ..inference import PruningReport, RunStatus, Workers
 from ..optimizers import Objective
 from .free_and_clamped import Clamped
 from .penalties import Penalty
@@ -61,9 +62,30 @@ class Criterion(Objective):
         """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
         return () if self.clamped is None else self.clamped.contradictions()
 
+    # checkpoints ----------------------------------------------------------------------------------------------------
+
+    earlier_status: RunStatus | None = None  # of the evaluations before the checkpoint from which training goes on
+
+    def remembered(self) -> dict[str, Any]:
+        """What later evaluations depend on beside the weights, and how inference ended, as plain values."""
+        status = asdict(self.status_so_far)
+        return {"status": status}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Goes on from what was `remembered`."""
+        status = dict(saved["status"])
+        pruning = PruningReport(**status.pop("pruning"))
+        status["impossible"] = tuple(status["impossible"])
+        self.earlier_status = RunStatus(**status, pruning=pruning)
+
+    @property
+    def status_so_far(self) -> RunStatus:
+        """How inference ended, summed over all evaluations of the training."""
+        return self.total_status if self.earlier_status is None else self.earlier_status + self.total_status
+
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, summed over all evaluations."""
+        """How inference ended, summed over all evaluations of this object."""
         return RunStatus()
 
     @property

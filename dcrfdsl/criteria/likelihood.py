@@ -11,13 +11,22 @@ Under message passing log Z is Bethe's approximation and E the pseudo-marginals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints32, data_error
-from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
+from ..inference import (
+    METHODS,
+    BoundData,
+    Expectations,
+    ExpectingMethod,
+    RunStatus,
+    Workers,
+    method_memory,
+    recall_method,
+)
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
 from .batches import SentenceBatches
@@ -140,6 +149,16 @@ class Likelihood(Criterion):
         add_bias_gradient(clamped.data.bindings, expected, known)
         gradient -= known
         return float(out.log_z[clamped.partly].sum())
+
+    def remembered(self) -> dict[str, Any]:
+        clamped = None if self.clamped is None else method_memory(self.clamped.method)
+        return {**super().remembered(), "method": method_memory(self.method), "clamped": clamped}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        super().recall(saved)
+        recall_method(self.method, saved["method"])
+        if self.clamped is not None:
+            recall_method(self.clamped.method, saved["clamped"])
 
     @property
     def tightened(self) -> TightenedTolerance | None:

@@ -39,6 +39,7 @@ from .marginals import (
 from .methods.exact_method import ExactMethod as ExactMethod
 from .methods.label_log_marginals import LabelLogMarginals as LabelLogMarginals
 from .methods.maximum import MaximumMethod as MaximumMethod
+from .methods.method_memory import method_memory as method_memory, recall_method as recall_method
 from .methods.method_table import (
     METHODS as METHODS,
     MORE_MEMORY as MORE_MEMORY,

@@ -18,7 +18,7 @@ from ..foundation import Unfit, figure, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
-__all__ = ["Calibration", "InductionRound", "StartRecord", "TrainingRecord"]
+__all__ = ["Calibration", "InductionRound", "StartRecord", "TrainingRecord", "content_hash"]
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
@@ -173,7 +173,7 @@ class TrainingRecord:
             inference=inference,
             sentences=corpus.num_sentences,
             tokens=corpus.num_tokens,
-            data_sha256=_corpus_hash(corpus),
+            data_sha256=content_hash(corpus),
             settings=_settings_record(settings),
             notes=tuple(notes),
             versions=dict(_versions()),
@@ -215,7 +215,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _corpus_hash(corpus: Corpus) -> str:
+def content_hash(corpus: Corpus) -> str:
     """SHA-256 of the columns and sentence offsets: equal for equal content, whatever the name of the file."""
     digest = hashlib.sha256(corpus.sentence_off.tobytes())
     for name, column in sorted(corpus.columns.items()):

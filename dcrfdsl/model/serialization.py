@@ -133,6 +133,9 @@ def _read(
     unchecked: bool,
 ) -> ModelParts:
     stored, arrays = content
+    if "checkpoint" in stored:
+        remedy = "go on with that training by `dcrfdsl train … --resume`; it writes the model when it ends"
+        raise data_error("not-a-model", f"`{path}` is a checkpoint of a training, not a model", help=remedy)
     with _one_message(path):
         header = typed(_Header, stored, "header")
         spec = without_retired_settings(typed(ModelSpec, header.spec, "spec"))

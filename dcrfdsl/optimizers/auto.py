@@ -23,32 +23,40 @@ from .lbfgs import descend
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .progress import Progress
+from .run_state import RunState
 from .special import minimise_boosting, minimise_closed_form, minimise_perceptron
 
 __all__ = ["SOLVERS", "minimise_auto"]
 
 
-def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def minimise_auto(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises from `start` [W] by the solver that the objective names."""
-    return SOLVERS[objective.solver](objective, start, settings, watch)
+    return SOLVERS[objective.solver](objective, start, settings, watch, state)
 
 
-def _quasi_newton(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def _quasi_newton(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises from `start` [W]. Each pass over batches counts as an iteration and as an evaluation."""
     if objective.l1 is not None:
         owlqn_settings = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
-        return minimise_owlqn(objective, start, owlqn_settings, watch)
-    progress = Progress(objective, start, settings, watch)
-    curvature = None
-    if settings.epochs > 0 and progress.norm > 0.0:
-        curvature = (_start if objective.reference is None else _curvature)(progress, objective, settings)
+        return minimise_owlqn(objective, start, owlqn_settings, watch, state)
+    progress = Progress(objective, start, settings, watch, state)
+    descent = state.take("descent")
+    curvature = None if descent is None else descent["curvature"]
+    if descent is None and settings.epochs > 0 and progress.norm > 0.0:
+        prepare = _start if objective.reference is None else _curvature
+        curvature = prepare(progress, objective, settings, state)
         if progress.reason:
             return progress.outcome()
-    descend(progress, settings.memory, curvature)
+    state.keep("descent", lambda: {"curvature": curvature})
+    descend(progress, settings.memory, curvature, state)
     return progress.outcome()
 
 
-def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) -> Floats | None:
+def _start(progress: Progress, objective: Objective, settings: AutoOptimizer, state: RunState) -> Floats | None:
     """Moves `progress` to the end point of passes over batches, if that is lower; returns the curvature [W] there."""
     batches = objective.batches()
     if batches is None:
@@ -63,7 +71,8 @@ def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) ->
         return stopped or progress.iterations >= progress.settings.max_iterations
 
     weights = origin.copy()
-    curvature = start_on_batches(batches, weights, settings.epochs, settings.rate, settings.seed, after_pass)
+    curvature = start_on_batches(batches, weights, settings.epochs, settings.rate, settings.seed, after_pass, state)
+    state.drop("batches")
     progress.weights = weights
     progress.evaluate_again()
     if not progress.value < value:
@@ -75,20 +84,23 @@ def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) ->
     return curvature
 
 
-def _curvature(progress: Progress, objective: Objective, settings: AutoOptimizer) -> Floats | None:
+def _curvature(progress: Progress, objective: Objective, settings: AutoOptimizer, state: RunState) -> Floats | None:
     """The curvature [W] at the point of `progress`, by a pass over batches without steps; None without batches."""
     batches = objective.batches()
     if batches is None:
         return None
     progress.evaluations += 1
-    return start_on_batches(batches, progress.weights.copy(), 1, 0.0, settings.seed, lambda *_: False)
+    return start_on_batches(batches, progress.weights.copy(), 1, 0.0, settings.seed, lambda *_: False, RunState())
 
 
-def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
-    return minimise_working_set(objective, start, WorkingSetSettings(max_iterations=settings.max_iterations), watch)
+def _working_set(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
+    dual_settings = WorkingSetSettings(max_iterations=settings.max_iterations)
+    return minimise_working_set(objective, start, dual_settings, watch, state)
 
 
-SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch], Outcome]] = Table(
+SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch, RunState], Outcome]] = Table(
     "solver",
     {
         "quasi_newton": _quasi_newton,

@@ -21,6 +21,7 @@ import numpy as np
 from ..foundation import Floats
 from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
+from .run_state import RunState, generator_from, generator_state
 
 __all__ = ["start_on_batches"]
 
@@ -30,7 +31,7 @@ HIGH = 0.9  # this quantile of all curvatures is added instead if it is larger, 
 
 
 def start_on_batches(
-    batches: Batches, weights: Floats, epochs: int, rate: float, seed: int, after_pass: Pass
+    batches: Batches, weights: Floats, epochs: int, rate: float, seed: int, after_pass: Pass, state: RunState
 ) -> Floats | None:
     """Changes `weights` [W] in place; returns an estimate [W] of their curvature; None if stopped or if it may be 0.
 
@@ -39,8 +40,18 @@ def start_on_batches(
     """
     generator = np.random.default_rng(seed)
     squares, before, seen = np.zeros_like(weights), np.zeros_like(weights), np.zeros_like(weights)
+    done = 0
+    saved = state.take("batches")
+    if saved is not None:
+        weights[:], squares, before, done = saved["weights"], saved["squares"], saved["before"], saved["passes"]
+        generator = generator_from(saved["generator"])
+    state.keep("batches", lambda: {
+        "weights": weights, "squares": squares, "before": before, "passes": done,
+        "generator": generator_state(generator),
+    })  # fmt: skip
     batches.begin(weights)
-    for _ in range(epochs):
+    while done < epochs:
+        done += 1
         before[:] = squares
         seen.fill(0.0)
         objective = 0.0

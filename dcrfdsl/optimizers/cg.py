@@ -18,6 +18,7 @@ from ..semantics import CgSettings
 from .line_search import line_search
 from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress, norm_of
+from .run_state import RunState
 
 __all__ = ["minimise_cg"]
 
@@ -28,10 +29,12 @@ SIMILAR = 0.2  # of the gradient's square: a larger product with the previous gr
 class _Ray:
     """The last direction and the data of the point where it began."""
 
-    def __init__(self) -> None:
-        self.direction: Floats = np.zeros(0)
-        self.gradient: Floats = np.zeros(0)
-        self.fall = 0.0  # −slope · step of the last search
+    def __init__(self, state: RunState) -> None:
+        saved = state.take("ray") or {}
+        self.direction: Floats = saved.get("direction", np.zeros(0))
+        self.gradient: Floats = saved.get("gradient", np.zeros(0))
+        self.fall = saved.get("fall", 0.0)  # −slope · step of the last search
+        state.keep("ray", lambda: {"direction": self.direction, "gradient": self.gradient, "fall": self.fall})
 
     def forget(self) -> bool:
         had_one = len(self.direction) > 0
@@ -39,9 +42,9 @@ class _Ray:
         return had_one
 
 
-def minimise_cg(objective: Objective, start: Floats, settings: CgSettings, watch: Watch) -> Outcome:
+def minimise_cg(objective: Objective, start: Floats, settings: CgSettings, watch: Watch, state: RunState) -> Outcome:
     """Minimises from `start` [W]."""
-    progress, last = Progress(objective, start, settings, watch), _Ray()
+    progress, last = Progress(objective, start, settings, watch, state), _Ray(state)
     progress.run(lambda: _iterate(progress, last), last.forget)
     return progress.outcome()
 

@@ -14,6 +14,7 @@ from ..foundation import Floats
 from ..semantics import GpdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
+from .run_state import RunState
 
 __all__ = ["minimise_gpd", "run_descent"]
 
@@ -21,20 +22,18 @@ __all__ = ["minimise_gpd", "run_descent"]
 def run_descent(passes: Passes, epochs: int, rate: float | None) -> None:
     """All passes, or those until `watch` stops them or the objective is no longer finite."""
     first, total = passes.rate(rate), epochs * passes.batches.count
-    for _ in range(epochs):
-        value = passes.run_pass(lambda t: first * (1.0 - t / total))
-        if passes.is_stopped or not np.isfinite(value):
-            return
+    while passes.count < epochs and np.isfinite(passes.values).all() and not passes.is_stopped:
+        passes.run_pass(lambda t: first * (1.0 - t / total))
 
 
-def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch) -> Outcome:
+def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch, state: RunState) -> Outcome:
     """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
     pass, while the weights moved. There is no rule of convergence: the steps become 0. Deterministic given its seed.
     """
-    passes = Passes(objective, start, settings.seed, watch)
+    passes = Passes(objective, start, settings.seed, watch, state)
     run_descent(passes, settings.epochs, settings.rate)
     if passes.is_stopped:
         return passes.outcome(False, "stopped on request")
-    if passes.count < settings.epochs:
+    if not np.isfinite(passes.values).all():
         return passes.outcome(False, NOT_FINITE)
     return passes.outcome(False, f"the steps fell to 0 in {settings.epochs} passes")

@@ -16,27 +16,30 @@ from .lbfgs_memory import PairMemory
 from .line_search import line_search
 from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
+from .run_state import RunState
 
 __all__ = ["descend", "minimise_lbfgs"]
 
 
-def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
+def minimise_lbfgs(
+    objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises from `start` [W]; `watch` is called after each iteration and may stop it. Returns the best point.
 
     If the line search fails because the objective is inexact (message passing stops at a tolerance), the objective is
     asked to be more exact and the search continues from the best point.
     """
-    progress = Progress(objective, start, settings, watch)
-    descend(progress, settings.memory, None)
+    progress = Progress(objective, start, settings, watch, state)
+    descend(progress, settings.memory, None, state)
     return progress.outcome()
 
 
-def descend(progress: Progress, size: int, curvature: Floats | None) -> None:
+def descend(progress: Progress, size: int, curvature: Floats | None, state: RunState) -> None:
     """Continues from the point of `progress` until a rule stops it.
 
     size: the number of remembered pairs.   curvature [W]: of each weight, if it is known.
     """
-    memory = PairMemory(progress.objective, len(progress.weights), size, curvature)
+    memory = PairMemory(progress.objective, len(progress.weights), size, curvature, state)
     progress.run(lambda: _iterate(progress, memory), memory.forget)
 
 

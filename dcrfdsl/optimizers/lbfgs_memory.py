@@ -9,14 +9,15 @@ Zhou, "Large-scale L-BFGS using MapReduce" (2014). Not here: steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..foundation import Floats
 from ..kernels.optimization import combine, dot, inner_products
 from .objective import Objective
+from .run_state import RunState
 
 __all__ = ["PairMemory"]
 
@@ -25,9 +26,12 @@ LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair h
 
 
 class PairMemory:
-    """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None if it is unknown."""
+    """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None if it is unknown.
 
-    def __init__(self, objective: Objective, num_weights: int, size: int, curvature: Floats | None):
+    It goes on from what `state` has saved, if anything.
+    """
+
+    def __init__(self, objective: Objective, num_weights: int, size: int, curvature: Floats | None, state: RunState):
         self._objective, self._num_weights = objective, num_weights
         self._metric = None if curvature is None else 1.0 / curvature
         self._moves = np.zeros((size, num_weights), np.float32)
@@ -36,6 +40,23 @@ class PairMemory:
         self._others = np.zeros((3 if curvature is None else 5, num_weights))
         self.pairs: list[int] = []  # rows in use, oldest first
         self.forget()
+        saved = state.take("pairs")
+        if saved is not None:
+            self._recall(saved)
+        state.keep("pairs", self._remember)
+
+    def _remember(self) -> dict[str, Any]:
+        used = len(self.pairs)
+        return {
+            "pairs": self.pairs, "moves": self._moves[:used], "changes": self._changes[:used], "others": self._others,
+            "cross": self._cross, "plain": self._plain, "bent": self._bent, "is_new": self._is_new,
+        }  # fmt: skip
+
+    def _recall(self, saved: Mapping[str, Any]) -> None:
+        self.pairs, self._is_new = list(saved["pairs"]), saved["is_new"]
+        self._moves[: len(self.pairs)], self._changes[: len(self.pairs)] = saved["moves"], saved["changes"]
+        self._others[:] = saved["others"]
+        self._cross, self._plain, self._bent = (saved[name].copy() for name in ("cross", "plain", "bent"))
 
     def forget(self) -> bool:
         """Forgets all pairs; False if there were none."""

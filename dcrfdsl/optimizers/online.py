@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
+from .run_state import RunState, generator_from, generator_state
 
 __all__ = ["NOT_FINITE", "Passes", "best_rate", "is_sum_over_sequences", "sequence_batches"]
 
@@ -42,38 +44,63 @@ def is_sum_over_sequences(objective: Objective) -> bool:
 
 
 class Passes:
-    """Passes over single sequences. `weights` [W] is the current point; `watch` is called after each pass."""
+    """Passes over single sequences, which go on from what `state` has saved, if anything.
 
-    def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch):
+    weights [W]: the current point.   watch: is called after each pass.   values: the objective of each pass, summed
+    meanwhile.
+    """
+
+    def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch, state: RunState):
         self.objective, self.batches, self.watch = objective, sequence_batches(objective), watch
         self.begun = time.perf_counter()
         self.generator = np.random.default_rng(seed)
         self.weights = start.copy()
-        self.count, self.evaluations, self.steps = 0, 0, 0
+        self.evaluations, self.steps = 0, 0
+        self.values: list[float] = []
         self.is_stopped = False
+        self._rate: float | None = None
+        saved = state.take("passes")
+        if saved is not None:
+            self.weights, self.values, self._rate = saved["weights"], list(saved["values"]), saved["rate"]
+            self.evaluations, self.steps = saved["evaluations"], saved["steps"]
+            self.generator = generator_from(saved["generator"])
+            self.begun -= saved["seconds"]
+        state.keep("passes", self._remember)
+
+    def _remember(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights, "values": self.values, "rate": self._rate, "evaluations": self.evaluations,
+            "steps": self.steps, "generator": generator_state(self.generator),
+            "seconds": time.perf_counter() - self.begun,
+        }  # fmt: skip
+
+    @property
+    def count(self) -> int:
+        """How many passes are done."""
+        return len(self.values)
 
     def rate(self, rate: float | None) -> float:
         """The requested rate, or one found on a sample."""
         if rate is not None:
             return rate
-        best, passes = best_rate(self.batches, self.weights, self.generator)
-        self.evaluations += passes
-        return best
+        if self._rate is None:
+            self._rate, passes = best_rate(self.batches, self.weights, self.generator)
+            self.evaluations += passes
+        return self._rate
 
-    def run_pass(self, step_of: Callable[[int], float]) -> float:
-        """One pass in random order; step n has the size `step_of(n)`. Returns the objective summed meanwhile."""
+    def run_pass(self, step_of: Callable[[int], float]) -> None:
+        """One pass in random order; step n has the size `step_of(n)`."""
         batches, seen = self.batches, np.zeros_like(self.weights)
         order = self.generator.permutation(batches.count)
         batches.begin(self.weights)
         loss = _walk(batches, order, self.weights, lambda n: step_of(self.steps + n), seen)
         self.steps += batches.count
         pull = batches.precision * self.weights
-        value = loss + 0.5 * dot(pull, self.weights)
-        self.count += 1
+        value = float(loss + 0.5 * dot(pull, self.weights))
+        self.values.append(value)
         self.evaluations += 1
         seconds = time.perf_counter() - self.begun
         self.is_stopped = self.watch(Iteration(self.count, value, norm_of(seen + pull), seconds), self.weights)
-        return float(value)
 
     def outcome(self, converged: bool, reason: str) -> Outcome:
         """The outcome of the passes, with the exact objective at the current point."""

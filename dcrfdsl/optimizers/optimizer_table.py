@@ -32,6 +32,7 @@ from .lbfgs import minimise_lbfgs
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
+from .run_state import RunState
 from .sgd import minimise_sgd
 from .special import minimise_iis
 
@@ -43,13 +44,27 @@ Settings = TypeVar("Settings", bound=OptimizerSettings)
 
 
 class Optimizer(Generic[Settings]):
-    """A method with its settings class. Calling it minimises an objective from a start [W]."""
+    """A method with its settings class. Calling it minimises an objective from a start [W].
 
-    def __init__(self, settings: type[Settings], minimise: Callable[[Objective, Floats, Settings, Watch], Outcome]):
+    state: what it remembers for a snapshot; it goes on from what that has saved, if anything.
+    """
+
+    def __init__(
+        self,
+        settings: type[Settings],
+        minimise: Callable[[Objective, Floats, Settings, Watch, RunState], Outcome],
+    ):
         self.settings, self._minimise = settings, minimise
 
-    def __call__(self, objective: Objective, start: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
-        return self._minimise(objective, start, checked_kind(settings, self.settings), watch)
+    def __call__(
+        self,
+        objective: Objective,
+        start: Floats,
+        settings: OptimizerSettings,
+        watch: Watch,
+        state: RunState | None = None,
+    ) -> Outcome:
+        return self._minimise(objective, start, checked_kind(settings, self.settings), watch, state or RunState())
 
 
 OPTIMIZERS: Table[Optimizer[Any]] = Table(

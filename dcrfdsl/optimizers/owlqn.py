@@ -19,6 +19,7 @@ from .lbfgs_memory import PairMemory
 from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
+from .run_state import RunState
 
 __all__ = ["minimise_owlqn"]
 
@@ -26,9 +27,11 @@ __all__ = ["minimise_owlqn"]
 class _CornerProgress(Progress):
     """Progress by the pseudo-gradient. l1 [W]: strengths of the corners."""
 
-    def __init__(self, objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, l1: Floats):
+    def __init__(
+        self, objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, state: RunState, l1: Floats
+    ):
         self.l1 = l1
-        super().__init__(objective, start, settings, watch)
+        super().__init__(objective, start, settings, watch, state)
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
         """The gradient; in corners the least slope of both sides, which is 0 if the objective rises on both."""
@@ -41,11 +44,13 @@ class _CornerProgress(Progress):
         return gradient - self.l1 * np.sign(weights)
 
 
-def minimise_owlqn(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
+def minimise_owlqn(
+    objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises from `start` [W]; without corners it is L-BFGS with a simpler line search."""
     l1 = objective.l1
-    progress = _CornerProgress(objective, start, settings, watch, np.zeros(len(start)) if l1 is None else l1)
-    memory = PairMemory(objective, len(start), settings.memory, None)
+    progress = _CornerProgress(objective, start, settings, watch, state, np.zeros(len(start)) if l1 is None else l1)
+    memory = PairMemory(objective, len(start), settings.memory, None, state)
     progress.run(lambda: _iterate(progress, memory), memory.forget)
     return progress.outcome()
 

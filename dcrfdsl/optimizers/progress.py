@@ -14,7 +14,8 @@ why the reason names the start. An infinite value or NaN has not converged. Not 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,12 @@ from ..foundation import Floats
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
 from .objective import Iteration, Objective, Outcome, Watch
+from .run_state import RunState
 
 __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
 WINDOW = 10  # iterations over which the objective must have come to rest
+CONTINUED = 3  # the same where an earlier training goes on, at as slow a fall an iteration
 FALL = 0.1  # of a steep objective: after such a fall its gradient is measured anew
 CERTAIN = 1e-10  # of the objective: if it is known to be this close to its least value, it is optimal
 ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
@@ -40,9 +43,9 @@ class _Stop(Exception):
 
 
 class Progress:
-    """The current point, and the report of the path to it."""
+    """The current point, and the report of the path to it. It goes on from what `state` has saved, if anything."""
 
-    def __init__(self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch):
+    def __init__(self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch, state: RunState):
         self.objective, self.settings, self.watch = objective, settings, watch
         self.begun = time.perf_counter()
         self.evaluations = 0
@@ -52,13 +55,34 @@ class Progress:
         self.is_flat = False  # the current step is expected to change the objective by rounding errors only
         self.reason = ""
         self.values: list[float] = []  # objective after each iteration
-        self.weights = start if objective.reference is None else objective.reference
-        self.evaluate_again()
-        self.start_norm = self.norm
-        if objective.reference is not None:
-            self.weights = start
+        saved = state.take("progress")
+        self._goes_on = saved is not None
+        if saved is not None:
+            self._recall(saved)
+        else:
+            self.weights = start if objective.reference is None else objective.reference
             self.evaluate_again()
-        self._fell_to = self.value
+            self.start_norm = self.norm
+            if objective.reference is not None:
+                self.weights = start
+                self.evaluate_again()
+            self._fell_to = self.value
+        state.keep("progress", self._remember)
+
+    def _remember(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights, "value": self.value, "gradient": self.gradient, "norm": self.norm,
+            "start_norm": self.start_norm, "fell_to": self._fell_to, "values": self.values,
+            "evaluations": self.evaluations, "iterations": self.iterations,
+            "seconds": time.perf_counter() - self.begun,
+        }  # fmt: skip
+
+    def _recall(self, saved: Mapping[str, Any]) -> None:
+        self.weights, self.value, self.gradient = saved["weights"], saved["value"], saved["gradient"]
+        self.norm, self.start_norm, self._fell_to = saved["norm"], saved["start_norm"], saved["fell_to"]
+        self.values = list(saved["values"])
+        self.evaluations, self.iterations = saved["evaluations"], saved["iterations"]
+        self.begun -= saved["seconds"]
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient; the value is inf if either is not finite, so that no search goes there."""
@@ -88,6 +112,8 @@ class Progress:
             self.converged, self.reason = True, "the gradient is zero at the start"
             return
         try:
+            if self._goes_on and self.values:
+                self._stop_if_converged()
             while self.iterations < self.settings.max_iterations:
                 self.is_flat = False
                 if iterate():
@@ -111,15 +137,18 @@ class Progress:
         """After an iteration: remembers the point, reports it, and stops if the rule says so."""
         self.weights, self.value, self.gradient = weights, value, gradient
         self.norm = norm_of(self.steepest(weights, gradient))
-        stop = self.report(value, self.norm, weights)
         self.values.append(value)
         if self.objective.is_steep and value < FALL * self._fell_to:
             self.start_norm, self._fell_to = self.norm, value
-        if self.norm <= self.settings.tolerance * self.start_norm and self._rests():
-            self.converged, self.reason = True, "the gradient is below its tolerance"
-            raise _Stop
+        stop = self.report(value, self.norm, weights)
+        self._stop_if_converged()
         if stop:
             self.reason = "stopped on request"
+            raise _Stop
+
+    def _stop_if_converged(self) -> None:
+        if self.norm <= self.settings.tolerance * self.start_norm and self._rests():
+            self.converged, self.reason = True, "the gradient is below its tolerance"
             raise _Stop
 
     def _is_level(self) -> bool:
@@ -140,8 +169,9 @@ class Progress:
         """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""
         if self.norm <= 0.01 * self.settings.tolerance * self.start_norm:
             return True
-        fall = self.values[-1 - WINDOW] - self.value if len(self.values) > WINDOW else np.inf
-        return bool(fall <= 0.5 * self.settings.tolerance * abs(self.value))
+        window = WINDOW if self.objective.reference is None else CONTINUED
+        fall = self.values[-1 - window] - self.value if len(self.values) > window else np.inf
+        return bool(fall <= 0.5 * self.settings.tolerance * abs(self.value) * window / WINDOW)
 
     def report(self, value: float, norm: float, weights: Floats) -> bool:
         """Counts and reports an iteration; True if it should be the last."""

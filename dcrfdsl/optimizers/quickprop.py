@@ -23,6 +23,7 @@ from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Iteration, Objective, Outcome, Watch
 from .online import Passes, is_sum_over_sequences
 from .progress import ROUNDING, Progress, norm_of
+from .run_state import RunState
 
 __all__ = ["minimise_quickprop"]
 
@@ -34,10 +35,13 @@ class _Moves:
     moves that is tried first: twice the last one that led to a lower point.
     """
 
-    def __init__(self, num_weights: int):
-        self.last, self.before = np.zeros((2, num_weights))
-        self.step = 0.0
-        self.part = 1.0
+    def __init__(self, num_weights: int, state: RunState):
+        saved = state.take("moves") or {}
+        nothing = np.zeros((2, num_weights))
+        self.last, self.before = saved.get("last", nothing[0]), saved.get("before", nothing[1])
+        self.step = saved.get("step", 0.0)
+        self.part = saved.get("part", 1.0)
+        state.keep("moves", lambda: {"last": self.last, "before": self.before, "step": self.step, "part": self.part})
 
     def forget(self) -> bool:
         had_moved = bool(self.last.any())
@@ -46,28 +50,45 @@ class _Moves:
         return had_moved
 
 
-def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropSettings, watch: Watch) -> Outcome:
+def minimise_quickprop(
+    objective: Objective, start: Floats, settings: QuickpropSettings, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises from `start` [W]. Iterations are counted from the first online pass on."""
     online, point, seconds, spent, norm = 0, start, 0.0, 0, 0.0
-    if settings.online and is_sum_over_sequences(objective):
-        norm = norm_of(objective.value_and_gradient(start)[1])
-        passes = Passes(objective, start, settings.seed, watch)
+    saved = state.take("after_passes")
+    if saved is not None:
+        seconds = saved["seconds"]  # all else is part of the progress
+    elif settings.online and is_sum_over_sequences(objective):
+        lower = state.below("online")
+        norm = _norm_at(objective, start, lower)
+        passes = Passes(objective, start, settings.seed, watch, lower)
         run_descent(passes, min(settings.online, settings.max_iterations), settings.rate)
         first = passes.outcome(False, "stopped on request")
         if passes.is_stopped:
             return first
         online, seconds, spent = first.iterations, first.seconds, first.evaluations
         point = first.weights if np.isfinite(first.objective) else start
+    state.drop("online")
+    state.keep("after_passes", lambda: {"seconds": seconds})
 
     def later(step: Iteration, weights: Floats) -> bool:
         return watch(step._replace(iteration=step.iteration, seconds=seconds + step.seconds), weights)
 
-    progress = Progress(objective, point, settings, later)
-    progress.start_norm = max(progress.start_norm, norm)
-    progress.iterations, progress.evaluations = online, progress.evaluations + spent
-    moves = _Moves(len(point))
+    progress = Progress(objective, point, settings, later, state)
+    if saved is None:
+        progress.start_norm = max(progress.start_norm, norm)
+        progress.iterations, progress.evaluations = online, progress.evaluations + spent
+    moves = _Moves(len(point), state)
     progress.run(lambda: _iterate(progress, moves, settings.mu), moves.forget)
     return progress.outcome()
+
+
+def _norm_at(objective: Objective, start: Floats, state: RunState) -> float:
+    """The norm of the gradient at `start` [W]."""
+    saved = state.take("norm")
+    norm = norm_of(objective.value_and_gradient(start)[1]) if saved is None else float(saved["norm"])
+    state.keep("norm", lambda: {"norm": norm})
+    return norm
 
 
 def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:

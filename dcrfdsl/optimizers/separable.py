@@ -13,26 +13,37 @@ import numpy as np
 
 from ..foundation import Floats
 from .objective import Iteration, Objective, Outcome, Watch
+from .run_state import RunState, outcome_from, outcome_state
 
 __all__ = ["minimise_parts"]
 
-Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
+Minimise = Callable[[Objective, Floats, Any, Watch, RunState], Outcome]
 
 
-def minimise_parts(minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch) -> Outcome:
+def minimise_parts(
+    minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch, state: RunState
+) -> Outcome:
     """Minimises every part by `minimise` from `start` [W]; the limits of the method hold for each part.
 
     Iterations are numbered over all parts, and `watch` sees the objective of all parts at their current points.
     """
     weights = start.copy()
     values, norms = np.zeros(len(objective.apart)), np.zeros(len(objective.apart))
+    outcomes: list[Outcome] = []
+    saved = state.take("parts")
+    if saved is not None:
+        weights, values, norms = saved["weights"], saved["values"], saved["norms"]
+        outcomes = [outcome_from(one) for one in saved["outcomes"]]
+    state.keep("parts", lambda: {
+        "weights": weights, "values": values, "norms": norms, "outcomes": [outcome_state(one) for one in outcomes],
+    })  # fmt: skip
     for number, (numbers, part) in enumerate(objective.apart):
         part.reference = None if objective.reference is None else objective.reference[numbers]
-        values[number], gradient = part.value_and_gradient(weights[numbers])
-        norms[number] = np.linalg.norm(gradient)
-    outcomes: list[Outcome] = []
+        if saved is None:
+            values[number], gradient = part.value_and_gradient(weights[numbers])
+            norms[number] = np.linalg.norm(gradient)
     asked_to_stop = False
-    for number, (numbers, part) in enumerate(objective.apart):
+    for number, (numbers, part) in list(enumerate(objective.apart))[len(outcomes) :]:
         done, spent = sum(o.iterations for o in outcomes), sum(o.seconds for o in outcomes)
 
         def watch_part(step: Iteration, part_weights: Floats, number: int = number,
@@ -52,7 +63,7 @@ def minimise_parts(minimise: Minimise, objective: Objective, start: Floats, sett
             )
             return asked_to_stop
 
-        outcome = minimise(part, weights[numbers], settings, watch_part)
+        outcome = minimise(part, weights[numbers], settings, watch_part, state.below("part"))
         outcomes.append(outcome)
         weights[numbers] = outcome.weights
         values[number], norms[number] = outcome.objective, outcome.gradient_norm or 0.0

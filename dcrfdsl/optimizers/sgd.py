@@ -16,28 +16,29 @@ from ..foundation import Floats
 from ..semantics import SgdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
+from .run_state import RunState
 
 __all__ = ["minimise_sgd"]
 
 HALF = 10  # passes
 
 
-def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, watch: Watch) -> Outcome:
+def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, watch: Watch, state: RunState) -> Outcome:
     """Minimises from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
     pass, while the weights moved. Deterministic given its seed.
     """
-    passes = Passes(objective, start, settings.seed, watch)
+    passes = Passes(objective, start, settings.seed, watch, state)
     rate, count = passes.rate(settings.rate), passes.batches.count
     curvature = float(passes.batches.precision.mean()) / count
     fall = rate * curvature if curvature > 0.0 else 1.0 / (HALF * count)
-    before = np.inf
-    for _ in range(settings.epochs):
-        value = passes.run_pass(lambda t: rate / (1.0 + fall * t))
+    while True:
+        before, value = [np.inf, np.inf, *passes.values][-2:]
         if passes.is_stopped:
             return passes.outcome(False, "stopped on request")
-        if not np.isfinite(value):
+        if passes.count and not np.isfinite(value):
             return passes.outcome(False, NOT_FINITE)
-        if abs(before - value) <= settings.tolerance * abs(value):
+        if passes.count and abs(before - value) <= settings.tolerance * abs(value):
             return passes.outcome(True, "a pass changed the objective by less than the tolerance")
-        before = value
-    return passes.outcome(False, f"{settings.epochs} passes done")
+        if passes.count >= settings.epochs:
+            return passes.outcome(False, f"{settings.epochs} passes done")
+        passes.run_pass(lambda t: rate / (1.0 + fall * t))

@@ -33,7 +33,7 @@ def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
 
 def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
     """Messages about inference, with numbers summed over the whole training."""
-    status, notes = objective.total_status, []
+    status, notes = objective.status_so_far, []
     method = objective.inference_description
     if objective.tightened is not None:
         method, initial, final = objective.tightened

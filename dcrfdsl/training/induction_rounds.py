@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..model import InductionRound
+from ..optimizers import RunState
 from ..semantics import AutoOptimizer, InduceSettings
 from .induction import induce_round, require_known_labels
 from .stage import Stage
@@ -25,7 +26,7 @@ def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stag
         optimizer = stage.settings.optimizer.model_copy(update=limits)
         settings = stage.settings.model_copy(update={"optimizer": optimizer, "patience": None})
         short = replace(stage, supervision=supervision, settings=settings, dev=None, earlier=stage.last)
-        outcome = short.run(short.objective(), supervision.weights)
+        outcome = short.run(short.objective(), supervision.weights, RunState())
         supervision = replace(supervision, weights=outcome.weights)
         if stage.is_stopped():
             break

@@ -10,20 +10,22 @@ from dataclasses import replace
 
 from ..criteria import Criterion
 from ..foundation import Floats
-from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_parts
+from ..optimizers import OPTIMIZERS, Iteration, Outcome, RunState, Watch, minimise_parts, outcome_from, outcome_state
 from ..semantics import OptimizerSettings
 
 __all__ = ["minimise_objective"]
 
 
-def minimise_objective(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
-    """Minimises an objective by the optimizer of `settings`, from `point` on."""
+def minimise_objective(
+    objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch, state: RunState
+) -> Outcome:
+    """Minimises an objective by the optimizer of `settings`, from `point` on, or from what `state` has saved."""
     minimise = OPTIMIZERS[settings.method]
     if objective.apart:
-        return minimise_parts(minimise, objective, point, settings, watch)
+        return minimise_parts(minimise, objective, point, settings, watch, state)
     if objective.pause is None:
-        return minimise(objective, point, settings, watch)
-    return _in_two_parts(minimise, objective, point, settings, watch, objective.pause)
+        return minimise(objective, point, settings, watch, state.below("optimizer"))
+    return _in_two_parts(minimise, objective, point, settings, watch, objective.pause, state)
 
 
 def _in_two_parts(
@@ -33,16 +35,21 @@ def _in_two_parts(
     settings: OptimizerSettings,
     watch: Watch,
     pause: int,
+    state: RunState,
 ) -> Outcome:
     """Minimises an objective that changes after `pause` iterations; both runs share one count of iterations."""
     limit, is_stopped = getattr(settings, "max_iterations", pause), False
+    saved = state.take("before_pause")
+    first = None if saved is None else outcome_from(saved)
 
     def earlier(step: Iteration, weights: Floats) -> bool:
         nonlocal is_stopped
         is_stopped = watch(step, weights)
         return is_stopped
 
-    first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), earlier)
+    if first is None:
+        short = settings.model_copy(update={"max_iterations": min(pause, limit)})
+        first = minimise(objective, start, short, earlier, state.below("optimizer"))
     if is_stopped or first.iterations >= limit:
         # even if this run converged, training did not: its objective was to change
         return replace(first, converged=False, reason=f"{limit} iterations done") if first.converged else first
@@ -53,7 +60,8 @@ def _in_two_parts(
         return watch(step._replace(iteration=first.iterations + step.iteration, seconds=seconds), weights)
 
     rest = settings.model_copy(update={"max_iterations": limit - first.iterations})
-    second = minimise(objective, first.weights, rest, later)
+    state.keep("before_pause", lambda: outcome_state(first))
+    second = minimise(objective, first.weights, rest, later, state.below("optimizer"))
     return replace(
         second,
         iterations=first.iterations + second.iterations,

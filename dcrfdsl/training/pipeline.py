@@ -20,15 +20,17 @@ from ..foundation import DcrfError, Diagnostic, in_a_line, require_kind, warn_of
 from ..inference import Workers
 from ..metrics import empty_metric_warnings
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
-from ..optimizers import Iteration, Outcome
+from ..optimizers import Iteration, Outcome, RunState
 from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
 from .carried_weights import carried_weights
 from .checking import Template, as_resolved, checker_warnings, require_arguments
+from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .problem import Assembly, assemble
 from .restarts import best_of_restarts
 from .stage import Observers, Stage
+from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 
 __all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
@@ -46,6 +48,7 @@ def fit(
     on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     on_stage: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
     unchecked: bool = False,
 ) -> TrainedModel:
     """Trains a model on gold data.
@@ -62,6 +65,7 @@ def fit(
     on_iteration: called after each iteration with its `objective`, `gradient_norm`, `seconds`, `dev` …
     should_stop: polled then; True ends training with the current weights.
     on_stage: called with the name of each stage as it begins.
+    checkpoint: a `Checkpoint`: where training saves what it needs to go on after a break, and whether it goes on now.
     unchecked: skips the checker, for callers that have run it.
 
     Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
@@ -95,13 +99,28 @@ def fit(
         idle = empty_metric_warnings(spec, dev, trained.states, trained.known_values.__getitem__)
         warn_of([] if unchecked else idle, depth=2)
         remarks = (*remarks, *idle)
-    observers = Observers(on_iteration, should_stop, on_stage)
+    saving = None
+    if checkpoint is not None:
+        saving = Checkpointing(checkpoint, fingerprint_of(spec, [label for label, _ in chain], corpus, dev, start))
+    observers = Observers(on_iteration, should_stop, on_stage, None if saving is None else saving.after_iteration)
+    runs = StageRuns(RunState() if saving is None else saving.state)
     for number, (label, settings) in enumerate(chain):
         settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
-        continues = start is not None and number == 0
-        trained, supervision = _after(Stage(trained, begun, settings, dev, observers, continues=continues), corpus)
+        running = Stage(trained, begun, settings, dev, observers, continues=start is not None and number == 0)
+        if runs.is_done(number) and running.can_be_skipped:
+            trained = runs.model_after(number, trained)
+            continue
+        if saving is not None:
+            saving.is_suspended = runs.is_done(number)
+        trained, supervision = _after(running, corpus, runs.begin(number, running))
+        runs.add(number, trained)
     trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
+    if saving is not None:
+        saving.end()
+        if saving.failure is not None:
+            note = f"no checkpoint could be written: {saving.failure}"
+            trained = trained.with_record(replace(trained.record, notes=(*trained.record.notes, note)))
     return trained if dev is None else with_probabilities(trained, dev, threads)
 
 
@@ -120,7 +139,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
     return model, supervision
 
 
-def _after(stage: Stage, corpus: Corpus) -> tuple[TrainedModel, Supervision]:
+def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, Supervision]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     if stage.observers.on_stage is not None:
         stage.observers.on_stage(stage.label)
@@ -131,9 +150,10 @@ def _after(stage: Stage, corpus: Corpus) -> tuple[TrainedModel, Supervision]:
     if stage.settings.clique_kernels:
         stage = with_candidate_vectors(stage)
     stage = replace(stage, earlier=stage.last)
+    run.restore_curve(stage)
     objective = stage.objective()
     raise_if_any(impossible_gold(corpus, objective.contradictions()))
-    outcome = best_of_restarts(stage, objective)
+    outcome = best_of_restarts(stage, objective, run.state)
     record = _record_of(stage, corpus, objective, outcome, rounds)
     model = stage.model.with_weights(outcome.weights, record, outcome.voters)
     return with_support_vectors_only(model) if stage.settings.clique_kernels else model, supervision

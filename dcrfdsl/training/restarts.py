@@ -7,6 +7,7 @@ it are thus drawn from N(0, 0.01²), as often as `restarts` says. Not here: a si
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ..criteria import Criterion
 from ..foundation import Floats, Ints
 from ..model import TrainedModel
-from ..optimizers import Outcome
+from ..optimizers import Outcome, RunState, outcome_from, outcome_state
 from .stage import Stage
 
 __all__ = ["best_of_restarts"]
@@ -22,11 +23,20 @@ __all__ = ["best_of_restarts"]
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 
 
-def best_of_restarts(stage: Stage, objective: Criterion) -> Outcome:
-    """The outcome with the best training objective. No run begins after `should_stop` returned True."""
+def best_of_restarts(stage: Stage, objective: Criterion, state: RunState) -> Outcome:
+    """The outcome with the best training objective. No run begins after `should_stop` returned True.
+
+    state: it goes on from what this has saved, if anything.
+    """
     best: Outcome | None = None
-    for number, weights in _starts(stage):
-        outcome = stage.run(objective, weights, number)
+    done = 0
+    saved = state.take("restarts")
+    if saved is not None:
+        done, best = saved["done"], saved["best"] and outcome_from(saved["best"])
+    state.keep("restarts", lambda: {"done": done, "best": None if best is None else outcome_state(best)})
+    for number, weights in itertools.islice(_starts(stage), done, None):
+        outcome = stage.run(objective, weights, state.below("run"), number)
+        done += 1
         if best is None or outcome.objective < best.objective:
             best = outcome
         if stage.is_stopped():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Floats
 from ..model import TrainedModel
-from ..optimizers import Iteration, Outcome, ignores_start
-from ..semantics import TrainSettings
+from ..optimizers import Iteration, NotNow, Outcome, RunState, ignores_start
+from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
 
 __all__ = ["Observers", "Stage"]
@@ -30,12 +30,13 @@ class Observers:
     """Callbacks of a training.
 
     on_iteration: called after each iteration.   should_stop: polled then; True ends training with the current weights.
-    on_stage: called as each stage begins.
+    on_stage: called as each stage begins.   after_iteration: called last, with whether training is to stop.
     """
 
     on_iteration: Callable[[Iteration], None] | None = None
     should_stop: Callable[[], bool] | None = None
     on_stage: Callable[[str], None] | None = None
+    after_iteration: Callable[[bool], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,11 @@ class Stage:
         """The latest iteration of any run."""
         return self.curve[-1] if self.curve else None
 
+    @property
+    def can_be_skipped(self) -> bool:
+        """Whether its weights are all that later stages need of it: it adds no features."""
+        return not isinstance(self.settings.criterion, InduceSettings) and not self.settings.clique_kernels
+
     def objective(self) -> Criterion:
         objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
         if self.continues:
@@ -85,16 +91,21 @@ class Stage:
     def is_stopped(self) -> bool:
         return self.observers.should_stop is not None and self.observers.should_stop()
 
-    def run(self, objective: Criterion, start: Floats, number: int = 0) -> Outcome:
+    def run(self, objective: Criterion, start: Floats, state: RunState, number: int = 0) -> Outcome:
         """The optimum that the optimizer finds from the weights `start` on.
 
-        number: of the restart; 0 for a single start.
+        state: it goes on from what this has saved, if anything.   number: of the restart; 0 for a single start.
 
         With `patience`, the first weights with the best dev score are kept, however training ends; but converged
         weights are kept if none scored better.
         """
-        watch = _Watch(self, objective, number)
-        outcome = minimise_objective(objective, objective.start(start).copy(), self.settings.optimizer, watch)
+        watch = _Watch(self, objective, number, state)
+        remembered = state.take("objective")
+        if remembered is not None:
+            objective.recall(remembered)
+        state.keep("objective", objective.remembered)
+        point = objective.start(start).copy()
+        outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state)
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
         return replace(
@@ -116,10 +127,14 @@ class _BestScored(NamedTuple):
 class _Watch:
     """Called after each iteration of a run: scores the weights, reports them, and says whether the run is to end."""
 
-    def __init__(self, stage: Stage, objective: Criterion, number: int):
+    def __init__(self, stage: Stage, objective: Criterion, number: int, state: RunState):
         self._stage, self._objective, self._number = stage, objective, number
         self._best: _BestScored | None = None
         self._score, self._is_impatient = 0.0, False
+        saved = state.take("scores")
+        if saved is not None:
+            self._score, self._best = saved["score"], saved["best"] and _BestScored(*saved["best"])
+        state.keep("scores", self._remember)
         self._evaluate: Callable[[Floats], float] | None = None
         if stage.dev is not None:
             workers, rule = stage.supervision.workers, stage.settings.decode
@@ -137,7 +152,15 @@ class _Watch:
             patience = self._stage.settings.patience
             self._is_impatient = patience is not None and step.iteration - self._best.iteration >= patience
         self._stage.report(step._replace(start=self._number) if self._number else step)
-        return self._is_impatient or self._stage.is_stopped()
+        is_stopped = self._stage.is_stopped()
+        if self._stage.observers.after_iteration is not None:
+            self._stage.observers.after_iteration(is_stopped)
+        return self._is_impatient or is_stopped
+
+    def _remember(self) -> dict[str, Any]:
+        if self._is_impatient:
+            raise NotNow  # this run ends here
+        return {"score": self._score, "best": None if self._best is None else list(self._best)}
 
     def best_of(self, outcome: Outcome) -> Outcome:
         """The outcome of the run, with the weights that patience keeps."""

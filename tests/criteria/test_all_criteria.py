@@ -34,6 +34,7 @@ from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -175,7 +176,7 @@ def test_the_steps_of_the_perceptron(name: str, average: bool) -> None:
     case, own = problem(name, "plain")
     objective = built(case, f"perceptron: epochs = 3, average = {'yes' if average else 'no'}")
     start = weights_of(own, 5)
-    found = minimise_perceptron(objective, start, AutoOptimizer(), lambda step, weights: False)
+    found = minimise_perceptron(objective, start, AutoOptimizer(), lambda step, weights: False, RunState())
     np.testing.assert_allclose(found.weights, perceptron_steps(own, start, 3, average), atol=1e-12)
 
 

@@ -21,6 +21,7 @@ from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
@@ -44,7 +45,7 @@ def boosted(case: Case, **own: Any) -> tuple[BoostingRisk, Any, list[Any]]:
         return False
 
     start = objective.start(np.zeros(given.parameters.num_weights))
-    return objective, minimise_boosting(objective, start, AutoOptimizer(), watch), seen
+    return objective, minimise_boosting(objective, start, AutoOptimizer(), watch, RunState()), seen
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
 from dcrfdsl.inference.pieces.shared_pieces import SharedPieceMethod
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.separable import minimise_parts
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.piece_shorthands import pieces_of
@@ -73,8 +74,8 @@ def test_apart_the_optimum_is_the_same(name: str) -> None:
     apart = build_pieces(given, settings_of())
     together = build_pieces(given, settings_of().model_copy(update={"patience": 5}))
     assert isinstance(apart, IndependentPieces) and isinstance(together, PieceObjective)
-    found = minimise_parts(OPTIMIZERS["lbfgs"], apart, start, settings, watch)
-    expected = OPTIMIZERS["lbfgs"](together, start, settings, watch)
+    found = minimise_parts(OPTIMIZERS["lbfgs"], apart, start, settings, watch, RunState())
+    expected = OPTIMIZERS["lbfgs"](together, start, settings, watch, RunState())
     assert found.converged and found.gap is not None and found.gap < 1e-6
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-3)
@@ -114,7 +115,7 @@ def test_steps_are_counted_through_and_can_be_stopped() -> None:
 
     start = np.zeros(given.parameters.num_weights)
     settings = LbfgsSettings(tolerance=1e-3, max_iterations=4)
-    outcome = minimise_parts(OPTIMIZERS["lbfgs"], apart, start, settings, stop_at_tenth)
+    outcome = minimise_parts(OPTIMIZERS["lbfgs"], apart, start, settings, stop_at_tenth, RunState())
     assert [step.iteration for step in steps] == list(range(1, 11))
     assert all(later.objective <= earlier.objective for earlier, later in itertools.pairwise(steps))
     assert outcome.iterations == 10 and not outcome.converged

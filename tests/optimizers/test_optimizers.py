@@ -10,6 +10,7 @@ from optimizer_cases import MINIMUM, Quadratic
 from dcrfdsl.optimizers.lbfgs_memory import PairMemory
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.semantics.settings.training_settings import (
     LbfgsSettings,
     QuickpropSettings,
@@ -87,7 +88,7 @@ def test_directions_are_those_of_the_two_loops_over_the_newest_pairs(pairs: int,
     size, num_weights = 4, 2000
     generator = np.random.default_rng(pairs)
     curvature = generator.uniform(0.5, 50.0, num_weights)
-    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, curvature if known else None)
+    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, curvature if known else None, RunState())
     point, gradient = generator.normal(size=(2, num_weights))
     moves: list[Floats] = []
     changes: list[Floats] = []
@@ -103,6 +104,6 @@ def test_directions_are_those_of_the_two_loops_over_the_newest_pairs(pairs: int,
 
 
 def test_a_pair_without_curvature_is_not_remembered() -> None:
-    memory = PairMemory(Quadratic(0.0, 0.0), 3, 4, None)
+    memory = PairMemory(Quadratic(0.0, 0.0), 3, 4, None, RunState())
     memory.add(np.array([1.0, 0.0, 0.0]), np.zeros(3), np.array([-1.0, 0.0, 0.0]), np.zeros(3))
     assert not memory.pairs

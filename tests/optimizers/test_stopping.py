@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, empty_cuts
 from dcrfdsl.optimizers.objective import Iteration, Objective, Outcome, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.separable import minimise_parts
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
@@ -193,7 +194,7 @@ class Apart(Plain):
 
 def _apart(function: Function, start: Floats) -> Outcome:
     return minimise_parts(
-        OPTIMIZERS["lbfgs"], Apart(function), np.concatenate([start, np.zeros(3)]), LbfgsSettings(), watch
+        OPTIMIZERS["lbfgs"], Apart(function), np.concatenate([start, np.zeros(3)]), LbfgsSettings(), watch, RunState()
     )
 
 
@@ -210,7 +211,9 @@ SLOPED: Mapping[str, Callable[[Function, Floats], Outcome]] = {
 ONLINE: Mapping[str, Callable[[Function, Floats], Outcome]] = {
     "sgd": _named(SgdSettings(rate=1e-3)), "sgd with long steps": _named(SgdSettings(rate=1e3)),
     "gpd": _named(GpdSettings(rate=1e-3)), "gpd with long steps": _named(GpdSettings(rate=1e3)),
-    "perceptron": lambda function, start: minimise_perceptron(Mistakes(function), start, AutoOptimizer(), watch),
+    "perceptron": lambda function, start: minimise_perceptron(
+        Mistakes(function), start, AutoOptimizer(), watch, RunState()
+    ),
 }  # fmt: skip
 
 
@@ -372,6 +375,6 @@ class Boosted(Objective):
 ])  # fmt: skip
 def test_boosting_says_why_it_ends(update: str, risk: float, mean: float, words: str) -> None:
     with np.errstate(all="ignore"):
-        outcome = minimise_boosting(Boosted(update, risk, mean), np.zeros(2), AutoOptimizer(), watch)
+        outcome = minimise_boosting(Boosted(update, risk, mean), np.zeros(2), AutoOptimizer(), watch, RunState())
     assert words in outcome.reason
     assert outcome.converged == bool(np.isfinite(risk))

@@ -16,6 +16,7 @@ from ...foundation import Floats
 from ...kernels.optimization import Cuts, empty_cuts, frank_wolfe, join_cuts, most_violated
 from ...semantics import BcfwSettings
 from ..objective import Objective, Outcome, Watch, require_part
+from ..run_state import RunState, generator_from, generator_state
 from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_bcfw"]
@@ -23,12 +24,18 @@ __all__ = ["minimise_bcfw"]
 LEAST = 1e-12  # of U: smaller multipliers are dropped, since steps of Frank–Wolfe can only shrink them
 
 
-def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, watch: Watch) -> Outcome:
+def minimise_bcfw(
+    objective: Objective, start: Floats, settings: BcfwSettings, watch: Watch, state: RunState
+) -> Outcome:
     """Trains from zero; `start` [W] only completes unknown labels. A pass counts as an iteration."""
     problem = require_part(objective.margin_problem(), "a margin problem")
     generator = np.random.default_rng(settings.seed)
     direction = np.zeros(problem.num_weights)
     mean, steps = np.zeros(problem.num_weights), 0
+    saved = state.take("mean")
+    if saved is not None:
+        mean, steps, generator = saved["mean"], saved["steps"], generator_from(saved["generator"])
+    state.keep("mean", lambda: {"mean": mean, "steps": steps, "generator": generator_state(generator)})
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:
         goal = most_violated(cuts, problem.limit[first:last], problem.each_counts, dual.scores)
@@ -45,7 +52,7 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
         numbers: list[int] = generator.permutation(len(problem.runs)).tolist()
         return numbers
 
-    _, outcome = run_passes(problem, start, settings.max_iterations, watch, step, average, order)
+    _, outcome = run_passes(problem, start, settings.max_iterations, watch, state, step, average, order)
     if not settings.average or outcome.converged:
         return outcome
     value, _ = objective.value_and_gradient(mean)

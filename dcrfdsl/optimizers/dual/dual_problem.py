@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...foundation import Floats, Ints
 from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated, join_cuts, primal_and_gap
 from ..objective import Iteration, MarginProblem, Outcome, Watch
+from ..run_state import NotNow, RunState
 
 __all__ = ["Dual", "Step", "run_passes"]
 
@@ -123,6 +124,7 @@ def run_passes(
     start: Floats,
     max_iterations: int,
     watch: Watch,
+    state: RunState,
     step: Step,
     after_pass: AfterPass,
     order_of: Callable[[], Sequence[int]] | None = None,
@@ -134,10 +136,25 @@ def run_passes(
     result of a pass before it is reported.   order_of: the order in which a pass visits the runs.
     """
     begun = time.perf_counter()
-    dual, passes, rounds = Dual(objective), 0, 1
-    objective.complete(start)
+    dual, passes, rounds, completed = Dual(objective), 0, 1, start
     count, measured, reason, converged = len(objective.runs), Measured(np.inf, np.inf), "", False
-    is_close = False
+    is_close = at_the_end = is_below = False
+    saved = state.take("dual")
+    if saved is not None:
+        dual.cuts, dual.scores = Cuts(*saved["cuts"]), saved["scores"]
+        passes, rounds, completed = saved["passes"], saved["rounds"], saved["completed"]
+        is_close, begun = saved["is_close"], begun - saved["seconds"]
+    objective.complete(completed)
+
+    def remember() -> dict[str, Any]:
+        if at_the_end and is_below:
+            raise NotNow  # training ends here, or begins again with other labels
+        return {
+            "cuts": list(dual.cuts), "scores": dual.scores, "passes": passes, "rounds": rounds, "completed": completed,
+            "is_close": is_below and not at_the_end, "seconds": time.perf_counter() - begun,
+        }  # fmt: skip
+
+    state.keep("dual", remember)
     while passes < max_iterations:
         at_the_end = is_close or count == 1
         order = order_of() if order_of is not None else range(count)
@@ -153,7 +170,7 @@ def run_passes(
         if at_the_end and is_below:
             changes = objective.complete(now)
             if changes and rounds < ROUNDS and not stop:
-                rounds += 1
+                rounds, completed = rounds + 1, now
                 dual.forget()
                 is_close = False
                 continue

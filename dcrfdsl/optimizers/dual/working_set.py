@@ -14,6 +14,7 @@ from ...foundation import Floats
 from ...kernels.optimization import Cuts, ascend, empty_cuts, join_cuts
 from ...semantics import WorkingSetSettings
 from ..objective import Objective, Outcome, Watch, require_part
+from ..run_state import RunState
 from .active_set import all_products, ascend_on_face
 from .dual_problem import Dual, Measured, run_passes
 
@@ -25,7 +26,9 @@ ROUNDS = 10  # steps in a sequence at each visit
 EASE = 0.1  # a sequence is skipped if no violation exceeds this part of the tolerance
 
 
-def minimise_working_set(objective: Objective, start: Floats, settings: WorkingSetSettings, watch: Watch) -> Outcome:
+def minimise_working_set(
+    objective: Objective, start: Floats, settings: WorkingSetSettings, watch: Watch, state: RunState
+) -> Outcome:
     """Trains from zero; `start` [W] only completes unknown labels. A pass counts as an iteration."""
     problem = require_part(objective.margin_problem(), "a margin problem")
     ease = EASE * problem.tolerance
@@ -43,4 +46,4 @@ def minimise_working_set(objective: Objective, start: Floats, settings: WorkingS
                 break
         dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, nothing, np.zeros(0, np.bool_))
 
-    return run_passes(problem, start, settings.max_iterations, watch, step, sweep)[1]
+    return run_passes(problem, start, settings.max_iterations, watch, state, step, sweep)[1]

@@ -32,6 +32,7 @@ from ...kernels.optimization import least_bound, least_bounds
 from ...semantics import AutoOptimizer
 from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part
 from ..progress import norm_of
+from ..run_state import RunState
 
 __all__ = ["StepBounds", "best_step", "minimise_boosting", "step_bounds"]
 
@@ -73,14 +74,24 @@ def best_step(
     return int(weight), float(step), float(left)
 
 
-def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def minimise_boosting(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
     """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
     problem, begun = require_part(objective.boosting(), "an exponential risk"), time.perf_counter()
     choose = UPDATES[problem.update]
     weights, path = start.copy(), list[BoostingRound]()
-    risk, gradient = problem.value_and_gradient(weights)
     evaluations, converged, reason = 1, False, f"{problem.rounds} rounds done"
-    for number in range(1, problem.rounds + 1):
+    saved = state.take("boosting")
+    if saved is not None:
+        weights, evaluations = saved["weights"], saved["evaluations"]
+        path, begun = [BoostingRound(*done) for done in saved["path"]], begun - saved["seconds"]
+    state.keep("boosting", lambda: {
+        "weights": weights, "path": [list(done) for done in path], "evaluations": evaluations,
+        "seconds": time.perf_counter() - begun,
+    })  # fmt: skip
+    risk, gradient = problem.value_and_gradient(weights)
+    for number in range(len(path) + 1, problem.rounds + 1):
         if risk == 0.0:
             converged, reason = True, "the risk is 0 in double precision"
             break

@@ -10,11 +10,14 @@ import time
 from ...foundation import Floats
 from ...semantics import AutoOptimizer
 from ..objective import Iteration, Objective, Outcome, Watch, require_part
+from ..run_state import RunState
 
 __all__ = ["minimise_closed_form"]
 
 
-def minimise_closed_form(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def minimise_closed_form(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
     """Returns the solution of the objective after one evaluation, whatever the start [W]."""
     begun = time.perf_counter()
     weights = require_part(objective.solution, "a solution by counting").copy()

@@ -20,6 +20,7 @@ from ...foundation import DcrfError, Diagnostic, Floats, Ints
 from ...semantics import IisSettings
 from ..objective import Objective, Outcome, Scaling, Watch
 from ..progress import ROUNDING, Progress
+from ..run_state import RunState
 
 __all__ = ["minimise_iis", "roots"]
 
@@ -28,7 +29,7 @@ MOST_NEWTON = 100
 EXACT = 1e-13  # of the roots' logarithms
 
 
-def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, watch: Watch) -> Outcome:
+def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, watch: Watch, state: RunState) -> Outcome:
     """Maximises the likelihood from `start` [W]. DcrfError if iterative scaling does not apply to the objective."""
     scaling = objective.scaling()
     if scaling is None:
@@ -36,7 +37,7 @@ def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, wat
         raise DcrfError(Diagnostic("cannot-train", message, help="train by `lbfgs`"))
     update = ALGORITHMS[settings.algorithm](scaling)
     seen = scaling.counts > 0.0
-    progress = Progress(objective, np.where(seen, start, np.minimum(start, NEVER)), settings, watch)
+    progress = Progress(objective, np.where(seen, start, np.minimum(start, NEVER)), settings, watch, state)
 
     def iterate() -> bool:
         weights = progress.weights.copy()

@@ -12,60 +12,53 @@ labellings (the objective finds them).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ...foundation import Floats, Ints32
 from ...semantics import AutoOptimizer
-from ..objective import Iteration, Objective, Outcome, PerceptronSchedule, Watch, require_part
+from ..objective import Batches, Iteration, Objective, Outcome, PerceptronSchedule, Watch, require_part
 from ..online import NOT_FINITE, sequence_batches
 from ..progress import norm_of
+from ..run_state import RunState, generator_from, generator_state
 from ..voters import Voters
 
 __all__ = ["minimise_perceptron"]
 
 
-def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def minimise_perceptron(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
     """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
 
     Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
     """
     begun, batches = time.perf_counter(), sequence_batches(objective)
     schedule = require_part(objective.perceptron_schedule(), "the loss of a perceptron")
-    generator = np.random.default_rng(schedule.seed)
-    weights = start.copy()
-    weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
-    steps: list[tuple[Ints32, Floats]] = []
-    lasted = [0]  # sequences, of the start and after each step
-    seen, passes = 0, 0
-    reason, converged = f"{schedule.epochs} passes done", False
-    batches.begin(weights)
-    for passes in range(1, schedule.epochs + 1):
-        total, moved, mistakes = 0.0, np.zeros_like(weights), 0
-        for number in generator.permutation(batches.count).tolist():
-            value, touched, gradient = batches.gradient(number)
-            if gradient.any():
-                mistakes += 1
-                total += value
-                weights[touched] -= gradient
-                weighted[touched] -= seen * gradient
-                moved[touched] += gradient
-                batches.moved(number)
-                if schedule.vote:
-                    changed = np.flatnonzero(gradient)
-                    steps.append((touched[changed], -gradient[changed]))
-                    lasted.append(0)
-            lasted[-1] += 1
-            seen += 1
-        result = weights - weighted / seen if schedule.average else weights
-        stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), result)
-        if not mistakes:
+    walk = _Walk(start, schedule, state.take("walk"))
+    begun -= walk.seconds
+    reason, converged, stop = f"{schedule.epochs} passes done", False, False
+
+    def remember() -> dict[str, Any]:
+        walk.seconds = time.perf_counter() - begun
+        return walk.remember()
+
+    state.keep("walk", remember)
+    batches.begin(walk.weights)
+    while True:
+        if walk.passes and not walk.mistakes:
             reason, converged = "a pass changed no weight", True
             break
         if stop:
             reason = "stopped on request"
             break
+        if walk.passes == schedule.epochs:
+            break
+        total, norm = walk.one_pass(batches)
+        stop = watch(Iteration(walk.passes, total, norm, time.perf_counter() - begun), walk.result())
+    result = walk.result()
     value, gradient = objective.value_and_gradient(result)
     if not np.isfinite(value):
         reason, converged = NOT_FINITE, False
@@ -73,18 +66,82 @@ def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptim
     return Outcome(
         result.copy(),
         value,
-        passes,
-        passes + 1,
+        walk.passes,
+        walk.passes + 1,
         converged,
         seconds,
         reason,
         gradient_norm=norm_of(gradient),
-        voters=_voters(schedule, start, steps, lasted) if schedule.vote else None,
+        voters=walk.voters(start) if schedule.vote else None,
     )
 
 
-def _voters(
-    schedule: PerceptronSchedule, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]
-) -> Voters:
-    voters = Voters.of(start, steps, lasted)
-    return voters if schedule.voters is None else voters.longest(schedule.voters)
+class _Walk:
+    """The path of the weights. `saved`: what it remembered at the snapshot from which it goes on.
+
+    weights [W]: the current ones.   passes: how many are done.   mistakes: of the last pass.   seconds: spent
+    before a snapshot.
+    """
+
+    def __init__(self, start: Floats, schedule: PerceptronSchedule, saved: Mapping[str, Any] | None):
+        self._schedule = schedule
+        self.generator = np.random.default_rng(schedule.seed)
+        self.weights = start.copy()
+        self._weighted = np.zeros_like(start)  # Σ of the changes, each times the number of sequences before it
+        self._steps: list[tuple[Ints32, Floats]] = []  # changed weights and their changes, if all weights are kept
+        self._lasted = [0]  # sequences, of the start and after each step
+        self.passes, self._seen, self.mistakes, self.seconds = 0, 0, 0, 0.0
+        if saved is not None:
+            self.generator = generator_from(saved["generator"])
+            self.weights, self._weighted = saved["weights"], saved["weighted"]
+            self.passes, self._seen, self.mistakes, self.seconds = saved["counts"]
+            self._lasted, ends = saved["lasted"].tolist(), saved["step_ends"].tolist()
+            self._steps = [
+                (saved["changed"][a:b], saved["changes"][a:b]) for a, b in zip([0, *ends], ends, strict=False)
+            ]
+
+    def remember(self) -> dict[str, Any]:
+        changed, changes = [np.zeros(0, np.int32)], [np.zeros(0)]
+        for touched, change in self._steps:
+            changed.append(touched)
+            changes.append(change)
+        return {
+            "generator": generator_state(self.generator), "weights": self.weights, "weighted": self._weighted,
+            "counts": [self.passes, self._seen, self.mistakes, self.seconds],
+            "lasted": np.array(self._lasted, np.int64),
+            "step_ends": np.cumsum([len(touched) for touched in changed])[1:], "changed": np.concatenate(changed),
+            "changes": np.concatenate(changes),
+        }  # fmt: skip
+
+    def one_pass(self, batches: Batches) -> tuple[float, float]:
+        """Steps after the sequences in random order; returns the loss, summed meanwhile, and the norm of all steps."""
+        weights, total, moved, self.mistakes = self.weights, 0.0, np.zeros_like(self.weights), 0
+        for number in self.generator.permutation(batches.count).tolist():
+            value, touched, gradient = batches.gradient(number)
+            if gradient.any():
+                self.mistakes += 1
+                total += value
+                weights[touched] -= gradient
+                self._weighted[touched] -= self._seen * gradient
+                moved[touched] += gradient
+                batches.moved(number)
+                if self._schedule.vote:
+                    changed = np.flatnonzero(gradient)
+                    self._steps.append((touched[changed], -gradient[changed]))
+                    self._lasted.append(0)
+            self._lasted[-1] += 1
+            self._seen += 1
+        self.passes += 1
+        return total, norm_of(moved)
+
+    def result(self) -> Floats:
+        """The mean of the weights so far, or the last ones [W]."""
+        if not self._schedule.average or not self._seen:
+            return self.weights
+        mean: Floats = self.weights - self._weighted / self._seen
+        return mean
+
+    def voters(self, start: Floats) -> Voters:
+        """All weights on the way from `start` [W], or those that lasted longest."""
+        voters = Voters.of(start, self._steps, self._lasted)
+        return voters if self._schedule.voters is None else voters.longest(self._schedule.voters)

@@ -37,6 +37,27 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "No finite temperature makes the model's probabilities fit the data best, so they cannot be calibrated on it.",
         "Calibrate on other data, or on more of it: data that the model has not been trained on.",
     ),
+    "cannot-start-from": (
+        "A model to start from gives a new one its weights of the same clique, feature and states, and there are none.",
+        "Start from a model of the same columns, labels and features; `dcrfdsl show MODEL` lists its weights.",
+    ),
+    "idle-start": (
+        "The stage is solved at once or from weights of zero, so the weights of an earlier model make no difference.",
+        "Train without `--from`; or begin with a stage that improves weights step by step, such as `likelihood`.",
+    ),
+    "prior-without-model": (
+        "A prior keeps weights near those of an earlier model (`mean = model`), and there is none.",
+        "Name the model: `dcrfdsl train … --from MODEL`; or write `mean = zero`.",
+    ),
+    "no-checkpoint": (
+        "A training that is broken off leaves a checkpoint beside the model file, and there is none to go on from.",
+        "Train without `--resume`. Checkpoints are written once a minute, and when training is asked to stop.",
+    ),
+    "cannot-resume": (
+        "The checkpoint is of a training with another template, other settings or other data, so going on from it "
+        "would give a model that belongs to neither.",
+        "Give the template, settings and data of that training again; or train anew, without `--resume`.",
+    ),
     "nothing-to-rescale": (
         "`rescale` multiplies weights that an earlier stage trained by factors, and no stage comes before it.",
         "Write `train rescale after STAGE`.",

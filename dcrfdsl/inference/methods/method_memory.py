@@ -1,0 +1,35 @@
+"""What inference methods remember from one evaluation to the next, for checkpoints: messages, and their tolerance.
+
+Not here: the methods themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base import ExpectingMethod
+from .message_method import MessageMethod
+from .mixed import MixedMethod
+
+__all__ = ["method_memory", "recall_method"]
+
+
+def method_memory(method: ExpectingMethod) -> dict[str, Any]:
+    """What later results of a method depend on beside the weights, as plain values and arrays."""
+    if isinstance(method, MixedMethod):
+        return {"parts": [method_memory(part) for part in method.methods]}
+    if isinstance(method, MessageMethod):
+        is_kept = method.is_kept.astype("uint8")
+        return {"tolerance": method.tolerance, "messages": method.kept, "is_kept": is_kept}
+    return {}
+
+
+def recall_method(method: ExpectingMethod, saved: Mapping[str, Any]) -> None:
+    """Goes on from what `method_memory` returned."""
+    if isinstance(method, MixedMethod):
+        for part, memory in zip(method.methods, saved["parts"], strict=True):
+            recall_method(part, memory)
+    elif isinstance(method, MessageMethod):
+        method.tolerance = saved["tolerance"]
+        method.kept[:], method.is_kept[:] = saved["messages"], saved["is_kept"].astype(bool)
