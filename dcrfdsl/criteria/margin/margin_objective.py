@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Mask
-from ...inference import Expectations, RunStatus, largest_table
+from ...inference import Expectations, RunStatus, largest_table, score_sequences
 from ...kernels.optimization import (
     Cuts,
     Metric,
@@ -57,6 +57,7 @@ __all__ = ["Hmsvm", "build_hmsvm"]
 
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
+TIE = 5e-7  # of scores: less decides nothing, as margins are compared with losses of 1, and rounding would go in circles
 
 
 class Hmsvm(Criterion):
@@ -177,7 +178,7 @@ class Hmsvm(Criterion):
         return scores
 
     def complete(self, weights: Floats) -> bool:
-        """See `MarginProblem.complete`."""
+        """See `MarginProblem.complete`. A labelling stays where no other is better by more than `TIE`."""
         if self.clamped is None:
             return False
         before, clamped = self._known.copy(), self.clamped
@@ -185,6 +186,13 @@ class Hmsvm(Criterion):
         potentials = clamped.data.potentials(self.metric_times(weights))
         for first, last in clamped.runs(0, clamped.data.num_sequences):
             method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
+        kept, best = (
+            score_sequences(clamped.data, codes, potentials, self._supervision.workers)
+            for codes in (before, self._known)
+        )
+        off = clamped.data.labelling_off
+        for s in np.flatnonzero(clamped.partly & ~(best > kept + TIE) & np.isfinite(kept)).tolist():
+            self._known[off[s] : off[s + 1]] = before[off[s] : off[s + 1]]
         return not np.array_equal(before, self._known)
 
     # what every criterion has; the gap to the optimum comes from the dual, not from a gradient ------------------------
