@@ -206,7 +206,7 @@ def trained_costs(
 def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
     """The inference method of training, and its text in the table."""
     from ..inference import Binder, MixedMethod, choose_method
-    from ..semantics import AutoSettings
+    from ..semantics import AutoSettings, PrunedSettings
 
     method, settings = choose_method(problem.graph, parameters, asked)
     if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
@@ -215,6 +215,8 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
         method = MixedMethod.of(bound, settings).description()
         return method, f"`auto` takes {method}"
     shown = "exact" if method == "automaton" else method
+    if isinstance(settings, PrunedSettings) and settings.by is not None:
+        return method, f"`{shown}`, by the marginals of `{settings.by}`"
     return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
 
 

@@ -16,15 +16,18 @@ from ..inference import (
     Binder,
     BoundData,
     ExpectingMethod,
+    GuideLists,
     MixedMethod,
     PrunedMethod,
     SequenceMethod,
+    StageGuide,
     Workers,
     bind_clamped,
     check_width,
     choose_method,
     largest_table,
     parts_by_width,
+    stage_guide,
 )
 from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .penalties import Penalty, weight_penalty
@@ -39,11 +42,12 @@ class Inference:
     name: str
     settings: MethodSettings
     gold: Ints32 | None = None  # known labels of the training data
+    lists: GuideLists | None = None  # of the stage that prunes
 
     def build(self, data: BoundData) -> SequenceMethod:
         method = METHODS[self.name].build(data, self.settings)
         if isinstance(method, PrunedMethod) and self.gold is not None:
-            method.gold = self.gold
+            method.gold, method.lists = self.gold, self.lists
         return method
 
     def description(self, method: ExpectingMethod) -> str:
@@ -60,7 +64,8 @@ class Supervision:
     of the sentences whose labels are all known.   stage, weights [W]: the name of the stage, and the weights with which
     it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: a clique
     whose features are positions, and the Gram matrix of its observation kernel.   start [W]: the weights of the model
-    that training started from, 0 where they are new; None without such a model.
+    that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
+    before this one.
     """
 
     spec: ModelSpec
@@ -77,6 +82,7 @@ class Supervision:
     states: tuple[tuple[str, ...], ...] = ()
     extractor: FeatureExtractor | None = None
     compared: tuple[int, Floats] | None = None
+    earlier: Mapping[str, Floats] = field(default_factory=dict)
     start: Floats | None = None
 
     @property
@@ -90,7 +96,16 @@ class Supervision:
         return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
 
     def inference(self, settings: TrainSettings) -> Inference:
-        return Inference(*choose_method(self.graph, self.parameters, self._asked(settings)), self.labelling)
+        asked = self._asked(settings)
+        name, chosen = choose_method(self.graph, self.parameters, asked)
+        guide = stage_guide(self.spec, self.graph, self.parameters, asked, self.earlier)
+        return Inference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
+
+    def _lists(self, guide: StageGuide) -> GuideLists:
+        """What survives of the training data by a stage that prunes."""
+        binder = Binder(guide.bound_graph, self.parameters, programs=guide.programs)
+        data = binder.bind(self.rows, self.sentence_off, self.relations)
+        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
 
     def exact_if_it_fits(self, settings: TrainSettings) -> Inference | None:
         """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""

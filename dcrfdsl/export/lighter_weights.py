@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ class Lighter(NamedTuple):
 def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, share: float = 0.0) -> Lighter:
     """The model without the weights of features whose magnitude is below `threshold`, rounded to `bits`.
 
+    The weights of stages that prune for the model are treated in the same way.
+
     share: from 0 to 1, of these weights that are not 0, to be left out, the smallest first; raises `threshold`. Biases
     are kept. Raises DcrfError if a weight is too large for 16 bits.
     """
@@ -42,7 +45,10 @@ def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, shar
     pruned = int(np.count_nonzero(small & (of_features != 0)))
     of_features[small] = 0.0
     kind = np.dtype(f"f{bits // 8}")
-    finite = weights[np.isfinite(weights)]
+    guides = {stage: own.copy() for stage, own in model.guides.items()}
+    for own in guides.values():
+        own[first:][np.abs(own[first:]) < threshold] = 0.0
+    finite = np.concatenate([own[np.isfinite(own)] for own in (weights, *guides.values())])
     largest = float(np.abs(finite).max(initial=0.0))
     most = float(np.finfo(kind).max)
     if largest > most:
@@ -50,4 +56,6 @@ def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, shar
         raise data_error("cannot-export", message, help="export with `--bits 32`")
     if bits < 64:
         weights = weights.astype(kind).astype(np.float64)
-    return Lighter(model.with_weights(weights, model.record, model.voters), threshold, pruned)
+        guides = {stage: own.astype(kind).astype(np.float64) for stage, own in guides.items()}
+    made = replace(model.with_weights(weights, model.record, model.voters), guides=guides)
+    return Lighter(made, threshold, pruned)

@@ -1,5 +1,6 @@
 from .automata.automaton_cost import (
     automaton_seconds as automaton_seconds,
+    other_seconds as other_seconds,
     paying_automaton as paying_automaton,
 )
 from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph

@@ -65,4 +65,5 @@ from .run_status import (
     contradiction_message as contradiction_message,
 )
 from .single_graph import infer_graph as infer_graph
+from .stage_guides import GuideLists as GuideLists, StageGuide as StageGuide, stage_guide as stage_guide
 from .workers import Workers as Workers, even_runs as even_runs

@@ -18,7 +18,7 @@ from ..kernels.tables import Potentials, Results
 from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
-__all__ = ["Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]
+__all__ = ["AnewMethod", "Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]
 
 NOTHING = np.zeros(0)
 
@@ -114,6 +114,17 @@ class ExpectingMethod(Protocol):
 
         An empty `gradient` asks for neither. Marginals are written if `out` has room for them.
         """
+
+
+class AnewMethod:
+    """Base of methods whose calls begin anew and do not converge: nothing to remember, nothing to sharpen."""
+
+    def remember(self) -> None:
+        """As `ExpectingMethod.remember`: nothing is kept from call to call."""
+
+    def sharpen(self) -> bool:
+        """As `ExpectingMethod.sharpen`: no answer gets more exact."""
+        return False
 
 
 class Decoder(Protocol):

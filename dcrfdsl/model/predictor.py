@@ -25,6 +25,7 @@ from ..inference import (  # fmt: skip
     Binder,
     BoundData,
     CliqueMarginal,
+    GuideLists,
     LocalDecoder,
     NBest,
     PrunedMethod,
@@ -32,6 +33,7 @@ from ..inference import (  # fmt: skip
     RunStatus,
     Samples,
     SequenceMethod,
+    StageGuide,
     Workers,
     best_candidates,
     best_labellings,
@@ -48,6 +50,7 @@ from ..inference import (  # fmt: skip
     run_decoding,
     run_inference,
     score_sequences,
+    stage_guide,
 )
 from ..kernels.tables import Potentials
 from ..optimizers import Voters
@@ -60,6 +63,7 @@ from ..semantics import (
     Observed,
     TrpSettings,
     decoding,
+    guiding_stage,
     inference_settings,
 )
 from .supervised_data import fully_known, gold_of
@@ -83,7 +87,7 @@ class Decoded(NamedTuple):
 class ModelStructure:
     """A model without its weights. It keeps graphs that it has unrolled, up to a bound; threads may share it.
 
-    states: of each variable: labels, latents, memories.
+    states: of each variable: labels, latents, memories.   guides: weights [W] of the stages that prune.
     """
 
     spec: ModelSpec
@@ -91,12 +95,27 @@ class ModelStructure:
     extractor: FeatureExtractor
     graph: ModelGraph
     parameters: Parameters
-    _binders: dict[tuple[bool, bool, bool], Binder] = field(default_factory=dict, init=False)
+    guides: Mapping[str, Floats] = field(default_factory=dict)
+    _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
-        """Name and settings of the inference method that the template asks for."""
-        return choose_method(self.graph, self.parameters, inference_settings(self.spec))
+        """Name and settings of the inference method that the template asks for.
+
+        Before the stage that prunes has been trained, single labels prune.
+        """
+        return choose_method(self.graph, self.parameters, self._asked)
+
+    @cached_property
+    def guide(self) -> StageGuide | None:
+        """The stage that prunes, if there is one."""
+        return stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
+
+    @property
+    def _asked(self) -> MethodSettings:
+        asked = inference_settings(self.spec)
+        stage = guiding_stage(self.spec, asked)
+        return asked if stage is None or stage in self.guides else asked.model_copy(update={"by": None})
 
     @cached_property
     def _coded(self) -> list[tuple[Observed, ...]]:
@@ -126,20 +145,21 @@ class ModelStructure:
     ) -> Predictor:  # fmt: skip
         off = corpus.sentence_off
 
-        def bind(programs: bool, latents_first: bool, known: EncodedLabels | None, thin: bool = False) -> BoundData:
+        def bind(
+            programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
+        ) -> BoundData:
+            graph = self.graph if graph is None else graph
             if known is not None:
                 gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
                 how = {"programs": programs, "latents_first": latents_first}
-                graph = self.graph.thin() if thin else self.graph
                 return bind_clamped(graph, self.parameters, rows, gold, off, relations, **how)
-            return self._binder(programs, latents_first, thin).bind(rows, off, relations)
+            return self._binder(graph, programs, latents_first).bind(rows, off, relations)
 
         return Predictor(self, corpus, given, bind, own)
 
-    def _binder(self, programs: bool, latents_first: bool, thin: bool) -> Binder:
-        key = programs, latents_first, thin
+    def _binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
+        key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
         if key not in self._binders:
-            graph = self.graph.thin() if thin else self.graph
             self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
 
@@ -147,11 +167,11 @@ class ModelStructure:
 class _Bind(Protocol):
     """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments.
 
-    thin: to the thin graph, see `ModelGraph`.
+    graph: by default the model's.
     """
 
     def __call__(
-        self, programs: bool, latents_first: bool, known: EncodedLabels | None, thin: bool = False
+        self, programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
     ) -> BoundData: ...
 
 
@@ -177,8 +197,17 @@ class Predictor:
 
     def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
         name, settings = self.structure.method
-        data = self.bind(METHODS[name].programs, False, known, METHODS[name].thin)
-        return data, METHODS[name].build(data, settings)
+        entry, guide = METHODS[name], self.structure.guide
+        data = self.bind(entry.programs, False, known, entry.graph(self.structure.graph))
+        method = entry.build(data, settings)
+        if isinstance(method, PrunedMethod) and guide is not None:
+            method.lists = self._lists(guide, known)
+        return data, method
+
+    def _lists(self, guide: StageGuide, known: EncodedLabels | None) -> GuideLists:
+        """What survives by a stage that prunes."""
+        data = self.bind(guide.programs, False, known, guide.bound_graph)
+        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide, known))
 
     def _potentials(self, data: BoundData, weights: Floats) -> Potentials:
         is_own = any(weights is one for one in self.own)

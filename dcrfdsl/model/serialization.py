@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..features import FeatureExtractor, RegisteredFeature, pack_strings, unpack_strings
-from ..foundation import DcrfError, Floats, StoredArrays, Unfit, array, check_strings, data_error, typed
+from ..foundation import DcrfError, Floats, StoredArrays, Unfit, array, check_strings, check_within, data_error, typed
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
 from ..semantics import (
@@ -33,6 +33,8 @@ from ..semantics import (
     Memory,
     ModelSpec,
     approve_stored,
+    guiding_stages,
+    stage_chain,
     to_text,
     without_retired_settings,
 )
@@ -51,7 +53,7 @@ class ModelParts:
 
     states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
     metric names.   voters: if the best labelling is elected by vote; `weights` is then their mean and serves for
-    everything else.
+    everything else.   guides: weights [W] of the stages by whose marginals the model prunes.
     """
 
     spec: ModelSpec
@@ -63,6 +65,7 @@ class ModelParts:
     weights: Floats
     record: TrainingRecord
     voters: Voters | None = None
+    guides: Mapping[str, Floats] = field(default_factory=dict)
 
 
 class _Header(BaseModel, extra="forbid"):
@@ -74,6 +77,7 @@ class _Header(BaseModel, extra="forbid"):
     features: dict[str, object]
     known: list[str]
     record: dict[str, object]
+    guides: list[str] = []
 
 
 # writing ------------------------------------------------------------------------------------------------------------
@@ -96,6 +100,9 @@ def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
     arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
     if parts.voters is not None:
         arrays.update({f"voters.{name}": array for name, array in parts.voters.arrays().items()})
+    for number, weights in enumerate(parts.guides.values()):
+        used = np.flatnonzero(weights)  # a coarse stage leaves most weights 0
+        arrays[f"guides.{number}.at"], arrays[f"guides.{number}.weights"] = used, weights[used]
     for column, values in parts.known_values.items():
         arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
     header = {
@@ -105,6 +112,7 @@ def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
         "features": parts.extractor.metadata(),
         "known": list(parts.known_values),
         "record": asdict(parts.record),
+        "guides": list(parts.guides),
     }
     return arrays, header
 
@@ -163,6 +171,7 @@ def _restored(
     parts = ModelParts(
         spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
         Voters.restore(voters, len(weights)) if len(voters) else None,
+        _guides(spec, record, header.guides, arrays, len(weights)),
     )  # fmt: skip
     arrays.check_all_read()
     return parts
@@ -222,6 +231,27 @@ def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
     if stage and stage not in {entry.label for entry in spec.stages or (DEFAULT_STAGE,)}:
         raise Unfit(f"the record is of a stage `{stage}`, which the template does not have")
     return stage
+
+
+def _guides(
+    spec: ModelSpec, record: TrainingRecord, stages: list[str], arrays: StoredArrays, num_weights: int
+) -> dict[str, Floats]:
+    """The weights of the stages that prune; `Unfit` unless they are those that tagging needs."""
+    trained = [entry.label for entry in stage_chain(spec, record.stage)] if record.stage else []
+    needed = [stage for stage in guiding_stages(spec) if stage in trained]
+    if stages != needed:
+        raise Unfit(f"there are weights of the pruning stages {stages}, and inference needs {needed}")
+    guides = {}
+    for number, stage in enumerate(stages):
+        at = array(arrays, f"guides.{number}.at", np.int64)
+        own = array(arrays, f"guides.{number}.weights", np.float64)
+        if len(at) != len(own) or (np.diff(at) <= 0).any():
+            raise Unfit(f"the weights of the stage `{stage}` are in disorder")
+        check_within(at, 0, num_weights, f"guides.{number}.at")
+        guides[stage] = np.zeros(num_weights)
+        guides[stage][at] = own
+        _check_weights(guides[stage], num_weights)
+    return guides
 
 
 def _check_record(record: TrainingRecord, num_weights: int) -> None:

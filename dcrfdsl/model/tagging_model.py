@@ -32,7 +32,7 @@ class TaggingModel(ModelParts):
 
     @cached_property
     def _structure(self) -> ModelStructure:
-        return ModelStructure(self.spec, self.states, self.extractor, self.graph, self.parameters)
+        return ModelStructure(self.spec, self.states, self.extractor, self.graph, self.parameters, self.guides)
 
     @property
     def num_weights(self) -> int:

@@ -100,6 +100,11 @@ from .schema.unparse import (
     value_text as value_text,
 )
 from .settings.decode_rules import decode_rule as decode_rule, decoding as decoding
+from .settings.guiding_stages import (
+    guiding_stage as guiding_stage,
+    guiding_stages as guiding_stages,
+    stage_inference as stage_inference,
+)
 from .settings.loss_settings import (
     BalancedLoss as BalancedLoss,
     LabelLoss as LabelLoss,

@@ -16,12 +16,12 @@ import numpy as np
 from ..criteria import Criterion, Supervision, resolve_decode_rule
 from ..data import Corpus, raise_if_any
 from ..features import RegisteredFeature
-from ..foundation import DcrfError, Diagnostic, in_a_line, require_kind, warn_of
+from ..foundation import DcrfError, Diagnostic, Floats, in_a_line, require_kind, warn_of
 from ..inference import Workers
 from ..metrics import empty_metric_warnings
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome, RunState
-from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
+from ..semantics import InduceSettings, ModelSpec, Resolved, guiding_stages, plain, stage_chain, stage_settings
 from .carried_weights import carried_weights
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
@@ -110,11 +110,13 @@ def fit(
         running = Stage(trained, begun, settings, dev, observers, continues=start is not None and number == 0)
         if runs.is_done(number) and running.can_be_skipped:
             trained = runs.model_after(number, trained)
-            continue
-        if saving is not None:
-            saving.is_suspended = runs.is_done(number)
-        trained, supervision = _after(running, corpus, runs.begin(number, running))
-        runs.add(number, trained)
+        else:
+            if saving is not None:
+                saving.is_suspended = runs.is_done(number)
+            trained, supervision = _after(running, corpus, runs.begin(number, running))
+            runs.add(number, trained)
+        supervision = replace(supervision, earlier={**supervision.earlier, label: trained.weights})
+        trained = with_guides(trained, supervision.earlier)
     trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
     if saving is not None:
         saving.end()
@@ -173,6 +175,12 @@ def _record_of(
         stage.curve,
         rounds,
     )
+
+
+def with_guides(trained: TrainedModel, weights: Mapping[str, Floats]) -> TrainedModel:
+    """The model with the weights of the stages that prune for it. weights: of the stages that have run."""
+    needed = {stage: weights[stage] for stage in guiding_stages(trained.spec) if stage in weights}
+    return replace(trained, guides=needed) if needed else trained
 
 
 def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:

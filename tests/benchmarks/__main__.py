@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import automata
+import candidates
 import commands
 import coupled
 import dialogues
@@ -44,6 +45,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "sparse1000": automata.sparse1000,
     "second_order45": automata.second_order45,
     "memory29": automata.memory29,
+    "dictionary": candidates.tag_dictionary,
+    "partly": candidates.partly_known,
     "pieces": pieces.piecewise_training,
     "margins": margins.margin_training,
     "criteria": coupled.coupled_criteria,

@@ -19,7 +19,9 @@ from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 
-__all__ = ["addresses", "contexts", "memory29", "moves", "second_order45", "sparse121", "sparse1000"]
+__all__ = [
+    "addresses", "contexts", "median_seconds", "memory29", "moves", "second_order45", "sparse121", "sparse1000",
+]  # fmt: skip
 
 Sentences = list[list[tuple[str, str]]]
 
@@ -114,7 +116,7 @@ def _likelihood(source: str, corpus: Corpus, *, automaton: bool) -> Likelihood:
     return found
 
 
-def _seconds(tasks: list[Callable[[], object]]) -> list[float]:
+def median_seconds(tasks: list[Callable[[], object]]) -> list[float]:
     """Medians of processor time of tasks that take turns."""
     taken: list[list[float]] = [[] for _ in tasks]
     for task in tasks:
@@ -133,7 +135,7 @@ def _beside(name: str, source: str, sentences: Sentences, target: Target, other:
     ours = _likelihood(source, corpus, automaton=True)
     dense = _likelihood(other or source, corpus, automaton=False)
     draw = np.random.default_rng(0)
-    seconds = _seconds(
+    seconds = median_seconds(
         [
             functools.partial(likelihood.value_and_gradient, draw.normal(0, 0.3, likelihood.num_weights))
             for likelihood in (ours, dense)

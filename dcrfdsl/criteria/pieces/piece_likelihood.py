@@ -152,7 +152,7 @@ def build_piecewise(
     parts: list[Loss] = []
     trained: list[Floats] = []
     if small:
-        data = supervision.bind(programs=False)
+        data = _of_pieces(supervision, parted).bind(programs=False)
 
         def build(data: BoundData) -> PieceMethod:
             method = PieceMethod(data, small, supervision.gold, divide=divide, beside=large)
@@ -174,6 +174,15 @@ def build_piecewise(
         parts.append(_whole(supervision, settings, template, no_penalty))
         trained.append(_mask(supervision, template))
     return PieceObjective(parts, trained, supervision, settings)
+
+
+def _of_pieces(supervision: Supervision, templates: Sequence[PieceTemplate]) -> Supervision:
+    """The data with the graph of the cliques that are in some piece: tables of the others are never read."""
+    held = {clique for template in templates for clique, *_ in template.members}
+    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
+    if len(kept) == len(supervision.graph.templates):
+        return supervision
+    return replace(supervision, graph=replace(supervision.graph, templates=kept))
 
 
 def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances) -> Cases:

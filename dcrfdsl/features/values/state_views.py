@@ -29,6 +29,7 @@ class ViewMap(NamedTuple):
     label: str
     states: tuple[str, ...]
     of: Ints
+    name: str
 
 
 def view_label(spec: ModelSpec, view: View) -> str:
@@ -61,7 +62,7 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
             raise _error(f"`{condition_text(view.value.condition)}` is no test", "compare it, as in `pos is NN`")
         texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
     names = tuple(dict.fromkeys(texts))
-    return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64))
+    return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64), view.name)
 
 
 def _over_states(spec: ModelSpec, label: str, states: Sequence[str]) -> CorpusValues:

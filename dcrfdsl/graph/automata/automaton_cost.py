@@ -11,7 +11,7 @@ from ..model_cost import exact_cost, exact_seconds
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph
 
-__all__ = ["automaton_pays", "automaton_seconds", "paying_automaton"]
+__all__ = ["automaton_pays", "automaton_seconds", "other_seconds", "paying_automaton"]
 
 STATE_SECONDS = 2e-9  # a state: its score, and adding it up
 MOVE_SECONDS = 1e-9  # a listed move

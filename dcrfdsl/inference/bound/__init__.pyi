@@ -6,7 +6,11 @@ from .automaton_runs import (
 from .candidate_runs import CandidateRuns as CandidateRuns
 from .chain_graphs import ChainRuns as ChainRuns, CompetitorTotals as CompetitorTotals, chain_of as chain_of
 from .explicit_tables import bind_factor_graph as bind_factor_graph, featureless_kinds as featureless_kinds
-from .lattice_tables import lattice_refusal as lattice_refusal, local_tables as local_tables
+from .lattice_tables import (
+    lattice_refusal as lattice_refusal,
+    local_tables as local_tables,
+    view_guide as view_guide,
+)
 from .packing import unpacked as unpacked
 from .potentials import Binder as Binder, BoundData as BoundData
 from .star_tables import StarTables as StarTables

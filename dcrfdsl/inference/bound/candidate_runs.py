@@ -14,6 +14,7 @@ import numpy as np
 from ...foundation import Floats, Ints32, chosen_ranges
 from ...kernels.lattice import (
     COLUMNS,
+    NO_GUIDE,
     ContextTables,
     LatticeTables,
     Pruning,
@@ -27,7 +28,15 @@ from .potentials import BoundData
 
 __all__ = ["CandidateRuns"]
 
-COST = 12.0  # of a run of labels in a lattice, in entries of a dense table
+# Seconds of a position in a pass on lists, on one core, beside those of the other forms (`graph.automata`). Measured
+# with m labels left at every position (`tests/benchmarks`, row `dictionary`): about 23 ns for each of the m² or m³ runs
+# of labels, from 12 to 400 labels. Chains take 0.3 ns for each entry of their dense table, so lists are faster for 121
+# labels up to m = 9, for 400 up to m = 44, and never for 45 or fewer; on second order over 45 labels, by an automaton,
+# they are up to m = 7, and over 12 labels, by programs, up to m = 5. The estimates of these two forms are low, so that
+# lists are taken up to m = 5 and not at all.
+POSITION_SECONDS = 3e-7
+STATE_SECONDS = 2e-8  # a state: its score and probability, before it is known to be left out
+RUN_SECONDS = 2.3e-8  # a run of labels in the lattice
 NO_GOLD = np.zeros(0, np.int32)
 
 
@@ -39,8 +48,11 @@ class CandidateRuns:
     contexts: ContextTables
 
     @classmethod
-    def of(cls, data: BoundData) -> CandidateRuns | None:
-        """None where lattices cannot hold the graph, or its constraints leave too many labels to pay."""
+    def of(cls, data: BoundData, seconds: float) -> CandidateRuns | None:
+        """None where lattices cannot hold the graph, or its constraints leave too many labels to pay.
+
+        seconds: that the fastest other form takes for a position.
+        """
         graph = data.graph
         coded = [t for t in graph.coded if t.offsets == (0,) and t.position is None]
         if not coded or graph.is_thin or lattice_refusal(graph) is not None or data.num_sequences == 0:
@@ -59,7 +71,8 @@ class CandidateRuns:
         runs = np.ones(max(0, len(left) - span + 1))
         for back in range(span):
             runs *= left[back : back + len(runs)]
-        if COST * runs.sum() >= len(runs) * float(states) ** span:
+        mean = float(runs.mean()) if len(runs) else 1.0
+        if POSITION_SECONDS + STATE_SECONDS * states + RUN_SECONDS * mean >= seconds:
             return None
         return cls(data, dense_contexts(graph, data.kinds.base))
 
@@ -76,8 +89,8 @@ class CandidateRuns:
         """As `ExpectingMethod.expectations`."""
         d = self.data
         lattice_expectations(
-            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), d.ragged(NO_GOLD),
-            Totals(gradient, expected), results, Ragged(marginals, d.marginal_off), self._counts(),
+            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), NO_GUIDE,
+            d.ragged(NO_GOLD), Totals(gradient, expected), results, Ragged(marginals, d.marginal_off), self._counts(),
         )  # fmt: skip
         return chosen_ranges(results.status[first:last] == GAVE_UP, first)
 
@@ -87,7 +100,7 @@ class CandidateRuns:
         """As `Decoder.decode`."""
         d = self.data
         lattice_decode(
-            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), results,
+            first, last, self._tables(potentials), d.problem, potentials, self._pruning(), NO_GUIDE, results,
             d.ragged(labelling), self._counts(),
         )  # fmt: skip
         return chosen_ranges(results.status[first:last] == GAVE_UP, first)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints, Mask
 from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters
-from ...kernels.lattice import FORBIDDEN, MOST_STATES, UNSEEN, ContextTables, LocalTables, fill_hash
+from ...kernels.lattice import FORBIDDEN, MOST_STATES, NO_GUIDE, UNSEEN, ContextTables, Guide, LocalTables, fill_hash
 
 __all__ = [
     "BoundContexts",
@@ -23,6 +23,7 @@ __all__ = [
     "local_tables",
     "pack_contexts",
     "packed_table",
+    "view_guide",
 ]
 
 MOST_LABELS = 4  # of a clique
@@ -49,6 +50,21 @@ def lattice_refusal(graph: ModelGraph) -> tuple[str, str] | None:
         elif high - low >= MOST_LABELS or not low <= 0 <= high or template.position is not None:
             return f"{what} does not lie on at most {MOST_LABELS} neighbouring positions with offset 0", "shorten it"
     return None
+
+
+def view_guide(graph: ModelGraph, name: str) -> Guide | None:
+    """The guide of a view, with the tables that see two neighbours through it alone; None if there is no such table."""
+    pairs = [t for t in graph.templates if len(t.offsets) > 1 and max(t.offsets) - min(t.offsets) == 1]
+    tables, value = [], np.zeros(0, np.int64)
+    for number, template in enumerate(pairs):  # tables are packed level by level, and this is the first one
+        seen_as = {view.name if view is not None else None for view in template.views or (None,)}
+        if seen_as == {name} and template.clique >= 0 and template.allowed is None and template.coded is None:
+            tables.append(number)
+            value = np.asarray(next(view.of for view in template.views if view is not None), np.int64)
+    if not tables:
+        return None
+    _, example = np.unique(value, return_index=True)
+    return NO_GUIDE._replace(value=value, example=example.astype(np.int64), tables=np.array(tables, np.int64))
 
 
 @dataclass(frozen=True, eq=False)

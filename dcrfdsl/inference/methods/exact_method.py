@@ -10,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import Floats, Ints32, Mask, cached_property, data_error
+from ...graph import automaton_seconds, other_seconds
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
 from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
-from ..base import Expectations
+from ..base import AnewMethod, Expectations
 from ..bound import AutomatonRuns, BoundData, CandidateRuns, ChainRuns, bound_automaton, chain_of
 
 __all__ = ["AutomatonMethod", "ExactMethod"]
@@ -25,7 +26,7 @@ NOTHING = np.zeros(0)
 
 
 @dataclass(eq=False)
-class ExactMethod:
+class ExactMethod(AnewMethod):
     """Variable elimination by contraction programs; exact on any graph whose tables fit.
 
     Special kernels do chains with one table between neighbours, chains whose constraints leave few labels at each
@@ -42,7 +43,12 @@ class ExactMethod:
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
         automaton = bound_automaton(self.data, chain=chain is not None, alone=self.alone)
         self.automaton = AutomatonRuns(self.data, automaton) if automaton is not None else None
-        self.candidates = CandidateRuns.of(self.data) if self.data.graph.coded else None
+        self.candidates = None
+        if self.data.graph.coded:
+            seconds = other_seconds(self.data.graph, chain=chain is not None)
+            if automaton is not None:
+                seconds = automaton_seconds(automaton.graph)
+            self.candidates = CandidateRuns.of(self.data, seconds)
         self._per_thread = threading.local()
 
     # A chain needs these only if its kernel leaves sequences.
@@ -78,12 +84,6 @@ class ExactMethod:
         """Those of the two kernels that a run of sequences needs; a kernel that is never called is not compiled."""
         blocked = self.in_blocks[begin:end]
         return [kernel for kernel, needed in ((whole, not blocked.all()), (in_blocks, blocked.any())) if needed]
-
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,

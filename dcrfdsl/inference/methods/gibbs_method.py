@@ -15,14 +15,14 @@ from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_p
 from ...kernels.runtime import IMPOSSIBLE, OK
 from ...kernels.tables import Potentials, Ragged
 from ...semantics import GibbsSettings
-from ..base import Expectations
+from ..base import AnewMethod, Expectations
 from ..bound import BoundData
 
 __all__ = ["GibbsMethod", "no_log_z_error"]
 
 
 @dataclass(eq=False)
-class GibbsMethod:
+class GibbsMethod(AnewMethod):
     """Gibbs sampling with `CHAINS` chains per sequence; log Z is nan."""
 
     data: BoundData
@@ -32,12 +32,6 @@ class GibbsMethod:
     def __post_init__(self) -> None:
         self.edges, settings = self.data.bank.edge_arrays(), self.settings
         self.sampling = Sampling(settings.samples, settings.burn_in, settings.thin, settings.seed)
-
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats

@@ -16,14 +16,14 @@ from ...foundation import Floats, Ints32
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials
-from ..base import Expectations, SequenceMethod
+from ..base import AnewMethod, Expectations, SequenceMethod
 from ..bound import BoundData
 
 __all__ = ["MaximumMethod"]
 
 
 @dataclass(eq=False)
-class MaximumMethod:
+class MaximumMethod(AnewMethod):
     """An `ExpectingMethod` by decoding. `decoder` is built for `data`."""
 
     data: BoundData
@@ -33,12 +33,6 @@ class MaximumMethod:
     @property
     def approximate(self) -> bool:
         return self.decoder.approximate
-
-    def remember(self) -> None:
-        """Does nothing: every call decodes anew."""
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats

@@ -1,45 +1,66 @@
 """Pruned inference over a data set: coarse to fine by order, on lattices of what survives.
 
 Each order is the same model with the cliques of up to so many neighbours. Its probabilities say which runs of labels
-the next order looks at (Müller, Schmid & Schütze 2013, §3). Sums are those of the surviving labellings: log Z is a
+the next order looks at (Müller, Schmid & Schütze 2013, §3). In place of the first order, that of single labels, another
+training stage may list the labels that survive, or the first order may take in what neighbours tell through a view
+(coarse to fine: Charniak et al. 2006; Rush & Petrov 2012). Sums are those of the surviving labellings: log Z is a
 lower bound, and the best labelling may be missed. With a threshold of 0 and as many labels kept as there are, nothing
 is pruned and the answers are exact. In training, a sequence whose gold labels are pruned is summed at the order where
-they still were (an early update).
+they still were (an early update); lists of another stage get them back.
 
-Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.lattice_tables`).
+Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.lattice_tables`), the lists of another stage
+(`stage_guides`).
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from ...foundation import Floats, Ints32, data_error
-from ...kernels.lattice import LatticeTables, Pruning, lattice_bounds, lattice_decode, lattice_expectations
+from ...foundation import Floats, Ints, Ints32, data_error
+from ...kernels.lattice import (
+    NO_GUIDE,
+    Guide,
+    LatticeTables,
+    Pruning,
+    lattice_bounds,
+    lattice_decode,
+    lattice_expectations,
+)
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals
 from ...semantics import PrunedSettings
-from ..base import Expectations
-from ..bound import BoundData, StarTables, local_tables
+from ..base import AnewMethod, Expectations
+from ..bound import BoundData, StarTables, local_tables, view_guide
 
-__all__ = ["PrunedMethod"]
+__all__ = ["LabelLists", "PrunedMethod"]
 
 MOST_LIKELY = 5  # labels of a position that the bound on lost mass tells apart
 NO_GOLD = np.zeros(0, np.int32)
 
 
+class LabelLists(Protocol):
+    """Lists of the labels that survive, made beforehand."""
+
+    def lists(self, first: int, last: int) -> tuple[Ints, Ints32]:
+        """The labels at each position of sequences `first` to `last` - 1: offsets [P+1], and labels, ascending."""
+
+
 @dataclass(eq=False)
-class PrunedMethod:
+class PrunedMethod(AnewMethod):
     """Sums and maxima over what survives pruning. `data` is bound to a thin graph.
 
     gold: labels of all sequences (see `BoundData.labelling_off`) for early updates; empty for none.
+    lists: what survives by the stage that `settings.by` names.
     """
 
     data: BoundData
     settings: PrunedSettings
     gold: Ints32 = field(default_factory=lambda: NO_GOLD)
+    lists: LabelLists | None = None
     approximate: bool = True
 
     def __post_init__(self) -> None:
@@ -49,6 +70,19 @@ class PrunedMethod:
         self._stars: StarTables | None = None
         self._last: tuple[Floats, LatticeTables] | None = None
         self.pruning = Pruning(self.settings.threshold, self.settings.keep, self.settings.states or 0.0)
+        self._view = None if self.settings.by is None else view_guide(self.data.graph, self.settings.by)
+
+    def _guide(self, first: int, last: int) -> Guide:
+        """What decides which labels of these sequences survive."""
+        if self._view is not None:
+            return self._view
+        if self.settings.by is None:
+            return NO_GUIDE
+        if self.lists is None:
+            message = f"`pruned(by = {self.settings.by})` has neither lists of a stage nor pairs seen through a view"
+            raise data_error("cannot-prune", message, help="leave out `by`")
+        off, label = self.lists.lists(first, last)
+        return NO_GUIDE._replace(label_off=off, label=label)
 
     def _tables(self, potentials: Potentials) -> LatticeTables:
         last = self._last
@@ -78,27 +112,22 @@ class PrunedMethod:
         lost[part] = 0.0
         lost[part][possible] = 1.0 - share
 
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
-
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         d = self.data
         lattice_expectations(
-            first, last, self._tables(potentials), d.problem, potentials, self.pruning, d.ragged(self.gold),
-            Totals(gradient, expected), out.results, Ragged(out.marginals, d.marginal_off), out.pruning,
+            first, last, self._tables(potentials), d.problem, potentials, self.pruning, self._guide(first, last),
+            d.ragged(self.gold), Totals(gradient, expected), out.results, Ragged(out.marginals, d.marginal_off),
+            out.pruning,
         )  # fmt: skip
         self._check(out, first, last)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d = self.data
         lattice_decode(
-            first, last, self._tables(potentials), d.problem, potentials, self.pruning, out.results,
-            d.ragged(labelling), out.pruning,
+            first, last, self._tables(potentials), d.problem, potentials, self.pruning, self._guide(first, last),
+            out.results, d.ragged(labelling), out.pruning,
         )  # fmt: skip
         self._check(out, first, last)
 

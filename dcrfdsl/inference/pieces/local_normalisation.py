@@ -15,13 +15,13 @@ from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials, Ragged, Shapes, Totals
-from ..base import Expectations
+from ..base import AnewMethod, Expectations
 from ..bound import BoundData
 
 __all__ = ["PieceMethod", "largest_piece", "no_cases"]
 
 
-class PieceMethod:
+class PieceMethod(AnewMethod):
     """The losses of small pieces, by enumeration of their joint states. Exact.
 
     divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
@@ -40,12 +40,6 @@ class PieceMethod:
         self.possible = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.cases = cases if cases is not None else no_cases(data.num_sequences)
-
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats

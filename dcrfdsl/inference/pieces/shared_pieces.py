@@ -14,7 +14,7 @@ import numpy as np
 from ...foundation import Floats, Ints
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials
-from ..base import Expectations
+from ..base import AnewMethod, Expectations
 from .local_normalisation import PieceMethod
 
 __all__ = ["SharedPieceMethod", "are_shared"]
@@ -34,7 +34,7 @@ def are_shared(method: PieceMethod) -> bool:
     return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.possible)
 
 
-class SharedPieceMethod:
+class SharedPieceMethod(AnewMethod):
     """The results of a `PieceMethod`, computed from counts. The run with sequence 0 returns the loss of all."""
 
     approximate = False
@@ -50,12 +50,6 @@ class SharedPieceMethod:
         self._normalise(none.log_base, everything)
         self._gold = everything - gold  # the kernel subtracts the counts of known labels
         self._seen = np.flatnonzero(np.abs(self._gold) > 0.5 * _least_share(method))
-
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats

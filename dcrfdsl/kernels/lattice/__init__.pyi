@@ -6,6 +6,7 @@ from .contexts import (
     LocalTables as LocalTables,
     fill_hash as fill_hash,
 )
+from .guides import NO_GUIDE as NO_GUIDE, Guide as Guide, list_labels as list_labels
 from .lattice_counts import (
     COLUMNS as COLUMNS,
     EARLY as EARLY,

@@ -3,6 +3,8 @@
 With gold labels, a sequence whose gold labels are pruned after a level takes its sums at that level, where they are
 still in: an *early update* (Müller et al. 2013, after Collins & Roark 2004). Factors of the levels above then count as
 at the gold labels, in log Z and in the expected counts, so that log Z − g* and its gradient are those of the level.
+Lists of labels that another model made do not depend on the weights, so that no update could bring gold labels back:
+there they are put in again.
 
 Where pruning leaves no labelling because of hard constraints, it is relaxed until there is one or nothing is pruned.
 So a sequence is called impossible only if it is.
@@ -16,6 +18,7 @@ import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from .contexts import LABEL_BITS, ContextTables, LocalTables, edge_cells, find_cell
+from .guides import MOST_EDGES, surviving_labels, view_beliefs, view_cells
 from .lattice_counts import EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from .lattice_levels import Pruning, first_lattice, keep_edges, keep_labels, next_lattice
 from .lattice_sums import best_path, edge_potentials, sum_lattice
@@ -23,7 +26,6 @@ from .local_scores import scatter_labels, score_labels
 
 __all__ = ["LatticeTables", "lattice_bounds", "lattice_decode", "lattice_expectations"]
 
-MOST_EDGES = 2**24  # of a level of one sequence; beyond it memory would not last
 NO_GOLD = np.zeros(0, np.int32)
 
 
@@ -58,16 +60,15 @@ def _label_beliefs(length, states, score, belief):
 
 
 @kernel
-def _refine(length, tables, log_base, pruning, gold, score, belief, summing):
+def _refine(length, tables, log_base, pruning, gold, score, label_off, label, summing):
     """The last lattice of a sequence, and with `summing` its sums.
 
-    gold [T]: empty, or labels whose pruning ends the refinement.   belief: of the labels at level 0.
+    gold [T]: empty, or labels whose pruning ends the refinement.   label_off [T+1], label: those that survive level 0.
     Returns (status, lattice, cells and log potentials of its edges, log Z, whether in log space, p of nodes and edges,
-    1 + the level where gold was pruned, number of labels kept). Where gold was pruned at level 0, the lattice is empty.
+    1 + the level where gold was pruned). Where gold was pruned at level 0, the lattice is empty.
     """
     states, contexts = tables.local.states, tables.contexts
     top = max(1, len(contexts.level_off) - 2)
-    label_off, label = keep_labels(length, states, score, belief, pruning)
     log_z, redone, early, status = 0.0, False, 0, OK
     node = np.zeros(length if len(gold) else 0, np.int64)
     for t in range(len(node)):
@@ -78,7 +79,6 @@ def _refine(length, tables, log_base, pruning, gold, score, belief, summing):
         if node[t] < 0:
             early = 1
     lattice = first_lattice(length, states, label_off, label, score)
-    kept_labels = label_off[length]
     cell, edge_log = np.empty(0, np.int32), np.empty(0)
     node_belief, edge_belief = np.empty(0), np.empty(0)
     while early == 0:
@@ -109,7 +109,7 @@ def _refine(length, tables, log_base, pruning, gold, score, belief, summing):
             for t in range(len(node) - 1, 0, -1):
                 node[t] = number[lattice.edge_off[node[t - 1]] + node[t] - lattice.first_out[node[t - 1]]]
             lattice = following
-    return status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early, kept_labels
+    return status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early
 
 
 @inner
@@ -139,8 +139,11 @@ def _spread_nodes(contexts, lattice, node_belief, states, belief, expected):
 
 
 @inner
-def _count_gold(contexts, gold, above, log_base, expected):
-    """Counts the contexts of gold labels in the tables of levels beyond `above`; returns their log potential."""
+def _count_gold(contexts, gold, above, summed, log_base, expected):
+    """Counts the contexts of gold labels in the tables of levels beyond `above`; returns their log potential.
+
+    summed: tables that are left out.
+    """
     total = 0.0
     for t in range(len(gold)):
         run = 0
@@ -148,6 +151,11 @@ def _count_gold(contexts, gold, above, log_base, expected):
             run = (run << LABEL_BITS) | gold[t - back]
         levels = min(t + 1, len(contexts.level_off) - 1)
         for j in range(contexts.level_off[min(above + 1, levels)], contexts.level_off[levels]):
+            is_summed = False
+            for i in range(len(summed)):
+                is_summed |= summed[i] == j
+            if is_summed:
+                continue
             c = find_cell(contexts, j, run)
             if c >= 0:
                 total += log_base[c]
@@ -159,9 +167,12 @@ def _count_gold(contexts, gold, above, log_base, expected):
 
 
 @kernel
-def lattice_expectations(first, last, tables, problem, potentials, pruning, gold, totals, results, marginals, counts):
+def lattice_expectations(
+    first, last, tables, problem, potentials, pruning, guide, gold, totals, results, marginals, counts
+):
     """log Z of the sequences first … last − 1 over what survives, and their expected feature counts.
 
+    guide: its lists begin with sequence `first`.
     gold: labels of all sequences for early updates, or empty; without effect where one is negative.
     totals: an empty gradient asks for no counts.
     counts [S, 6]: see `lattice_counts`.
@@ -172,6 +183,7 @@ def lattice_expectations(first, last, tables, problem, potentials, pruning, gold
     local, contexts = tables.local, tables.contexts
     states = local.states
     nothing = np.zeros(0)
+    through = view_cells(guide, contexts)
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         results.log_z[s], results.status[s], results.redone[s] = 0.0, OK, False
@@ -185,22 +197,30 @@ def lattice_expectations(first, last, tables, problem, potentials, pruning, gold
         if local_log_z == -np.inf:
             results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
             continue
+        pairs, in_logs = np.zeros(len(guide.example) ** 2 if len(gradient) else 0), False
+        if len(guide.example):
+            local_log_z, status, in_logs = view_beliefs(length, states, guide, through, log_base, score, belief, pairs)
+            if status != OK:
+                results.log_z[s], results.status[s] = -np.inf, status
+                continue
         labels = gold.value[gold.off[s] : gold.off[s + 1]] if len(gold.value) else NO_GOLD[:0]
         for t in range(len(labels)):
             if labels[t] < 0:  # not known: nothing to keep
                 labels = NO_GOLD[:0]
                 break
-        chosen = pruning
+        chosen, begin = pruning, rows.token_off[s] - rows.token_off[first]
         while True:
-            status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early, kept = _refine(
-                length, tables, log_base, chosen, labels, score, belief, True
+            label_off, label, put_in = surviving_labels(guide, begin, length, states, score, belief, chosen, labels)
+            status, lattice, cell, edge_log, log_z, redone, node_belief, edge_belief, early = _refine(
+                length, tables, log_base, chosen, labels, score, label_off, label, True
             )
             if status != IMPOSSIBLE or not _prunes(chosen, states):
                 break
             chosen = _relaxed(chosen)
             counts[s, RELAXED] += 1
-        counts[s, LABELS], counts[s, EDGES], counts[s, EARLY] = kept, len(edge_log), early
-        results.status[s], results.redone[s], results.log_z[s] = status, redone, log_z
+        counts[s, LABELS], counts[s, EDGES] = label_off[length], len(edge_log)
+        counts[s, EARLY] = max(early, np.int64(put_in))
+        results.status[s], results.redone[s], results.log_z[s] = status, redone or in_logs, log_z
         if status != OK:
             results.log_z[s] = -np.inf
             continue
@@ -209,7 +229,8 @@ def lattice_expectations(first, last, tables, problem, potentials, pruning, gold
             results.log_z[s], level = local_log_z, 0
         wanted = expected if len(gradient) else nothing
         if early > 0:
-            results.log_z[s] += _count_gold(contexts, labels, level, log_base, wanted)
+            summed = guide.tables if early == 1 else guide.tables[:0]
+            results.log_z[s] += _count_gold(contexts, labels, level, summed, log_base, wanted)
         if len(gradient) == 0 and len(marginals.value) == 0:
             continue
         if early == 1:
@@ -227,6 +248,8 @@ def lattice_expectations(first, last, tables, problem, potentials, pruning, gold
             scatter_labels(s, length, local, kinds, bindings, rows, label_off, label, belief, gradient, expected)
             if early != 1:
                 _spread_edges(cell, edge_belief, expected)
+            else:
+                _spread_edges(through, pairs, expected)
 
 
 @kernel
@@ -255,10 +278,11 @@ def _spread_edges(cell, edge_belief, expected):
 
 
 @kernel
-def lattice_decode(first, last, tables, problem, potentials, pruning, results, labelling, counts):
+def lattice_decode(first, last, tables, problem, potentials, pruning, guide, results, labelling, counts):
     """The best surviving labelling of the sequences first … last − 1, -1 where none is possible; its score as log Z."""
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     states = tables.local.states
+    through, nothing = view_cells(guide, tables.contexts), np.zeros(0)
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         results.log_z[s], results.status[s] = 0.0, OK
@@ -274,10 +298,17 @@ def lattice_decode(first, last, tables, problem, potentials, pruning, results, l
         results.log_z[s], results.status[s] = -np.inf, IMPOSSIBLE
         if local_log_z == -np.inf:
             continue
-        chosen = pruning
+        if len(guide.example):
+            _, status, _ = view_beliefs(length, states, guide, through, potentials.log_base, score, belief, nothing)
+            if status != OK:
+                results.status[s] = status
+                continue
+        chosen, begin = pruning, rows.token_off[s] - rows.token_off[first]
         while True:
-            status, lattice, _, edge_log, _, _, _, _, _, counts[s, LABELS] = _refine(
-                length, tables, potentials.log_base, chosen, NO_GOLD[:0], score, belief, False
+            label_off, label, _ = surviving_labels(guide, begin, length, states, score, belief, chosen, NO_GOLD[:0])
+            counts[s, LABELS] = label_off[length]
+            status, lattice, _, edge_log, _, _, _, _, _ = _refine(
+                length, tables, potentials.log_base, chosen, NO_GOLD[:0], score, label_off, label, False
             )
             best = best_path(lattice, edge_log, labels) if status == OK else -np.inf
             if status == GAVE_UP or best > -np.inf or not _prunes(chosen, states):
@@ -326,5 +357,6 @@ def lattice_bounds(first, last, tables, starred, problem, potentials, star_value
             if total > 0.0:
                 wide[t * (states + 1) + states] = peak + np.log(total)
         flat = np.ones(length * (states + 1))
-        answer = _refine(length, starred, star_values, nothing, NO_GOLD[:0], wide, flat, True)
+        label_off, label = keep_labels(length, states + 1, wide, flat, nothing)
+        answer = _refine(length, starred, star_values, nothing, NO_GOLD[:0], wide, label_off, label, True)
         log_z[s] = answer[4] if answer[0] == OK else -np.inf if answer[0] == IMPOSSIBLE else np.inf

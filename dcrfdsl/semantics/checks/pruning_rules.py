@@ -1,6 +1,7 @@
 """Rules on `infer pruned`: a chain of one label, trained by its likelihood.
 
-Not here: what the states of the label decide, and constraints (`inference.bound.lattice_tables`).
+Not here: what it is pruned by (`guide_rules`); what the states of the label decide, and constraints
+(`inference.bound.lattice_tables`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from ...foundation import DcrfError, Diagnostic
 from ..schema import Apply, CliqueSpec, Path, shift_of_site
 from ..settings import PrunedSettings, inference_settings
 from .context import Context, Rule
+from .guide_rules import trains_its_guide
 from .optimizer_rules import stage_views
 
 __all__ = ["RULES"]
@@ -73,7 +75,9 @@ def pruned_criterion(context: Context) -> Iterator[Diagnostic]:
     for stage in stage_views(context):
         with suppress(DcrfError):
             asked = stage.settings.infer or inference_settings(context.spec)
-            if isinstance(asked, PrunedSettings) and stage.criterion != "likelihood":
+            if not isinstance(asked, PrunedSettings) or trains_its_guide(context, stage, asked):
+                continue  # `guide_rules` reports the latter
+            if stage.criterion != "likelihood":
                 message = f"`pruned` trains `likelihood`, not `{stage.criterion}`"
                 place = (*stage.path, "name")
                 yield context.complaint(

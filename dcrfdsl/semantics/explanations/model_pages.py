@@ -126,6 +126,12 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "training has seen. Other graphs, and other criteria, have no lattice.",
         "Take another method, as the message says; or leave what it names to a stage with `infer = exact`.",
     ),
+    "cannot-guide": (
+        "Pruned inference by `by = NAME` goes by the marginals of a training stage that runs before, or of a view of "
+        "the label with cliques of its own on neighbours. Both must be known when pruning begins.",
+        "Train the stage first and name it in `after`, with an inference of its own; or give the view a clique, as in "
+        "`clique coarse[-1], coarse`.",
+    ),
     "cannot-export": (
         "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
         "The message names the statement: train without it, or tag with `dcrfdsl tag`.",

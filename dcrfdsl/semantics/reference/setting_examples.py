@@ -26,7 +26,8 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})",
         "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
         "gibbs": "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact",
-        "pruned": "infer pruned(threshold = 1e-3, keep = 16, states = 4)",
+        "pruned": "view early = chunk in {B-NP, I-NP}\nclique early[-1], early\n"
+        "infer pruned(by = early, threshold = 1e-3, keep = 16, states = 4)",
     },
     CRITERIA.kind: {
         "piecewise": f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})",

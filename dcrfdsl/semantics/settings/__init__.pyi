@@ -1,4 +1,5 @@
 from .decode_rules import decoding as decoding
+from .guiding_stages import guiding_stage as guiding_stage, stage_inference as stage_inference
 from .loss_settings import (
     LOSSES as LOSSES,
     SMOOTHINGS as SMOOTHINGS,
@@ -37,6 +38,7 @@ from .training_settings import (
     CRITERIA as CRITERIA,
     INFERENCE as INFERENCE,
     HmmSettings as HmmSettings,
+    InduceSettings as InduceSettings,
     LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
