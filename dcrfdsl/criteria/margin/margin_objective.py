@@ -58,8 +58,6 @@ __all__ = ["Hmsvm", "build_hmsvm"]
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
 TIE = 5e-7  # of scores: less decides nothing, as losses are 1 or more, and rounding would go in circles
-    5e-7  # of scores: less decides nothing, as margins are compared with losses of 1, and rounding would go in circles
-)
 
 
 class Hmsvm(Criterion):
