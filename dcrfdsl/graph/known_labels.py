@@ -52,11 +52,13 @@ class Gold:
 
     def contradicts(self, states: Ints32, cards: Sequence[int]) -> Mask:
         """Where `states` [len(cards), N] of the first variables are impossible; never where a state is < 0."""
-        out = np.zeros(states.shape, np.bool_)
-        for variable, card in enumerate(cards):
-            predicted = states[variable]
-            allowed = self.allowed(variable, card)[self.runs(variable, card), np.maximum(predicted, 0)]
-            out[variable] = (predicted >= 0) & ~allowed
+        codes = self.codes[: len(cards)]
+        out: Mask = (states != codes) & (states >= 0) & (codes >= 0)
+        for variable in np.flatnonzero((codes < UNKNOWN).any(axis=1)).tolist():
+            one_of, card = codes[variable] < UNKNOWN, cards[variable]
+            predicted = states[variable][one_of]
+            allowed = self.allowed(variable, card)[self.runs(variable, card)[one_of], np.maximum(predicted, 0)]
+            out[variable, one_of] = (predicted >= 0) & ~allowed
         return out
 
     def choices(self, variable: int, card: int) -> tuple[Ints, Ints]:

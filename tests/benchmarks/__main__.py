@@ -29,6 +29,7 @@ import margins
 import passes
 import pieces
 import scaling
+import shapes
 import training
 from figures import Benchmark, Figure, Skip
 from rich.console import Console
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "pieces": pieces.piecewise_training,
     "margins": margins.margin_training,
     "criteria": coupled.coupled_criteria,
+    "shapes": shapes.shape_passes,
     "messages": passes.messages,
     "dialogues": dialogues.dialogue_passes,
     "reading": commands.reading,

@@ -57,15 +57,15 @@ class Compiled:
         self.step, self.variable = np.empty(many, np.int64), np.empty(many, np.int64)
         called(decision_order)(0, self.shapes, self.programs, self.step, self.variable)
 
-    def nbest(self, count):
-        """(labellings [R, V], scores [R])"""
+    def nbest(self, count, limit=np.inf):
+        """(labellings [R, V], scores [R]) of those that score less than `limit` below the best"""
         logs, labelling, loss = self.logs.copy(), np.zeros((count, len(self.graph.cards)), np.int32), np.zeros(count)
         best = called(forward_max)(*self.steps, self.programs, self.patterns, logs)
         if best == -np.inf:
             return labelling[:0], loss[:0]
         found = called(search_labellings)(
             0, self.shapes, self.programs, logs, Decisions(self.step, self.variable, len(self.graph.cards)), labelling,
-            loss, Candidates(np.empty(count), np.empty((count, 3), np.int64)),
+            loss, Candidates(np.empty(count), np.empty((count, 3), np.int64)), limit,
         )  # fmt: skip
         return labelling[:found], best - loss[:found]
 
@@ -133,6 +133,16 @@ def test_n_best_of_every_family(name, scale, zeros):
     graph = family(name, scale, zeros)
     for count in (1, 2, 7, 1000):
         assert_best(joint(graph), *Compiled(graph).nbest(count), count)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4], ids=["positive", "hard zeros"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_search_ends_where_labellings_score_too_little(name, zeros):
+    graph = family(name, 1.0, zeros)
+    total = joint(graph)
+    for limit in (1e-9, 0.7, 3.0):
+        num_better = int((total > total.max() - limit).sum())
+        assert_best(total, *Compiled(graph).nbest(1000, limit), min(num_better, 1000))
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Mask
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints
 from ...inference import Expectations, RunStatus, largest_table, score_sequences
 from ...kernels.optimization import (
     Cuts,
@@ -35,14 +35,16 @@ from ...kernels.optimization import (
     most_violated,
     primal_and_gap,
 )
+from ...kernels.sequences import score_labellings
 from ...optimizers import MarginProblem
 from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
-from ..competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, unpacked_data_excluding_gold
+from ..competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
 from ..supervision import Inference, Supervision
 from .violated_labellings import (
+    STATE_COST,
     ChainSearch,
     ConstrainedSearch,
     CostAugmentedSearch,
@@ -115,15 +117,23 @@ class Hmsvm(Criterion):
         """
         if not isinstance(self._search, NBestSearch):
             self._search.find(scores, first, last, self._competitors)
-            return self._cuts(first, last, self._competitors, np.ones(last - first, np.bool_))
-        labellings, count = self._search.list(scores, first, last)
-        cuts = empty_cuts(last - first)
-        for rank in range(int(count.max(initial=0))):
-            more = self._cuts(first, last, labellings[rank], count > rank)
-            is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
-            cuts = join_cuts(cuts, np.ones(len(cuts.loss), np.bool_), more, is_violated)
+            return self._cuts(first, last, self._competitors[None], np.ones(last - first, np.int64))
+        labellings, count = self._search.list(scores, first, last, self._floor(self._search, scores, first, last))
+        listed = self._cuts(first, last, labellings, count)
+        is_violated = listed.loss > margins_of(listed, scores, np.zeros(len(listed.loss)))
+        nothing = empty_cuts(last - first)
+        cuts: Cuts = join_cuts(listed, is_violated, nothing, np.zeros(0, np.bool_))
         self._is_full[first:last] = np.diff(cuts.block_off) >= self._most
         return cuts
+
+    def _floor(self, search: NBestSearch, scores: Floats, first: int, last: int) -> Floats:
+        """What a labelling must score to violate its margin, [S]; a loss that counts states is part of the score."""
+        floor = np.full(self._data.num_sequences, 0.0 if self._counts_states else -STATE_COST)
+        if not search.is_relative:
+            d, right = self._data, np.zeros(self._data.num_sequences)
+            score_labellings(first, last, d.problem, d.potentials(scores), d.ragged(self._known), right)
+            floor += right
+        return floor
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -140,19 +150,25 @@ class Hmsvm(Criterion):
             )
         return tuple(sentences)
 
-    def _cuts(self, first: int, last: int, labelling: Codes, chosen: Mask) -> Cuts:
-        """The cuts of one labelling per sequence, for the `chosen` [last - first] sequences where it is wrong."""
+    def _cuts(self, first: int, last: int, labellings: Codes, count: Ints) -> Cuts:
+        """The cuts of the first `count` [last - first] labellings [ranks, flat] of each sequence that are wrong."""
         d, off = self._data, self._data.labelling_off
-        wrong = self._wrong(first, last, labelling)
-        differs = chosen & (wrong.sum(axis=0) > 0)
-        sequence = first + np.flatnonzero(differs)
+        wrong = np.stack(
+            [self._wrong(first, last, labellings[rank]) for rank in range(int(count.max(initial=0)))]
+            or [np.zeros((self._supervision.graph.num_labels, last - first), np.int64)]
+        )
+        sequence = np.repeat(np.arange(last - first), count)
+        rank = np.arange(len(sequence)) - np.repeat(np.cumsum(count) - count, count)
+        differs = wrong[rank, :, sequence].any(axis=1)
+        sequence, rank = sequence[differs], rank[differs]
         ends, index, value = list_differences(
-            0, len(sequence), d.problem, self._bias_of, self._known, labelling, off, sequence, self._total,
-            self._is_listed,
+            0, len(sequence), d.problem, self._bias_of, self._known, labellings, off, first + sequence, rank,
+            self._total, self._is_listed,
         )  # fmt: skip
-        block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
-        loss = wrong[self._loss_variables].sum(axis=0) if self._counts_states else np.ones(last - first)
-        loss = loss[differs].astype(np.float64)
+        block_off = np.searchsorted(sequence, np.arange(last - first + 1))
+        loss = np.ones(len(sequence))
+        if self._counts_states:
+            loss = wrong[rank, :, sequence][:, self._loss_variables].sum(axis=1).astype(np.float64)
         cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
         return cuts
@@ -241,8 +257,8 @@ def _search(
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
-            return NBestSearch(judged.bind_plain(programs=True), criterion.most + 1, supervision)
-        return NBestSearch(unpacked_data_excluding_gold(judged, labels), criterion.most, supervision)
+            return NBestSearch(judged.bind(programs=True), criterion.most + 1, supervision, known)
+        return NBestSearch(data_excluding_gold(judged, labels), criterion.most, supervision, known[:0])
     if all_known and counts_states:
         return CostAugmentedSearch(judged, inference)
     if inference.name == "exact":

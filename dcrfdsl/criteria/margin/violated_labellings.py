@@ -6,7 +6,7 @@
                  any method; y* itself is no violation. With hidden labels, other right labellings would look like
                  violations; that graph is then searched as for a loss of 1
 
-With a slack for each labelling, `NBestSearch` lists the best labellings, exactly.
+With a slack for each labelling, `NBestSearch` lists all that may violate their margins, exactly.
 
 Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2003 (Hamming). Not here: margins.
 """
@@ -22,14 +22,14 @@ import numpy as np
 from ...foundation import Codes, Floats, Ints
 from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
-from ...kernels.sequences import NBestLists, exact_nbest
+from ...kernels.sequences import NBestLists, exact_better
 from ...semantics import ExactSettings
 from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "WrongLabellingSearch",
-    "chain_decoder", "cost_augmented",
+    "STATE_COST", "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search",
+    "WrongLabellingSearch", "chain_decoder", "cost_augmented",
 ]  # fmt: skip
 
 STATE_COST = 2.0  # score of a wrong state: margins are half of score differences
@@ -164,30 +164,47 @@ class ConstrainedSearch:
 
 
 class NBestSearch:
-    """Lists the best labellings of each sequence, `most` at most, exactly. They include y* where `data` does."""
+    """Lists the labellings of each sequence that may violate their margins, the worst first, `most` at most, exactly.
+
+    All that score more than a floor are listed, best first; so the search ends where no more violate theirs. They
+    include y* where `data` does.
+    """
 
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, most: int, supervision: Supervision):
-        """data: not packed, with contraction programs; the variables of the model come first."""
+    def __init__(self, data: BoundData, most: int, supervision: Supervision, known: Codes):
+        """data: with contraction programs; the variables of the model come first.   known: y*, flat, if floors are
+        relative to its score; else empty.
+        """
         self.most, self._width = most, len(supervision.graph.cards)
         self._data, self._workers, self.status = data, supervision.workers, RunStatus()
+        self._known = known
+        self._cells: Floats | None = None
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
         self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
-    def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, Ints]:
-        """Labellings [most, flat], best first, and how many each of the sequences has, [last - first]."""
-        d, out, p = self._data, Expectations.empty(self._data), self._data.potentials(weights)
-        labelling, count, score = self._labelling, self._count, self._score
+    @property
+    def is_relative(self) -> bool:
+        """Whether floors are relative to the score of y*."""
+        return len(self._known) > 0
+
+    def list(self, weights: Floats, first: int, last: int, floor: Floats) -> tuple[Codes, Ints]:
+        """Labellings [most, flat], best first, and how many each of the sequences has, [last - first].
+
+        floor [S]: what labellings must score.
+        """
+        d, labelling, count = self._data, self._labelling, self._count
+        potentials = d.potentials(weights, self._cells)
+        self._cells = potentials.weights if d.packing is not None else None
+        lists = NBestLists(labelling, d.labelling_off, count, self._score)
 
         def run(a: int, b: int) -> None:
-            exact_nbest(
-                a, b, d.problem, self._programs, self._patterns, p,
-                NBestLists(labelling, d.labelling_off, count, score), out.results, *arenas(d),
-            )  # fmt: skip
+            exact_better(
+                a, b, d.problem, self._programs, self._patterns, potentials, lists, self._known, floor, arenas(d)[0]
+            )
 
         self._workers.map(run, [(first, last)])
         self.status = self.status + RunStatus(graphs=last - first)

@@ -172,7 +172,9 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
-            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root, memory)
+            backward_linear(
+                np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root, memory, np.int64(0)
+            )
             for j in range(shared, at):
                 adjoint[j] *= value[j]
         else:

@@ -23,7 +23,9 @@ from ..tables import TINY, scale_run
 from .contraction_steps import Terms, add_listed, dots, highest, product, scale_positive
 from .run_products import multiply_runs, pull_rows, pull_runs, scale_rows
 
-__all__ = ["SweepMemory", "backward_linear", "contract", "forward_linear", "pull", "sweep_memory"]
+__all__ = [
+    "SweepMemory", "backward_linear", "contract", "forward_linear", "pull_tangents", "settle_all", "sweep_memory",
+]  # fmt: skip
 
 SLOTS = 8  # shared tables whose derivatives wait at the same time …
 ROOM = 64  # … and rows of results that each of them waits for
@@ -141,8 +143,9 @@ def contract(pattern, patterns, value, a, b, c):
 
 
 @fast_inner
-def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal, root, memory):
+def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal, root, memory, begin):
     """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
+    Of the right operands of contractions, this leaves out those that lie before `begin`.
 
     The result of a root step is the normaliser of a connected component, 1 after scaling. Its adjoint is `root`: 1, or
     a factor of all results. The marginal of the variable that a step sums out is added to `marginal`
@@ -158,7 +161,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
         if dims[pattern, 5]:
             run, at = dims[pattern, 6], start[pattern, 0]
             if run >= 0:
-                pull_runs(value, adjoint, a, b, c, size, run, index, at)
+                pull_runs(value, adjoint, a, b, c, size, run, index, at, np.int64(0))
                 continue
             for j in range(size):
                 other = b + index[at + j]
@@ -168,9 +171,8 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
         scale_run(adjoint, c, size, scale[i])
         counted = wanted and programs.variable[i] >= 0
         states = state_off[programs.variable[i]] if counted else -1
-        pull(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, True)
-    for slot in range(SLOTS):
-        _settle(slot, patterns, value, adjoint, memory)
+        pull(pattern, patterns, value, adjoint, (a, b, c), b >= begin, marginal, states, memory)
+    settle_all(patterns, value, adjoint, memory)
 
 
 @fast_inner
@@ -195,6 +197,13 @@ def _wait(pattern, patterns, value, adjoint, a, b, c, memory):
         at = lists + waiting[slot, 2]
         memory.place[at], memory.place[at + ROOM] = a + index[rows + il], c + il * num_r
         waiting[slot, 2] += 1
+
+
+@inlined
+def settle_all(patterns, value, adjoint, memory):
+    """Adds what waits to the derivatives of shared tables."""
+    for slot in range(SLOTS):
+        _settle(slot, patterns, value, adjoint, memory)
 
 
 @fast_inner
@@ -255,7 +264,10 @@ def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, m
         else:
             for k in range(num_k):
                 adjoint[here + index[a_k + k]] += mass[at + k]
-        if states >= 0:
+        if states >= 0 and together:
+            for k in range(num_k):
+                marginal[states + k] += value[here + k] * mass[at + k]
+        elif states >= 0:
             for k in range(num_k):
                 marginal[states + k] += value[here + index[a_k + k]] * mass[at + k]
 
@@ -286,35 +298,33 @@ def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, mem
             out += batches * rows * num_r
 
 
-@fast_inner
-def pull(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, waits):
-    """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
+@inlined
+def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory):
+    """B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r], where rows of B are contiguous; see `pull_tangents` for `shift`.
 
-    states: where the marginal of the variable that is summed out begins, or -1.   waits: whether B̄ of a shared table
-    may wait for `_settle`.
+    B̄ of a shared table waits for `settle_all`.
     """
+    if b < len(memory.turned_by):
+        _wait(pattern, patterns, value, adjoint, a + shift, b, c + shift, memory)
+        return
+    index, num_l, num_r = patterns.offsets, patterns.dims[pattern, 1], patterns.dims[pattern, 3]
+    rows, lists = patterns.start[pattern, 1], SLOTS * 2 * ROOM
+    for first in range(0, num_l, ROOM):
+        count = min(ROOM, num_l - first)
+        for n in range(count):
+            memory.place[lists + n] = a + shift + index[rows + first + n]
+            memory.place[lists + ROOM + n] = c + shift + (first + n) * num_r
+        _add_right(pattern, patterns, value, adjoint, b, np.int64(SLOTS), count, memory)
+
+
+@inlined
+def _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, marginal, states):
+    """Ā and B̄ entry by entry; see `pull_tangents` for `shift`."""
     dims, start, index = patterns
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    by_rows = dims[pattern, 4] == 1 and num_r > 1
-    if by_rows and num_l == 1 and num_k == 1 and states < 0:
-        pull_rows(pattern, patterns, value, adjoint, a, b, c)
-        return
-    if by_rows:
-        _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory)
-        if waits and b < len(memory.turned_by):
-            _wait(pattern, patterns, value, adjoint, a, b, c, memory)
-            return
-        lists = SLOTS * 2 * ROOM
-        for first in range(0, num_l, ROOM):
-            count = min(ROOM, num_l - first)
-            for n in range(count):
-                memory.place[lists + n] = a + index[a_l + first + n]
-                memory.place[lists + ROOM + n] = c + (first + n) * num_r
-            _add_right(pattern, patterns, value, adjoint, b, np.int64(SLOTS), count, memory)
-        return
-    out = c
+    out = c + shift
     for ib in range(num_b):
         for il in range(num_l):
             a0, b0 = a + index[a_b + ib] + index[a_l + il], b + index[b_b + ib]
@@ -322,19 +332,62 @@ def pull(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, w
                 share = adjoint[out]
                 for k in range(num_k):
                     x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                    adjoint[x] += share * value[row]
-                    adjoint[row] += share * value[x]
+                    adjoint[x] += share * value[row + shift]
+                    adjoint[row] += share * value[x + shift]
                     if states >= 0:
                         marginal[states + k] += share * value[x] * value[row]
             else:
                 for k in range(num_k):
                     x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                    weight, mass = value[x], 0.0
+                    weight, mass = value[x + shift], 0.0
                     for r in range(num_r):
                         at = row + index[b_r + r]
-                        mass += adjoint[out + r] * value[at]
+                        mass += adjoint[out + r] * value[at + shift]
                         adjoint[at] += weight * adjoint[out + r]
                     adjoint[x] += mass
                     if states >= 0:
                         marginal[states + k] += weight * mass
             out += num_r
+
+
+@fast_inner
+def pull(pattern, patterns, value, adjoint, places, right, marginal, states, memory):
+    """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
+
+    places: of A, B and C.   right: whether B̄ is wanted. It waits for `settle_all` if B is a shared table.   states:
+    where the marginal of the variable that is summed out begins, or -1.
+    """
+    dims, (a, b, c), unshifted = patterns.dims, places, np.int64(0)
+    by_rows = dims[pattern, 4] == 1 and dims[pattern, 3] > 1
+    if by_rows and dims[pattern, 1] == 1 and dims[pattern, 2] == 1 and states < 0:
+        pull_rows(pattern, patterns, value, adjoint, a, b, c, unshifted)
+    elif by_rows:
+        _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory)
+        if right:
+            _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
+    else:
+        _pull_entries(pattern, patterns, value, adjoint, a, b, c, unshifted, marginal, states)
+
+
+@fast_inner
+def pull_tangents(pattern, patterns, value, adjoint, places, half, local_end, memory):
+    """The tangent of `pull`: Ā' += C̄' B + C̄ Ḃ and B̄' += A C̄' + Ȧ C̄.
+
+    In `value` tangents lie `half` cells after what they are tangents of; in `adjoint` they lie first, and derivatives
+    `half` cells after them. So each second term is the first one, read `half` cells further on. Those of tables are 0.
+    """
+    dims, (a, b, c), unshifted, nothing = patterns.dims, places, np.int64(0), value[:0]
+    by_rows, none = dims[pattern, 4] == 1 and dims[pattern, 3] > 1, np.int64(-1)
+    if by_rows and (dims[pattern, 1] > 1 or dims[pattern, 2] > 1):
+        _pull_left(pattern, patterns, value, adjoint, a, b, c, nothing, none, memory)
+        _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
+        if b >= local_end:
+            _pull_left(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, none, memory)
+        if a >= local_end:
+            _pull_right(pattern, patterns, value, adjoint, a, b, c, half, memory)
+        return
+    for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
+        if by_rows:
+            pull_rows(pattern, patterns, value, adjoint, a, b, c, shift)
+        else:
+            _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, nothing, none)

@@ -34,6 +34,8 @@ from ..runtime import (
     subtract,
 )
 from ..tables import NARROW, WIDE, load_some, store_some
+from .run_products import add_by_index, raise_by_index
+from .step_layout import group_sizes, offset_lists, operands
 
 __all__ = ["TurnedTables", "contract_maxima", "sweep_down", "sweep_up", "take_out"]
 
@@ -45,6 +47,18 @@ class TurnedTables(NamedTuple):
 
     value: NDArray[np.float64]  # [shared cells]
     by: NDArray[np.int64]  #      [shared cells]
+
+
+class _States(NamedTuple):
+    """The states that a step maximises over.   a_k, b_k: where the lists of their places in A and B begin in `offsets`.
+    chosen: the first `number` are meant; if empty 0, 1 …
+    """
+
+    offsets: NDArray[np.int64]
+    a_k: int
+    b_k: int
+    chosen: NDArray[np.int32]
+    number: int
 
 
 @inlined
@@ -71,8 +85,15 @@ def take_out(value, at, size, amount):
 
 
 @inlined
-def _maximum_rows(registers, left, x, y, right, b0, index, a_k, b_k, chosen, count, num_r, result, out):
+def _two_rows(index, a_l, il, num_l, a0):
+    """Where row il of A begins, and the next one; the same place twice if there is none."""
+    return a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+
+
+@inlined
+def _maximum_rows(registers, left, x, y, right, b0, states, num_r, result, out):
     """Two rows of C, where the rows of B are contiguous; x, y: where the two rows of A begin, equal if only one."""
+    index, a_k, b_k, chosen, count = states
     block, listed = len(registers) * LANES, len(chosen) > 0
     low = broadcast(registers, -np.inf)
     for at in range(0, num_r, block):
@@ -101,20 +122,19 @@ def contract_maxima(pattern, patterns, left, a, right, b, result, c, chosen, cou
 
     left, right, result: the arenas that hold A, B and C.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    dims, index = patterns.dims, patterns.offsets
     num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    contiguous, out = dims[pattern, 4] == 1, c
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
+    contiguous, out, states = patterns.dims[pattern, 4] == 1, c, _States(index, a_k, b_k, chosen, count)
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
         if contiguous and num_r > 1:
             for il in range(0, num_l, 2):
-                x, y = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+                x, y = _two_rows(index, a_l, il, num_l, a0)
                 if num_r <= LANES:
-                    _maximum_rows(NARROW, left, x, y, right, b0, index, a_k, b_k, chosen, count, num_r, result, out)
+                    _maximum_rows(NARROW, left, x, y, right, b0, states, num_r, result, out)
                 else:
-                    _maximum_rows(WIDE, left, x, y, right, b0, index, a_k, b_k, chosen, count, num_r, result, out)
+                    _maximum_rows(WIDE, left, x, y, right, b0, states, num_r, result, out)
                 out += num_r * min(2, num_l - il)
             continue
         for il in range(num_l):
@@ -135,17 +155,15 @@ def sweep_up(first, last, programs, patterns, value, top, every):
     every: the states 0, 1, 2 …, or empty.
     Returns the score of the best labelling, -inf if none is possible.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    dims = patterns.dims
     best = 0.0
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if len(top) > 0:
             top[i] = 0.0
         if dims[pattern, 5]:
-            at = start[pattern, 0]
-            for j in range(size):
-                value[c + j] = value[a + j] + value[b + index[at + j]]
+            add_by_index(value, a, value, b, value, c, pattern, patterns)
             continue
         contract_maxima(pattern, patterns, value, a, value, b, value, c, every, dims[pattern, 2])
         peak = _highest(value, c, size)
@@ -159,11 +177,12 @@ def sweep_up(first, last, programs, patterns, value, top, every):
 
 
 @inlined
-def _pull_rows(registers, value, outside, x, y, b0, index, a_k, b_k, num_k, num_r, top, row, reach):
+def _pull_rows(registers, value, outside, x, y, b0, states, num_r, top, row, reach):
     """A° of two rows; `row` holds the two rows of C°, each with `reach` cells of which those beyond num_r are -inf."""
+    index, a_k, b_k, _, count = states
     block = len(registers) * LANES
     low = broadcast(registers, -np.inf)
-    for k in range(num_k):
+    for k in range(count):
         one, two, place = low, low, b0 + index[b_k + k]
         for at in range(0, num_r, block):
             table = load_some(registers, value, place + at, num_r - at)
@@ -218,8 +237,8 @@ def _maximum_turned(registers, outside, x, y, table, place, num_r, num_k, row, r
 @inner
 def _pull_left_shared(pattern, patterns, value, outside, a, b, c, top, row, turned):
     """A° where B is a shared table with contiguous rows."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    start, index = patterns.start, patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     out, reach = c, len(row) // 2
     _turn(pattern, patterns, value, b, turned)
@@ -244,29 +263,29 @@ def _pull_left_shared(pattern, patterns, value, outside, a, b, c, top, row, turn
 
 
 @inner
-def _pull_left(pattern, patterns, value, outside, a, b, c, top, row):
-    """A°.   row: workspace of two padded rows."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    contiguous, out, reach = dims[pattern, 4] == 1, c, len(row) // 2
+def _pull_left(pattern, patterns, value, outside, a, b, c, top, row, every):
+    """A°.   row: workspace of two padded rows.   every: an empty list of states."""
+    index = patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
+    contiguous, out, reach = patterns.dims[pattern, 4] == 1, c, len(row) // 2
+    states = _States(index, a_k, b_k, every, num_k)
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
         if contiguous and num_r > 1:
             width = LANES if num_r <= LANES else 3 * LANES
             end = (num_r + width - 1) // width * width
             for il in range(0, num_l, 2):
-                x, y = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+                x, y = _two_rows(index, a_l, il, num_l, a0)
                 second = out if x == y else out + num_r
                 for r in range(num_r):
                     row[r], row[reach + r] = outside[out + r], outside[second + r]
                 for r in range(num_r, end):
                     row[r] = row[reach + r] = -np.inf
                 if num_r <= LANES:
-                    _pull_rows(NARROW, value, outside, x, y, b0, index, a_k, b_k, num_k, num_r, top, row, reach)
+                    _pull_rows(NARROW, value, outside, x, y, b0, states, num_r, top, row, reach)
                 else:
-                    _pull_rows(WIDE, value, outside, x, y, b0, index, a_k, b_k, num_k, num_r, top, row, reach)
+                    _pull_rows(WIDE, value, outside, x, y, b0, states, num_r, top, row, reach)
                 out += num_r * min(2, num_l - il)
             continue
         for il in range(num_l):
@@ -293,10 +312,9 @@ def _raise_run(values, at, other, count, amount):
 @inner
 def _pull_right(pattern, patterns, value, outside, a, b, c, top):
     """B°."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    dims, index = patterns.dims, patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     out = c
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
@@ -316,10 +334,9 @@ def _pull_right(pattern, patterns, value, outside, a, b, c, top):
 @inner
 def _read_maxima(pattern, patterns, value, outside, a, b, c, local_end, top, maxima, states):
     """m_v of the variable that a step maximises over, into `maxima` from `states` on, which hold -inf before."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
         for k in range(num_k):
@@ -348,27 +365,21 @@ def sweep_down(first, last, programs, patterns, value, outside, top, spans, stat
     `maxima`; those of variables without a factor are left alone.   row: two rows of the widest table, each padded.
     turned: of the shared tables, which stay the same from call to call.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    dims = patterns.dims
     local_end, arena_end = spans
     for j in range(local_end, arena_end):
         outside[j] = -np.inf
     for i in range(last - 1, first - 1, -1):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         if programs.step[i, 4]:
             outside[c] = 0.0
         if dims[pattern, 5]:
-            at = start[pattern, 0]
-            for j in range(dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]):
-                other = b + index[at + j]
-                if a >= local_end:
-                    outside[a + j] = outside[c + j] + value[other]
-                if b >= local_end:
-                    outside[other] = max(outside[other], outside[c + j] + value[a + j])
+            raise_by_index(value, outside, a, b, c, pattern, patterns, a >= local_end, b >= local_end)
             continue
         if a >= local_end and b < len(turned.by) and dims[pattern, 4] == 1 and dims[pattern, 3] > 1:
             _pull_left_shared(pattern, patterns, value, outside, a, b, c, top[i], row, turned)
         elif a >= local_end:
-            _pull_left(pattern, patterns, value, outside, a, b, c, top[i], row)
+            _pull_left(pattern, patterns, value, outside, a, b, c, top[i], row, programs.variable[:0])
         if b >= local_end:
             _pull_right(pattern, patterns, value, outside, a, b, c, top[i])
         v = programs.variable[i]

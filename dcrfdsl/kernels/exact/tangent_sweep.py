@@ -1,37 +1,43 @@
-"""log p(y_v | x) of every known variable, and the gradient of their sum, by a tangent sweep of a contraction program.
+"""log p(y_v | x) of every known variable, and the gradient of their sum, by tangents of both sweeps of a program.
 
     L = −Σ_v log μ_v(y*_v)        ∂L/∂θ = −Σ_v u_v ∂μ_v(y*_v)/∂θ,   u_v = 1 / μ_v(y*_v) held constant
 
-Σ_v u_v μ_v(y*_v) is the derivative of log Z in the direction that raises the log potential of each y*_v by u_v. A
-forward sweep that carries this tangent beside each value, and the reverse of both, therefore give the gradient
+Σ_v u_v μ_v(y*_v) is the derivative of log Z in the direction that raises the log potential of each y*_v by u_v. In
+this direction all numbers of both sweeps have a tangent; those of the derivatives by the tables are the gradient
 (Pearlmutter 1994: a Hessian-vector product). With dots for tangents and bars for derivatives, for a step C = Σ_k A B
-that sums out v:
+that sums out v, where A stands for A (1 + ε u_v) at y*_v:
 
-    Ċ = Σ_k (Ȧ B + A Ḃ) + u_v A[y*_v] B[y*_v]
-    Ā += C̄ B + Ċ̄ Ḃ + Ċ̄ u_v B[y*_v],      Ǡ += Ċ̄ B        and likewise for B
+    Ċ = Σ_k Ȧ B + A Ḃ,        Ā' = Σ_r C̄' B + C̄ Ḃ,        B̄' = Σ_l A C̄' + Ȧ C̄,        ' for tangents of derivatives
 
-The tangents lie in the same arena, `half` cells further on. A sequence that leaves the range of linear space is
-computed in log space, with tangents of logarithms. Sources: Kakade, Teh & Roweis 2002; Altun
-2003 eq. 10. Not here: chains (`chain.label_tangents`), the program (`contraction`).
+So the work is that of two forward sweeps, two sweeps back to A, and two products for B̄', whose terms wait as those of
+B̄ do: six products, where the likelihood has three. Tangents of values lie `half` cells after them; derivatives lie
+`half` cells after their tangents, which are what the sweep adds up. A sequence that leaves the range of linear space
+is computed in log space, with tangents of logarithms. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10.
+Not here: chains (`chain.label_tangents`), the program (`contraction`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inner, kernel
-from ..tables import copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
+from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
 from .contraction import backward_log, forward_log
-from .linear_sweeps import backward_linear, contract, forward_linear, pull, sweep_memory
+from .linear_sweeps import backward_linear, contract, forward_linear, pull_tangents, settle_all, sweep_memory
+from .run_products import pull_runs, tangents_of_runs
 
 __all__ = ["exact_tangents"]
 
-LEAST = 1e-200  # probability whose reciprocal can still be multiplied by other numbers
+LEAST = 1e-200  # probability whose reciprocal is still a number in log space …
+LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbers
 
 
 @inner
-def _lifts(shapes, g, labelling, marginal, lift):
-    """Writes u_v of every known variable, 0 of the others. Returns (−Σ log μ_v(y*_v), whether all u_v fit)."""
+def _lifts(shapes, g, labelling, marginal, lift, least):
+    """Writes u_v of every known variable, 0 of the others.
+
+    Returns (−Σ log μ_v(y*_v), whether all μ_v are greater than `least`).
+    """
     v0, risk = shapes.var_off[g], 0.0
     for v in range(shapes.var_off[g + 1] - v0):
         lift[v] = 0.0
@@ -44,19 +50,34 @@ def _lifts(shapes, g, labelling, marginal, lift):
             risk += np.log(card)
             continue
         p = marginal[at + labelling[v]]
-        if not p > LEAST:
+        if not p > least:
             return np.inf, False
         lift[v] = 1.0 / p
         risk -= np.log(p)
     return risk, True
 
 
+@inlined
+def _lift_state(pattern, patterns, values, source, target, state, u):
+    """values[target + i] += u · values[source + i] for the entries i of A where the variable summed out has a state."""
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    a_b, a_l, shift = start[pattern, 0], start[pattern, 1], index[start[pattern, 2] + state]
+    for ib in range(dims[pattern, 0]):
+        if ib > 0 and index[a_b + ib] == index[a_b + ib - 1]:  # A is the same for all of these
+            continue
+        for il in range(dims[pattern, 1]):
+            at = shift + index[a_b + ib] + index[a_l + il]
+            values[target + at] += u * values[source + at]
+
+
 @fast_inner
-def _add_lift(pattern, dims, start, index, value, a, b, c, half, state, u):
-    """Ċ[b, l, r] += u A[b, l, state] B[b, state, r]"""
+def _add_lift(pattern, patterns, value, places, half, state, u):
+    """Ċ[b, l, r] += u A[b, l, state] B[b, state, r], where A is a table."""
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    a, b, c = places
     out = c + half
     for ib in range(num_b):
         right = b + index[b_b + ib] + index[b_k + state]
@@ -68,11 +89,13 @@ def _add_lift(pattern, dims, start, index, value, a, b, c, half, state, u):
 
 
 @fast_inner
-def _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, state, u):
+def _pull_lift(pattern, patterns, value, adjoint, places, half, state, u):
     """The reverse of `_add_lift`."""
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    a, b, c = places
     out = c + half
     for ib in range(num_b):
         right = b + index[b_b + ib] + index[b_k + state]
@@ -88,63 +111,72 @@ def _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, state
 
 
 @fast_inner
-def _forward(first, last, programs, patterns, value, scale, half, local_end, labelling, lift):
-    """Tangents of every result of a finished `forward_linear`, `half` cells after it; tangents of tables are 0."""
+def _forward(first, last, programs, patterns, value, scale, peak, half, local_end, labelling, lift):
+    """Tangents of every result of a finished `forward_linear`; those of tables are 0.
+
+    peak: set to 1 / scale, where the result begins.
+    """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     spare = 2 * half
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
+        peak[c] = 1.0 / scale[i]
         if dims[pattern, 5]:
-            at = start[pattern, 0]
+            run, at = dims[pattern, 6], start[pattern, 0]
+            if run >= 0:
+                tangents_of_runs(value, a, b, c, size, run, index, at, half)
+                continue
             for j in range(size):
                 other = b + index[at + j]
                 value[half + c + j] = value[half + a + j] * value[other] + value[a + j] * value[half + other]
             continue
+        v = programs.variable[i]
+        u = lift[v] if v >= 0 else 0.0
         if a >= local_end:
+            if u > 0.0:
+                _lift_state(pattern, patterns, value, a, a + half, labelling[v], u)
             contract(pattern, patterns, value, a + half, b, c + half)
         else:
             value[half + c : half + c + size] = 0.0
+            if u > 0.0:
+                _add_lift(pattern, patterns, value, (a, b, c), half, labelling[v], u)
         if b >= local_end:
             contract(pattern, patterns, value, a, b + half, spare)
-            for j in range(size):
-                value[half + c + j] += value[spare + j]
-        v = programs.variable[i]
-        if v >= 0 and lift[v] > 0.0:
-            _add_lift(pattern, dims, start, index, value, a, b, c, half, labelling[v], lift[v])
+            add_run(value, spare, size, value[half + c :])
         scale_run(value, half + c, size, scale[i])
 
 
 @fast_inner
-def _backward(first, last, programs, patterns, value, scale, adjoint, half, local_end, labelling, lift, memory):
-    """Adds the derivative of L by every table entry to `adjoint`, which must be 0."""
-    nothing = value[:0]
+def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half, local_end, labelling, lift, memory):
+    """Adds the tangents of the derivatives by every table entry to `adjoint`, which must be 0 there."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
-        if programs.step[i, 4]:  # −Ż / Z, where Z is 1
-            adjoint[c], adjoint[half + c] = value[half + c], -1.0
+        if programs.step[i, 4]:  # of 1 / Z, where Z is 1
+            adjoint[c] = -value[half + c]
         if dims[pattern, 5]:
-            at = start[pattern, 0]
-            for j in range(size):
-                x, y = a + j, b + index[at + j]
-                bar, dot_bar = adjoint[c + j], adjoint[half + c + j]
-                adjoint[x] += bar * value[y] + dot_bar * value[half + y]
-                adjoint[y] += bar * value[x] + dot_bar * value[half + x]
-                adjoint[half + x] += dot_bar * value[y]
-                adjoint[half + y] += dot_bar * value[x]
+            run, at = dims[pattern, 6], start[pattern, 0]
+            for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
+                if run >= 0:
+                    pull_runs(value, adjoint, a, b, c, size, run, index, at, shift)
+                    continue
+                for j in range(size):
+                    x, y, bar = a + j, b + index[at + j], adjoint[c + shift + j]
+                    adjoint[x] += bar * value[y + shift]
+                    adjoint[y] += bar * value[x + shift]
             continue
         scale_run(adjoint, c, size, scale[i])
-        scale_run(adjoint, half + c, size, scale[i])
-        pull(pattern, patterns, value, adjoint, a, b, c, nothing, np.int64(-1), memory, False)
-        if a >= local_end:
-            pull(pattern, patterns, value, adjoint, a + half, b, c + half, nothing, np.int64(-1), memory, False)
-        if b >= local_end:
-            pull(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, np.int64(-1), memory, False)
         v = programs.variable[i]
-        if v >= 0 and lift[v] > 0.0:
-            _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, labelling[v], lift[v])
+        u = lift[v] if v >= 0 else 0.0
+        pull_tangents(pattern, patterns, value, adjoint, (a, b, c), half, local_end, memory)
+        if u > 0.0 and a >= local_end:
+            _lift_state(pattern, patterns, adjoint, a + half, a, labelling[v], u * peak[a])
+        elif u > 0.0:
+            # the derivative by C itself stands in for its tangent
+            _pull_lift(pattern, patterns, value, adjoint, (a, b, c), half, labelling[v], u)
+    settle_all(patterns, value, adjoint, memory)
 
 
 @inner
@@ -253,11 +285,13 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
         if v >= shapes.var_off[g]:
             states = max(states, shapes.state_off[v] + shapes.card[v])
     shared = shapes.local_start
-    value, adjoint, scale = np.zeros(3 * half), np.zeros(2 * half), np.empty(steps)
-    logs, dot, change, memory = np.empty(0), np.empty(0), np.empty(0), sweep_memory(patterns, shared)
+    value, adjoint, scale, peak = np.zeros(3 * half), np.zeros(2 * half), np.empty(steps), np.empty(half)
+    bar = adjoint[half:]
+    logs, dot, change, belief = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
+    memory = sweep_memory(patterns, shared)
     marginal, lift = np.empty(states), np.empty(variables)
     copy_run(base, 0, shared, value)
-    linear, logarithmic = np.zeros(shared), np.zeros(shared)  # derivatives by the shared tables and by their logarithms
+    logarithmic = np.zeros(shared)  # derivatives by the logarithms of the shared tables
     for s in range(first, last):
         g = rows.shape[s]
         a, b = programs.step_off[g], programs.step_off[g + 1]
@@ -271,50 +305,48 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             if fits:
                 _, state = forward_linear(a, b, programs, patterns, value, scale)
         if state == OK:
-            adjoint[:arena_end] = 0.0
+            bar[shared:arena_end] = 0.0
             marginal[:] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, marginal, 1.0, memory)
-            risk[s], fits = _lifts(shapes, g, known, marginal, lift)
+            backward_linear(
+                a, b, programs, patterns, value, scale, bar, state_off, marginal, 1.0, memory, local_end
+            )  # fmt: skip
+            risk[s], fits = _lifts(shapes, g, known, marginal, lift, LEAST_LINEAR)
             state = OK if fits else UNDERFLOW
         if state == OK:
             value[half + shared : half + local_end] = 0.0
-            _forward(a, b, programs, patterns, value, scale, half, local_end, known, lift)
-            adjoint[:arena_end] = 0.0
-            adjoint[half : half + arena_end] = 0.0
-            _backward(a, b, programs, patterns, value, scale, adjoint, half, local_end, known, lift, memory)
+            _forward(a, b, programs, patterns, value, scale, peak, half, local_end, known, lift)
+            adjoint[shared:arena_end] = 0.0
+            _backward(a, b, programs, patterns, value, scale, peak, adjoint, half, local_end, known, lift, memory)
             for j in range(shared, local_end):
-                adjoint[j] *= value[j]
-            for j in range(shared):
-                linear[j] += adjoint[j]
+                adjoint[j] *= -value[j]
+            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, totals.gradient)
         elif state == UNDERFLOW:
             results.redone[s] = True
             if len(logs) == 0:
-                logs, dot, change = np.empty(half), np.zeros(half), np.zeros(half)
+                logs, dot, change, belief = np.empty(half), np.zeros(half), np.zeros(half), np.zeros(half)
                 copy_run(log_base, 0, shared, logs)
                 logs[0] = 0.0
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
             state = OK if forward_log(a, b, programs, patterns, logs) > -np.inf else IMPOSSIBLE
             if state == OK:
-                adjoint[:arena_end] = 0.0
+                belief[:arena_end] = 0.0
                 marginal[:] = 0.0
-                backward_log(a, b, programs, patterns, logs, adjoint, state_off, marginal, 1.0)
-                risk[s], fits = _lifts(shapes, g, known, marginal, lift)
+                backward_log(a, b, programs, patterns, logs, belief, state_off, marginal, 1.0)
+                risk[s], fits = _lifts(shapes, g, known, marginal, lift, LEAST)
                 if not fits:
                     status[s] = OK
                     continue
                 dot[:local_end] = 0.0
                 _forward_log(a, b, programs, patterns, logs, dot, known, lift)
-                adjoint[:arena_end] = 0.0
+                belief[:arena_end] = 0.0
                 change[:arena_end] = 0.0
-                _backward_log(a, b, programs, patterns, logs, dot, adjoint, change, known, lift)
-                for j in range(shared, local_end):
-                    adjoint[j] = -change[j]
-                for j in range(shared):
-                    logarithmic[j] -= change[j]
+                _backward_log(a, b, programs, patterns, logs, dot, belief, change, known, lift)
+                for j in range(local_end):
+                    change[j] = -change[j]
+                scatter_gradient(s, shapes, kinds, bindings, rows, change, expected, totals.gradient)
+                add_run(change, 0, shared, logarithmic)
         status[s] = state
-        if state == OK:
-            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, totals.gradient)
-        else:
+        if state != OK:
             risk[s] = np.inf
     for j in range(shared):
-        expected[j] += linear[j] * base[j] + logarithmic[j]
+        expected[j] += logarithmic[j] - adjoint[j] * base[j]

@@ -18,8 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime import inner
+from ..runtime import LANES, broadcast, inlined, inner, largest, maximum, subtract
+from ..tables import NARROW, load_some
 from .max_sweeps import contract_maxima, take_out
+from .run_products import add_by_index
+from .step_layout import group_sizes, offset_lists, operands
 
 __all__ = ["FREE", "MIXED", "PathWorkspace", "add_best_with", "follow_range", "pass_counts", "trace_range"]
 
@@ -51,6 +54,13 @@ class PathWorkspace(NamedTuple):
     mixed: Small  #       [largest number of states]
 
 
+@inlined
+def _has_mass(mass, at, count):
+    """Whether one of the first `count` masses is not 0, of one register at most."""
+    masses = load_some(NARROW, mass, at, count)
+    return largest(maximum(masses, subtract(broadcast(NARROW, 0.0), masses))) > 0.0
+
+
 @inner
 def _mark(has_mass, producer, place, local_end):
     if place >= local_end:
@@ -60,22 +70,22 @@ def _mark(has_mass, producer, place, local_end):
 @inner
 def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses outside of A, the left operand of a contraction, on to C° and B."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    pattern, a, b, c = operands(i, programs)
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     value, outside, mass_in, mass_out = w.value, w.outside, w.inside_mass, w.outside_mass
-    v = programs.variable[i]
+    v, together, is_empty = programs.variable[i], index[a_k + num_k - 1] - index[a_k] == num_k - 1, False
     for ib in range(num_b):
         for il in range(num_l):
             x, out = a + index[a_b + ib] + index[a_l + il], c + (ib * num_l + il) * num_r
             for k in range(num_k):
                 at = x + index[a_k + k]
-                mass = mass_out[at]
-                if mass == 0.0:
+                if together and k % LANES == 0:
+                    is_empty = not _has_mass(mass_out, at, num_k - k)
+                if is_empty or mass_out[at] == 0.0:
                     continue
-                best, which, right = -np.inf, 0, b + index[b_b + ib] + index[b_k + k]
+                mass, best, which, right = mass_out[at], -np.inf, 0, b + index[b_b + ib] + index[b_k + k]
                 for r in range(num_r):
                     score = outside[out + r] + value[right + index[b_r + r]]
                     if score > best:
@@ -95,21 +105,21 @@ def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
 @inner
 def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses outside of B on to C° and A."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    pattern, a, b, c = operands(i, programs)
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     value, outside, mass_in, mass_out = w.value, w.outside, w.inside_mass, w.outside_mass
-    v = programs.variable[i]
+    v, together, is_empty = programs.variable[i], patterns.dims[pattern, 4] == 1, False
     for ib in range(num_b):
         for k in range(num_k):
             for r in range(num_r):
                 at = b + index[b_b + ib] + index[b_k + k] + index[b_r + r]
-                mass = mass_out[at]
-                if mass == 0.0:
+                if together and r % LANES == 0:
+                    is_empty = not _has_mass(mass_out, at, num_r - r)
+                if is_empty or mass_out[at] == 0.0:
                     continue
-                best, which, x = -np.inf, 0, a + index[a_b + ib] + index[a_k + k]
+                mass, best, which, x = mass_out[at], -np.inf, 0, a + index[a_b + ib] + index[a_k + k]
                 for il in range(num_l):
                     score = outside[c + (ib * num_l + il) * num_r + r] + value[x + index[a_l + il]]
                     if score > best:
@@ -128,9 +138,14 @@ def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
 def _pass_product(i, programs, patterns, local_end, w, counting, from_left):
     """As `_pass_left` or `_pass_right` for a product by index."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+    pattern, a, b, c = operands(i, programs)
     at, mass_in, mass_out = start[pattern, 0], w.inside_mass, w.outside_mass
-    for j in range(dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]):
+    size, is_empty = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3], False
+    for j in range(size):
+        if from_left and j % LANES == 0:
+            is_empty = not _has_mass(mass_out, a + j, size - j)
+        if is_empty:
+            continue
         left, right = a + j, b + index[at + j]
         source, other = (left, right) if from_left else (right, left)
         mass = mass_out[source]
@@ -159,32 +174,36 @@ def _best_states(left, x, a_k, right, y, b_k, index, chosen, count):
 def _pass_down(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses inside of C on to A and B."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    pattern, a, b, c = operands(i, programs)
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     value, mass_in, v = w.value, w.inside_mass, programs.variable[i]
     a_counts, b_counts = counting or a >= local_end, counting or b >= local_end
     _mark(w.has_inside, w.producer, a, local_end)
     _mark(w.has_inside, w.producer, b, local_end)
     if dims[pattern, 5]:
         at = start[pattern, 0]
-        for j in range(num_b * num_l * num_r):
+        size, is_empty = num_b * num_l * num_r, False
+        for j in range(size):
+            if j % LANES == 0:
+                is_empty = not _has_mass(mass_in, c + j, size - j)
             mass = mass_in[c + j]
-            if mass != 0.0:
+            if not is_empty and mass != 0.0:
                 mass_in[c + j] = 0.0
                 if a_counts:
                     mass_in[a + j] += mass
                 if b_counts:
                     mass_in[b + index[at + j]] += mass
         return
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    out = c
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
+    out, is_empty = c, False
     for ib in range(num_b):
         for il in range(num_l):
             x = a + index[a_b + ib] + index[a_l + il]
             for r in range(num_r):
+                if r % LANES == 0:
+                    is_empty = not _has_mass(mass_in, out, num_r - r)
                 mass = mass_in[out]
-                if mass != 0.0:
+                if not is_empty and mass != 0.0:
                     mass_in[out] = 0.0
                     y = b + index[b_b + ib] + index[b_r + r]
                     k = _best_states(value, x, a_k, value, y, b_k, index, w.every, num_k)
@@ -205,7 +224,7 @@ def pass_counts(first, last, programs, patterns, local_end, w, counting, labelli
     """
     dims = patterns.dims
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         from_left = a >= local_end and w.has_outside[w.producer[a]]
         from_right = b >= local_end and w.has_outside[w.producer[b]]
         if from_left:
@@ -236,11 +255,10 @@ def add_best_with(v, state, mass, programs, patterns, local_end, w, counting, la
         if len(labelling) > 0:
             labelling[v] = state
         return
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+    dims, index = patterns.dims, patterns.offsets
+    pattern, a, b, c = operands(i, programs)
     num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     best, left, right, result, out = -np.inf, 0, 0, 0, c
     for ib in range(num_b):
         x, y = a + index[a_b + ib] + index[a_k + state], b + index[b_b + ib] + index[b_k + state]
@@ -280,7 +298,7 @@ def follow_range(begin, end, programs, patterns, local_end, w, num_mixed):
     dims, value, own, is_own, producer = patterns.dims, w.value, w.own, w.is_own, w.producer
     pending, score, i = 0, 0.0, begin
     while True:
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         v = programs.variable[i]
         limit = w.limit[v] if v >= 0 else FREE
         own_a, own_b = a >= local_end and is_own[producer[a]], b >= local_end and is_own[producer[b]]
@@ -288,9 +306,7 @@ def follow_range(begin, end, programs, patterns, local_end, w, num_mixed):
             size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
             left, right = own if own_a else value, own if own_b else value
             if dims[pattern, 5]:
-                at = patterns.start[pattern, 0]
-                for j in range(size):
-                    own[c + j] = left[a + j] + right[b + patterns.offsets[at + j]]
+                add_by_index(left, a, right, b, own, c, pattern, patterns)
             else:
                 if limit == MIXED:
                     contract_maxima(pattern, patterns, left, a, right, b, own, c, w.mixed, num_mixed)
@@ -328,7 +344,7 @@ def trace_range(begin, end, mass, programs, patterns, local_end, w, num_mixed):
         at = cell[i]
         if at < 0 or mass == 0.0:
             continue
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         if i == end and not programs.step[i, 4]:
             w.outside_mass[c + at] += mass
             w.has_outside[i] = True

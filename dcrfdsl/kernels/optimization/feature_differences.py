@@ -79,11 +79,11 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
 
 
 @kernel
-def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, total, is_listed):
+def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, rank, total, is_listed):
     """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `competitor`.
 
-    known, competitor: flat labellings; sequence s begins at off[s]; competitor is -1 where there is none.   bias_of:
-    see `bias_of_cells`.   total [W], is_listed [W]: all 0, before and after.
+    known: a flat labelling, sequence s begins at off[s].   competitor [ranks, flat]: others; that of the n-th is
+    number `rank[n]`.   bias_of: see `bias_of_cells`.   total [W], is_listed [W]: all 0, before and after.
     Returns offsets [n+1], the numbers of weights in ascending order, and their values.
     """
     shapes, rows = problem.shapes, problem.rows
@@ -93,7 +93,7 @@ def list_differences(first, last, problem, bias_of, known, competitor, off, sequ
     tally = Tally(total, is_listed, listed)
     size = 0
     for i in range(first, last):
-        s = sequence[i]
+        s, other = sequence[i], competitor[rank[i]]
         g = rows.shape[s]
         v0, n = shapes.var_off[g], 0
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
@@ -102,7 +102,7 @@ def list_differences(first, last, problem, bias_of, known, competitor, off, sequ
                 v = shapes.scope[e]
                 card = shapes.card[v0 + v]
                 right = right * card + known[off[s] + v]
-                wrong = wrong * card + competitor[off[s] + v]
+                wrong = wrong * card + other[off[s] + v]
             if right == wrong:
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):

@@ -18,7 +18,12 @@ from .feature_counts import (
     sum_groups as sum_groups,
 )
 from .latent_search import Latents as Latents, summed_nbest as summed_nbest
-from .nbest import NBestLists as NBestLists, exact_nbest as exact_nbest, message_nbest as message_nbest
+from .nbest import (
+    NBestLists as NBestLists,
+    exact_better as exact_better,
+    exact_nbest as exact_nbest,
+    message_nbest as message_nbest,
+)
 from .span_competitors import (
     WHOLE as WHOLE,
     ErrorSums as ErrorSums,

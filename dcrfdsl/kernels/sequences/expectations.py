@@ -120,7 +120,7 @@ def exact_expectations(
             out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if wanted else nothing
             root = share[s] if len(share) > 0 else 1.0
             adjoint[shared:arena_end] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root, memory)
+            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root, memory, np.int64(0))
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
         status[s], results.redone[s] = state, state == UNDERFLOW

@@ -117,7 +117,9 @@ def summed_nbest(first, last, problem, programs, patterns, potentials, latents, 
         decisions = Decisions(step, variable, _labels_in_front(g, shapes, programs, step, variable, latents))
         sequence_rows = labelling[:, off[s] : off[s + 1]]
         sequence_rows[:] = 0
-        length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates)
+        length[s] = search_labellings(
+            g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates, np.inf
+        )  # fmt: skip
         for n in range(length[s]):
             score[s, n] = best + free - score[s, n]
 

@@ -27,11 +27,12 @@ from ..messages import message_labelling, node_potentials, propagate, read_label
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
 
-__all__ = ["Candidates", "Decisions", "NBestLists", "exact_nbest", "message_nbest", "search_labellings"]
+__all__ = ["Candidates", "Decisions", "NBestLists", "exact_better", "exact_nbest", "message_nbest", "search_labellings"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+ROUNDING = 1e-9  # of scores, relative
 MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn out to leave none
 
 
@@ -63,18 +64,19 @@ class Candidates(NamedTuple):
 
 
 @inner
-def search_labellings(g, shapes, programs, value, decisions, labelling, loss, candidates):
+def search_labellings(g, shapes, programs, value, decisions, labelling, loss, candidates, limit):
     """The best labellings from a finished `forward_max` in `value`: rows of `labelling` [most, V] and their `loss`.
 
-    candidates: overwritten. Returns how many labellings there are, at most `most`; the caller knows that at least one
-    is possible.
+    candidates: overwritten.   limit: labellings lose less than this. Returns how many labellings there are, at most
+    `most`; the caller knows that at least one is possible.
     """
     count, cost, origin = len(loss), candidates.cost, candidates.origin
     num_found, waiting, first, lost = 0, 0, 0, 0.0
     while True:
         waiting = _complete(
-            g, shapes, programs, value, decisions, labelling[num_found], first, lost, num_found, candidates, waiting
-        )
+            g, shapes, programs, value, decisions, labelling[num_found], (first, lost, num_found), candidates, waiting,
+            limit,
+        )  # fmt: skip
         loss[num_found] = lost
         num_found += 1
         if num_found == count or waiting == 0:
@@ -88,12 +90,13 @@ def search_labellings(g, shapes, programs, value, decisions, labelling, loss, ca
 
 
 @inner
-def _complete(g, shapes, programs, value, decisions, assignment, first, lost, number, candidates, waiting):
-    """Decides optimally from decision `first` on, ties to the lowest state; opens the other states as candidates.
+def _complete(g, shapes, programs, value, decisions, assignment, parent, candidates, waiting, limit):
+    """Decides optimally from a decision on, ties to the lowest state; opens the other states as candidates.
 
-    Returns the number of open candidates.
+    parent: the first decision to make, what is lost before, the number of the labelling. Returns the number of open
+    candidates.
     """
-    v0 = shapes.var_off[g]
+    v0, (first, lost, number) = shapes.var_off[g], parent
     for d in range(first, decisions.made):
         v = decisions.variable[d]
         at_a, stride_a, at_b, stride_b = operand_places(decisions.step[d], v, programs, assignment)
@@ -107,7 +110,7 @@ def _complete(g, shapes, programs, value, decisions, assignment, first, lost, nu
             if x == chosen:
                 continue
             total = lost + (best - (value[at_a + x * stride_a] + value[at_b + x * stride_b]))
-            if total < np.inf:
+            if total < limit:
                 waiting = _open(total, number, d, x, candidates.cost, candidates.origin, waiting)
     return waiting
 
@@ -140,17 +143,47 @@ def _move(cost, origin, source, target):
         origin[target, i] = origin[source, i]
 
 
+class _SearchWorkspace(NamedTuple):
+    """Memory for the search in one sequence; see `Decisions` and `Candidates`."""
+
+    step: Ints
+    variable: Ints
+    candidates: Candidates
+
+
+@inner
+def _longest(first, last, off):
+    """The most variables of a sequence."""
+    most = 1
+    for s in range(first, last):
+        most = max(most, off[s + 1] - off[s])
+    return most
+
+
+@inner
+def _list_best(s, shapes, rows, programs, logs, lists, memory, limit):
+    """Lists the best labellings of sequence s from a finished `forward_max` in `logs`."""
+    labelling, off, length, score = lists
+    g = rows.shape[s]
+    decision_order(g, shapes, programs, memory.step, memory.variable)
+    sequence_rows = labelling[:, off[s] : off[s + 1]]
+    decisions = Decisions(memory.step, memory.variable, off[s + 1] - off[s])
+    length[s] = search_labellings(
+        g, shapes, programs, logs, decisions, sequence_rows, score[s], memory.candidates, limit
+    )  # fmt: skip
+    best = score_labelling(g, shapes, logs, sequence_rows[0])
+    for n in range(length[s]):
+        score[s, n] = best - score[s, n]
+
+
 @kernel
 def exact_nbest(first, last, problem, programs, patterns, potentials, lists, results, value, logs):
     """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, length, score = lists
-    count, most = len(labelling), 1
-    for s in range(first, last):
-        most = max(most, off[s + 1] - off[s])
-    step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
+    count, most = len(lists.labelling), _longest(first, last, lists.off)
     candidates, scale = Candidates(np.empty(count), np.empty((count, 3), np.int64)), np.empty(len(programs.step))
+    memory = _SearchWorkspace(np.empty(most, np.int64), np.empty(most, np.int64), candidates)
     value[: shapes.local_start] = potentials.base
     logs[: shapes.local_start] = log_base
     logs[0] = 0.0
@@ -159,19 +192,40 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
         results.log_z[s], results.redone[s], results.status[s] = sum_forward(
             s, problem, programs, patterns, potentials, value, logs, scale
         )
-        length[s] = 0
+        lists.length[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
         if best == -np.inf:
             results.status[s] = IMPOSSIBLE
             continue
-        decision_order(g, shapes, programs, step, variable)
-        sequence_rows = labelling[:, off[s] : off[s + 1]]
-        decisions = Decisions(step, variable, off[s + 1] - off[s])
-        length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates)
-        best = score_labelling(g, shapes, logs, sequence_rows[0])
-        for n in range(length[s]):
-            score[s, n] = best - score[s, n]
+        _list_best(s, shapes, rows, programs, logs, lists, memory, np.inf)
+
+
+@kernel
+def exact_better(first, last, problem, programs, patterns, potentials, lists, known, floor, logs):
+    """The labellings of each sequence that score more than floor[s], best first, and no log Z.
+
+    Rounding may let in labellings that score a little less.   known [flat]: a labelling whose score is added to
+    floor[s]; empty: none.   logs: an arena, overwritten.
+    """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    count, most, off = len(lists.labelling), _longest(first, last, lists.off), lists.off
+    candidates = Candidates(np.empty(count), np.empty((count, 3), np.int64))
+    memory = _SearchWorkspace(np.empty(most, np.int64), np.empty(most, np.int64), candidates)
+    logs[: shapes.local_start] = log_base
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        lists.length[s] = 0
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        bound = floor[s]
+        if len(known) > 0:
+            bound += score_labelling(g, shapes, logs, known[off[s] : off[s + 1]])
+        best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
+        limit = best - bound + ROUNDING * max(1.0, abs(best))
+        if best > -np.inf and limit > 0.0:
+            _list_best(s, shapes, rows, programs, logs, lists, memory, limit)
 
 
 # messages -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""Coupled models of other shapes than two chains: four chains, edges that skip a position, cliques of three variables.
+
+Labels and words are drawn at random: the time of exact inference does not depend on them, that of messages little.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from figures import Figure, seconds_of
+from work import ROUNDS, SMOKE, objective
+
+from dcrfdsl.data import Corpus, corpus_from_rows
+from dcrfdsl.semantics.resolve.resolution import load_text
+
+__all__ = ["SHAPES", "random_corpus", "shape_passes"]
+
+SENTENCES = 20 if SMOKE else 200
+METHODS = ("exact", "trp(tolerance = 1e-3, seed = 0)")
+
+
+def _template(labels: int, edges: tuple[str, ...]) -> str:
+    names = [f"y{n}" for n in range(labels)]
+    lines = [f"data conll(word, {', '.join(names)})", *(f"label {name}" for name in names)]
+    lines += [f"clique {name}: bias, word[-1..1]" for name in names]
+    lines += [f"clique {edge} with states = all" for edge in edges]
+    return "\n".join([*lines, "train likelihood: prior = gaussian(variance = 5)"]) + "\n"
+
+
+_CHAINS = (*(f"y{n}[-1], y{n}" for n in range(4)), *(f"y{a}, y{b}" for a, b in itertools.pairwise(range(4))))
+SHAPES = {  # template, labels, states of each
+    "four chains of 6": (_template(4, _CHAINS), 4, 6),
+    "skip edges, 20 states": (_template(1, ("y0[-1], y0", "y0[-2], y0")), 1, 20),
+    "triples, 20 and 4 states": (_template(2, ("y0[-1], y0, y1", "y1[-1], y1")), 2, (20, 4)),
+}
+
+
+def random_corpus(text: str, labels: int, states: int | tuple[int, ...]) -> Corpus:
+    """Sentences of 5 to 44 words; states: of all labels, or of each."""
+    draw = np.random.default_rng(0)
+    cards = (states,) * labels if isinstance(states, int) else states
+    rows = []
+    for length in draw.integers(5, 45, size=SENTENCES).tolist():
+        words = np.minimum(draw.zipf(1.4, length), 5000).tolist()
+        tags = np.stack([draw.integers(card, size=length) for card in cards], axis=1).tolist()
+        rows.append([(f"w{word}", *(f"L{tag}" for tag in row)) for word, row in zip(words, tags, strict=True)])
+    return corpus_from_rows(rows, load_text(text).require().data)
+
+
+def shape_passes() -> Iterator[Figure]:
+    """Four chains, skip edges, cliques of three variables: a pass by exact inference and by TRP, one thread."""
+    for name, (text, labels, states) in SHAPES.items():
+        corpus = random_corpus(text, labels, states)
+        for method in METHODS:
+            criterion = objective(text, corpus, threads=1, method=method)
+            weights = np.random.default_rng(0).normal(scale=0.1, size=criterion.num_weights)
+            seconds = seconds_of(lambda pass_=criterion, at=weights: pass_.value_and_gradient(at), ROUNDS)
+            yield Figure(
+                f"{name}, {method.partition('(')[0]}", seconds / corpus.num_tokens * 1e6, "µs/token",
+                f"-log p(y|x), penalty and gradient, {SENTENCES} sentences, all features, one thread",
+            )  # fmt: skip
