@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from automaton_cases import AUTOMATA, BoundCase
+from automaton_cases import AUTOMATA, BoundCase, one
 
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.automata import automaton_cost
+from dcrfdsl.graph.automata.automaton_graphs import automaton_graph
 from dcrfdsl.graph.model_cost import exact_cost
 from dcrfdsl.inference import Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.problem import assemble
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +77,23 @@ def test_any_number_of_threads_gives_the_same_bits(bound: BoundCase, threads: in
     other_value, other_gradient = bound.gradient(weights, automaton=True, threads=threads)
     assert value == other_value
     np.testing.assert_array_equal(gradient, other_gradient)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_states_of_a_higher_order_are_the_contexts_that_were_seen(order: int) -> None:
+    """And, where a context was not seen, the longest suffix that was."""
+    cliques = "".join(
+        f"clique {', '.join(f'y[-{back}]' for back in range(length, 0, -1))}, y with states = seen\n"
+        for length in range(1, order + 1)
+    )
+    case = one("clique y: word\n" + cliques, "PQRSTUV", spread=2)
+    known = assemble(case.resolved().require(), case.corpus(), {}, {})
+    parameters, _ = known.learn_parameters()
+    found = automaton_graph(known.graph, parameters.bias_places(known.graph)[1])
+    assert found is not None
+    labels = [[row[1] for row in rows] for rows in case.sentences]
+    seen = {tuple(y[t : t + size]) for y in labels for size in range(1, order + 1) for t in range(len(y) - size + 1)}
+    assert found.states == len(seen)
 
 
 # where no table of elimination fits ---------------------------------------------------------------------------------

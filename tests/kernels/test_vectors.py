@@ -14,7 +14,15 @@ import pytest
 from dcrfdsl.kernels.runtime import cpu
 from dcrfdsl.kernels.runtime.compilation import kernel
 from dcrfdsl.kernels.runtime.cpu import LANES  # fmt: skip
-from dcrfdsl.kernels.runtime.lane_vectors import accumulate, add_sums, any_below, choose_below, load_at, transpose
+from dcrfdsl.kernels.runtime.lane_vectors import (
+    accumulate,
+    add_sums,
+    any_below,
+    choose_below,
+    load_at,
+    prefetch,
+    transpose,
+)
 from dcrfdsl.kernels.runtime.machine_vectors import (
     add,
     aligned_zeros,
@@ -88,6 +96,8 @@ def parts(registers, values, at, count, out):
 @kernel
 def by_lane(registers, x, y, places, out, below):
     n = len(registers) * LANES
+    prefetch(registers, x, 0)
+    prefetch(registers, y, 2**20)  # beyond its end
     a, b = load(registers, x, 0), load(registers, y, 0)
     store(out, 0, choose_below(a, b, broadcast(registers, 1.0), a))
     store(out, n, load_at(registers, x, 1, places, 1))

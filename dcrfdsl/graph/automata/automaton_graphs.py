@@ -2,10 +2,11 @@
 
 A move whose cells have no weight and are not forbidden has potential 1. Where that is so for most moves into a state,
 they are not listed: the state is then reached from all states that overlap with it (its group), and only the other
-moves are listed, those that are forbidden too. States with the same moves out form a class, and moves start from
-classes: what is past and forgotten costs nothing. So the cost follows what was seen and what is possible. Sources: Ye
-et al. 2009 and Cuong et al. 2014 (chains of higher order with few contexts); Siddiqi & Moore 2005 (a background and
-exceptions). Not here: weights and sums (`inference.bound`, `kernels.automaton`).
+moves are listed, those that are forbidden too. States that nothing tells apart are merged, see `merging`; those with
+the same moves out form a class, from which moves start, where that saves many: what is past and forgotten costs
+nothing. So the cost follows what was seen and what is possible. Sources: Ye et al. 2009 and Cuong et al. 2014 (chains
+of higher order with few contexts); Siddiqi & Moore 2005 (a background and exceptions). Not here: weights and sums
+(`inference.bound`, `kernels.automaton`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from ...foundation import Ints, Ints32, Mask
 from ..unroll import ModelGraph
+from .merging import ListedStates, classes_of, merged_states
 from .placements import FIRST, LAST_STATE, MOVE, STATE, Placement, placements, window_of
 from .state_search import Moves, StateCodes, search
 
@@ -26,6 +28,7 @@ __all__ = ["AutomatonGraph", "automaton_graph"]
 NO_CELL = 0  # the shared cell of the constant 1
 GROUP_COST = 2  # a group costs a state as much as so many moves …
 EXCEPTION_COST = 4  # … and a forbidden move inside a group as much as so many others
+UNSHARED = 1.1  # with at most so many times the moves, each state is its own class
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,10 @@ class AutomatonGraph:
     position, for cliques with features on these.   visible: how many variables the model has.
     scored, scored_variable [n]: kinds of factors with features, and the variable of each.
     source_class [S]: the class of each state.   source, target [moves]: from a class to a state, ordered by target,
-    then by source.   source_group [classes], target_group [S]: see `kernels.automaton`.   state_cells, first_cells,
-    last_cells [.., S], move_cells [.., moves]: shared cells, 0 where there is none.   initial [S]: whether a sequence
-    can begin in a state.   weighted [shared cells]: which have weights.
+    then by source.   source_group [classes]: -1 for none.   reached [n, 2]: (state, group), ascending: the state is
+    reached from all of the group.   state_cells, first_cells, last_cells [.., S], move_cells [.., moves]: shared cells,
+    0 where there is none.   initial [S]: whether a sequence can begin in a state.   weighted [shared cells]: which have
+    weights.
     """
 
     labels: Ints32
@@ -50,7 +54,7 @@ class AutomatonGraph:
     source: Ints
     target: Ints
     source_group: Ints
-    target_group: Ints
+    reached: Ints
     state_cells: Ints
     first_cells: Ints
     last_cells: Ints
@@ -100,9 +104,56 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     def telling(place: str, windows: Ints, pads: Ints) -> Ints:
         return _telling(_cells(codes, places, place, windows, pads), weighted, forbidden)
 
-    move_cells = telling(MOVE, listed.codes, pads[listed.source])
-    merged = _merged(listed, move_cells, source_group)
-    labels = codes.symbols[codes.digit(moves.states, 0)]
+    order = np.lexsort((listed.target, listed.source))
+    grouped = np.flatnonzero(target_group >= 0)
+    states = ListedStates(
+        codes=moves.states,
+        symbol=codes.digit(moves.states, 0),
+        local=telling(STATE, moves.states, pads),
+        end=telling(LAST_STATE, moves.states, pads),
+        initial=moves.initial,
+        first=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
+        group=source_group,
+        reached=np.stack([grouped, target_group[grouped]], axis=1),
+        source=listed.source[order],
+        target=listed.target[order],
+        cells=telling(MOVE, listed.codes, pads[listed.source])[order],
+    )
+    return _as_graph(graph, codes, _in_order(codes, merged_states(states)), weighted)
+
+
+def _in_order(codes: StateCodes, states: ListedStates) -> ListedStates:
+    """States by their newest positions, groups by their first states: neighbours share labels and groups."""
+    slots = [codes.digit(states.codes, slot) for slot in range(1 - codes.window, 0)]
+    order = np.lexsort((*slots, states.group, states.symbol))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    group = states.group[order]
+    used, begin = np.unique(group, return_index=True)
+    used, begin = used[used >= 0], begin[used >= 0]
+    most = int(max(group.max(initial=-1), states.reached[:, 1].max(initial=-1)))
+    number = np.full(most + 2, -1, np.int64)  # the last one stands for no group
+    number[used[np.argsort(begin)]] = np.arange(len(used))
+    reached = np.stack([rank[states.reached[:, 0]], number[states.reached[:, 1]]], axis=1)
+    source, target = rank[states.source], rank[states.target]
+    by_source = np.lexsort((target, source))
+    return ListedStates(
+        states.codes[order], states.symbol[order], states.local[order], states.end[order], states.initial[order],
+        states.first[order], number[group], np.unique(reached, axis=0),
+        source[by_source], target[by_source], states.cells[by_source],
+    )  # fmt: skip
+
+
+def _as_graph(graph: ModelGraph, codes: StateCodes, states: ListedStates, weighted: Mask) -> AutomatonGraph:
+    of = classes_of(states)
+    _, first = np.unique(of, return_index=True)
+    chosen = np.isin(states.source, first)  # the moves of one state of each class
+    if len(states.source) <= UNSHARED * np.count_nonzero(chosen):
+        of, first = np.arange(len(of)), np.arange(len(of))
+        chosen = np.ones(len(states.source), np.bool_)
+    source, target = of[states.source[chosen]], states.target[chosen]
+    order = np.lexsort((source, target))
+    labels = codes.symbols[states.symbol]
     joint, cards, scored, scored_variable = _score_rows(graph, labels)
     return AutomatonGraph(
         labels=np.concatenate([labels, joint], axis=1),
@@ -110,16 +161,16 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
         visible=len(graph.cards),
         scored=scored,
         scored_variable=scored_variable,
-        source_class=merged.of,
-        source=merged.source,
-        target=listed.target[merged.moves],
-        source_group=merged.group,
-        target_group=target_group,
-        state_cells=telling(STATE, moves.states, pads),
-        first_cells=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
-        last_cells=telling(LAST_STATE, moves.states, pads),
-        move_cells=move_cells[:, merged.moves],
-        initial=moves.initial,
+        source_class=of,
+        source=source[order],
+        target=target[order],
+        source_group=states.group[first],
+        reached=states.reached,
+        state_cells=states.local.T,
+        first_cells=states.first.T,
+        last_cells=states.end.T,
+        move_cells=states.cells[chosen][order].T,
+        initial=states.initial,
         weighted=weighted,
     )
 
@@ -160,6 +211,8 @@ def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weight
     possible = np.bincount(moves.target, minlength=count)
     plain = possible - np.bincount(moves.target[told], minlength=count)
     grouped = plain > GROUP_COST + EXCEPTION_COST * (compatible - possible)
+    # near the beginning, states are as later ones whose contexts were not seen, and can be merged with these
+    grouped |= (codes.pads(moves.states) > 0) & (plain > 0) & (plain == compatible)
     keep = told | ~grouped[moves.target]
     forbidden = _forbidden(codes, moves, np.flatnonzero(grouped & (compatible > possible)), source_key, target_key)
     listed = _Listed(
@@ -194,48 +247,13 @@ def _forbidden(
 
 
 def _telling(cells: Ints, weighted: Mask, forbidden: Mask) -> Ints:
-    """The cells that can differ from 0, one for all that forbid; without rows that tell nothing."""
-    first = int(np.argmax(forbidden))
-    told: Ints = np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL))
-    rows: Ints = told[(told != NO_CELL).any(axis=1)]
-    return rows
-
-
-@dataclass(frozen=True, eq=False)
-class _Merged:
-    """of [S]: the class of each state.   group [classes].   source [moves]: class of the moves `moves`, which are those
-    of one state of each class, in their order.
+    """The cells that can differ from 0 of each state or move, one for all that forbid, in ascending order, [.., most]:
+    0 comes first, without columns that tell nothing.
     """
-
-    of: Ints
-    group: Ints
-    source: Ints
-    moves: Ints
-
-
-def _merged(listed: _Listed, cells: Ints, group: Ints) -> _Merged:
-    """Classes of states with the same listed moves out and in the same group."""
-    count = len(group)
-    out = np.argsort(listed.source, kind="stable")  # the targets of a source ascend
-    off = np.searchsorted(listed.source[out], np.arange(count + 1)).tolist()
-    rows = np.concatenate([listed.target[None, :], cells]).T[out]
-    number: dict[tuple[int, bytes], int] = {}
-    of, groups, chosen = np.zeros(count, np.int64), [], np.zeros(count, np.bool_)
-    for state, of_group in enumerate(group.tolist()):
-        key = of_group, rows[off[state] : off[state + 1]].tobytes()
-        if key not in number:
-            number[key] = len(number)
-            groups.append(of_group)
-            chosen[state] = True
-        of[state] = number[key]
-    order = np.argsort(groups, kind="stable")  # of a group they are neighbours
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    of = rank[of]
-    moves = np.flatnonzero(chosen[listed.source])
-    source = of[listed.source[moves]]
-    order = np.lexsort((source, listed.target[moves]))
-    return _Merged(of, np.sort(np.array(groups, np.int64)), source[order], moves[order])
+    first = int(np.argmax(forbidden))
+    told = np.sort(np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL)), axis=0)
+    rows: Ints = told[(told != NO_CELL).any(axis=1)].T
+    return rows
 
 
 def _score_rows(graph: ModelGraph, labels: Ints32) -> tuple[Ints32, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

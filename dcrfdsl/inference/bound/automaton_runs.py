@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...foundation import Floats, Ints, Ints32, cached_property, chosen_ranges
 from ...graph import AutomatonGraph, ModelGraph, Parameters, automaton_graph, paying_automaton
 from ...kernels.automaton import (
+    REGISTERS,
     Automaton,
     AutomatonSums,
     AutomatonTables,
@@ -39,6 +40,7 @@ __all__ = ["AutomatonRuns", "BoundAutomaton", "bound_automaton", "fastest_automa
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
 MOST_CELLS = 2**27  # of a workspace: 1 GiB
+TOGETHER = len(REGISTERS) * LANES  # sequences that advance together
 USUAL, KEPT = 64, 2**22  # positions for which a workspace is made at least, and cells that are kept at most
 
 
@@ -56,7 +58,7 @@ class BoundAutomaton:
         structure = automaton_of(
             graph.labels.astype(np.int64), np.array(graph.cards, np.int64), np.array(graph.scored, np.int64),
             np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
-            graph.target_group, graph.source_class, graph.visible,
+            graph.reached, graph.source_class, graph.visible,
         )  # fmt: skip
         return cls(graph, structure)
 
@@ -103,7 +105,7 @@ def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutoma
     if alone:
         found = automaton_graph(graph, weighted)
     else:
-        found = paying_automaton(graph, weighted, chain=chain, share=min(1.0, data.num_sequences / LANES))
+        found = paying_automaton(graph, weighted, chain=chain, share=min(1.0, data.num_sequences / TOGETHER))
     if found is None:
         return None
     last: list[BoundAutomaton] = graph.once("bound automaton", list)

@@ -2,6 +2,7 @@ from .automaton_sums import automaton_expectations as automaton_expectations
 from .best_paths import automaton_decode as automaton_decode
 from .log_sums import automaton_log_expectations as automaton_log_expectations, log_cells as log_cells
 from .transitions import (
+    REGISTERS as REGISTERS,
     Automaton as Automaton,
     AutomatonSums as AutomatonSums,
     AutomatonTables as AutomatonTables,

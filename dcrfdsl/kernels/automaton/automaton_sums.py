@@ -10,10 +10,10 @@ and one for each listed transition:
     Σ_i α(i) ψ(i, j) = Σ_{i in the group of j} α(i) + Σ_{i → j listed} α(i) (ψ(i, j) − background)
 
 Where that cancels, the sum is taken again over the states that are not listed, so that what is lost is never more than
-`CANCELLED` allows. A step is a load of the lanes of one state and a multiplication by one number for all lanes: nothing
-is gathered.
+`CANCELLED` allows; it cannot cancel where no listed transition lowers the background by as much. A step is a load of
+the lanes of one state and a multiplication by one number for all lanes: nothing is gathered.
 
-Each α_t is divided by its sum in the position before, and β_t by the same number, so α_t β_t are the marginals at every
+The potentials of a position are divided by the sum of α in the position before, so α_t β_t are the marginals at every
 position and β is at most 1/α. Hence only α can leave the range of linear space: as long as all positive ones are at
 least `FLOOR`, products of three of them are representable. States that cannot be reached get β = 0. A sequence that
 leaves the range has the status `UNDERFLOW`. Source: Rabiner 1989 §III and §V.A (scaling).
@@ -40,13 +40,13 @@ from ..runtime import (
     load,
     load_at,
     multiply,
+    prefetch,
     repeat,
     store,
     transpose,
 )
 from .forward_lanes import (
     AT_END,
-    CANCELLED,
     LAST,
     LEAST_ALPHA,
     LEAST_SCORE,
@@ -60,15 +60,16 @@ from .forward_lanes import (
     label_potential,
     rescale_lanes,
     sum_classes,
-    sum_group,
 )  # fmt: skip
 from .lane_groups import load_lanes, score_lanes, sort_window
 from .score_rows import scatter_score_row
-from .transitions import FLOOR, LOG_FLOOR, WINDOW
+from .transitions import CANCELLED, FLOOR, LOG_FLOOR, WINDOW
 
 __all__ = ["automaton_expectations"]
 
 ONE = (0,)  # register
+AHEAD = 24  # states before a state's α is read, when it is fetched
+MOVES_FROM = 2 * LANES * LANES  # where counts of moves begin in `AutomatonWorkspace.recent`
 
 
 @inlined
@@ -78,117 +79,154 @@ def _whole(count):
 
 
 @inner
-def _sum_out_of(c, at, automaton, tables, tail, lane):
-    """Σ_j ψ(c, j) tail(j) state by state, into a row of `lane`."""
+def _sum_out_of(n, at, automaton, tables, tail, lane):
+    """Σ_j ψ(c, j) tail(j) state by state for the class c of step n, into a row of `lane`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    g, seen, end = automaton.source_group[c], automaton.source_off[c], automaton.source_off[c + 1]
+    g, seen, end = automaton.source_group[automaton.out_class[n]], automaton.out_off[n], automaton.out_off[n + 1]
     result = broadcast(registers, 0.0)
-    for n in range(seen, end):
-        following = load_at(registers, tail, at, automaton.target_at, n)
-        result = fma(following, repeat(registers, tables.transition, automaton.source_order[n]), result)
-    for n in range(automaton.target_member_off[g], automaton.target_member_off[g + 1]):
-        j = automaton.target_member[n]
-        while seen < end and automaton.target[automaton.source_order[seen]] < j:
+    for q in range(seen, end):
+        following = load_at(registers, tail, at, automaton.out_at, q)
+        result = fma(following, repeat(registers, tables.transition, automaton.out_move[q]), result)
+    for m in range(automaton.reached_off[g], automaton.reached_off[g + 1]):
+        j = automaton.reached[m]
+        while seen < end and automaton.target[automaton.out_move[seen]] < j:
             seen += 1
-        if seen == end or automaton.target[automaton.source_order[seen]] != j:
+        if seen == end or automaton.target[automaton.out_move[seen]] != j:
             result = fma(load(registers, tail, at + j * lanes), repeat(registers, tables.state, j), result)
     store(lane, SPARE * lanes, result)
 
 
-@inner
-def _sum_moves(t, wanted, automaton, tables, workspace):
-    """β of each class at position t, and the expected counts of the moves from it to position t + 1."""
+@inlined
+def _sum_moves(n, mass, old, later, wanted, automaton, tables, workspace):
+    """β of the class of step n, and the expected counts of the moves from it to the next position."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    shared, lane, tail, counts = workspace.shared, workspace.lane, workspace.tail, workspace.counts
-    old, old_tail = (t + 1) % 2 * automaton.groups * lanes, (t + 1) % 2 * automaton.states * lanes
-    front, at = workspace.alpha, t * automaton.states * lanes
-    if automaton.is_split and wanted:
-        sum_classes(at, 0, automaton, front, workspace.front)
-        front, at = workspace.front, 0
-    zero, cancelled, nothing = broadcast(registers, 0.0), broadcast(registers, CANCELLED), broadcast(ONE, 0.0)
-    factor = load(registers, workspace.inverse, t * lanes)
-    recent, mask = workspace.recent, len(workspace.recent) // LANES - 1
-    moves = 3 * _whole(automaton.states)
-    flushed = 0
-    for c in range(automaton.classes):
-        g, beta, bound = np.int64(automaton.source_group[c]), zero, zero
-        if g >= 0:
-            beta = load(registers, shared, old + g * lanes)
-            bound = multiply(beta, cancelled)
-        first, last = automaton.source_off[c], automaton.source_off[c + 1]
-        if wanted:
-            mass = multiply(load(registers, front, at + c * lanes), factor)
-            for n in range(first, last):
-                following = load_at(registers, tail, old_tail, automaton.target_at, n)
-                beta = fma(following, repeat(registers, tables.beyond_out, n), beta)
-                store(recent, (n & mask) * LANES, accumulate(mass, following, nothing))
-            while flushed + LANES <= last:
-                add_sums(recent, (flushed & mask) * LANES, counts, moves + flushed)
-                flushed += LANES
-        else:
-            for n in range(first, last):
-                following = load_at(registers, tail, old_tail, automaton.target_at, n)
-                beta = fma(following, repeat(registers, tables.beyond_out, n), beta)
-        if any_below(beta, bound):
-            _sum_out_of(c, old_tail, automaton, tables, tail, lane)
-            beta = choose_below(beta, bound, load(registers, lane, SPARE * lanes), beta)
-        store(workspace.beta, c * lanes, multiply(beta, factor))
-    if wanted and flushed < len(automaton.source):  # what lies beyond the last transition is never read
-        add_sums(recent, (flushed & mask) * LANES, counts, moves + flushed)
+    tail, recent, nothing = workspace.alpha, workspace.recent, broadcast(ONE, 0.0)
+    g, beta = np.int64(automaton.source_group[automaton.out_class[n]]), broadcast(registers, 0.0)
+    if g >= 0:
+        beta = load(registers, workspace.shared, old + g * lanes)
+    bound = multiply(beta, broadcast(registers, CANCELLED))
+    first, last = automaton.out_off[n], automaton.out_off[n + 1]
+    if wanted:
+        ring, begin = (len(recent) - MOVES_FROM) // LANES - 1, MOVES_FROM
+        moves = 3 * _whole(automaton.states)
+        for q in range(first, last):
+            following = load_at(registers, tail, later, automaton.out_at, q)
+            beta = fma(following, repeat(registers, tables.out, q), beta)
+            store(recent, begin + (q & ring) * LANES, accumulate(mass, following, nothing))
+        for q in range(first // LANES * LANES, last - LANES + 1, LANES):
+            add_sums(recent, begin + (q & ring) * LANES, workspace.counts, moves + q)
+    else:
+        for q in range(first, last):
+            following = load_at(registers, tail, later, automaton.out_at, q)
+            beta = fma(following, repeat(registers, tables.out, q), beta)
+    if tables.out_cancels[n] and any_below(beta, bound):
+        _sum_out_of(n, later, automaton, tables, tail, workspace.lane)
+        beta = choose_below(beta, bound, load(registers, workspace.lane, SPARE * lanes), beta)
+    return beta
+
+
+@inlined
+def _add_label(k, own, cell, sum_of_label, automaton, marginal):
+    """Adds to the marginals of a state's labels; the sum of the only variable's label at `cell` is kept in a register.
+    Returns it and its cell.
+    """
+    registers, variables = automaton.registers, len(automaton.cards)
+    if variables == 1:
+        place = np.int64(automaton.part_at[k])
+        if place != cell:
+            store(marginal, cell, sum_of_label)
+            sum_of_label = load(registers, marginal, place)
+        return place, add(sum_of_label, own)
+    for v in range(variables):
+        place = np.int64(automaton.part_at[k * variables + v])
+        store(marginal, place, add(load(registers, marginal, place), own))
+    return cell, sum_of_label
+
+
+@inlined
+def _count_state(m, t, own, is_last, ends, automaton, workspace):
+    """Counts the state of number m in `class_state`, `LANES` of them at once."""
+    recent, nothing, padded = workspace.recent, broadcast(ONE, 0.0), _whole(automaton.states)
+    cell = m % LANES * LANES
+    store(recent, cell, accumulate(own, broadcast(automaton.registers, 1.0), nothing))
+    if ends:
+        store(recent, LANES * LANES + cell, accumulate(own, is_last, nothing))
+    if m % LANES == LANES - 1 or m == automaton.states - 1:
+        begin = m - m % LANES
+        add_sums(recent, 0, workspace.counts, begin)
+        if t == 0:
+            add_sums(recent, 0, workspace.counts, padded + begin)
+        if ends:
+            add_sums(recent, LANES * LANES, workspace.counts, 2 * padded + begin)
+
+
+@inner
+def _sum_blocks(new, at, automaton, tables, workspace):
+    """What each group reaches: Σ_j state(j) tail(j) over the states that are reached from it."""
+    registers, lanes, shared = automaton.registers, len(automaton.registers) * LANES, workspace.shared
+    clear_lanes(registers, shared, new, automaton.groups)
+    for block in range(len(automaton.block_off) - 1):
+        if automaton.block_group_off[block] == automaton.block_group_off[block + 1]:
+            continue
+        found = broadcast(registers, 0.0)
+        for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
+            j = np.int64(automaton.into_state[n])
+            following = load(registers, workspace.alpha, at + j * lanes)
+            found = fma(following, repeat(registers, tables.state, j), found)
+        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+            place = new + automaton.block_group[b] * lanes
+            store(shared, place, add(load(registers, shared, place), found))
 
 
 @inner
 def _retreat(t, longest, wanted, automaton, tables, workspace):
-    """The marginals of position t, and what the position before needs of it."""
+    """The marginals of position t, what the position before needs of it, and the counts of moves from it.
+
+    What the position before needs, exp s_t(k) β_t(k), takes the place of α_t(k).
+    """
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    shared, lane, rows, tail = workspace.shared, workspace.lane, workspace.rows, workspace.tail
-    counts, marginal = workspace.counts, workspace.marginal
+    lane, marginal = workspace.lane, workspace.marginal
     at, row = t * automaton.states * lanes, t * automaton.width * lanes
-    new, new_tail = t % 2 * automaton.groups * lanes, t % 2 * automaton.states * lanes
-    zero, one = broadcast(registers, 0.0), broadcast(registers, 1.0)
-    follows = t + 1 < longest
-    if follows:
-        _sum_moves(t, wanted, automaton, tables, workspace)
-    clear_lanes(registers, shared, new, automaton.groups)
+    old, new = (t + 1) % 2 * automaton.groups * lanes, t % 2 * automaton.groups * lanes
+    front, front_at, zero, follows = alpha, at, broadcast(registers, 0.0), t + 1 < longest
+    if automaton.is_split and wanted and follows:
+        sum_classes(at, 0, automaton, alpha, workspace.front)
+        front, front_at = workspace.front, 0
     clear_lanes(registers, marginal, 0, automaton.width)
     ends = False
     for n in range(lanes):
         here = t + 1 == workspace.length[n]
         lane[LAST * lanes + n] = 1.0 if here else 0.0
         ends |= here
-    is_last, at_end = load(registers, lane, LAST * lanes), load(registers, lane, AT_END * lanes)
-    at_end = multiply(is_last, at_end)
-    recent, nothing, padded = workspace.recent, broadcast(ONE, 0.0), _whole(automaton.states)
-    current, sum_of_group, variables = np.int64(-1), zero, len(automaton.cards)
-    for k in range(automaton.states):
-        front, beta = load(registers, alpha, at + k * lanes), zero
+    is_last = load(registers, lane, LAST * lanes)
+    at_end = multiply(is_last, load(registers, lane, AT_END * lanes))
+    cell, sum_of_label = np.int64(0), zero
+    for n in range(automaton.classes):
+        later = zero
         if follows:
-            beta = load_at(registers, workspace.beta, 0, automaton.class_at, k)
-        if ends:
-            beta = fma(at_end, repeat(registers, tables.end, k), beta)
-        beta = choose_below(zero, front, beta, zero)
-        own = multiply(front, beta)
-        for v in range(variables):
-            cell = automaton.part_at[k * variables + v]
-            store(marginal, cell, add(load(registers, marginal, cell), own))
-        if wanted:
-            cell = k % LANES * LANES
-            store(recent, cell, accumulate(own, one, nothing))
+            mass = zero
+            if wanted:
+                mass = load(registers, front, front_at + automaton.out_class[n] * lanes)
+            later = _sum_moves(n, mass, old, at + automaton.states * lanes, wanted, automaton, tables, workspace)
+        for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
+            k = np.int64(automaton.class_state[m])
+            prefetch(registers, alpha, at + (k + AHEAD) * lanes)
+            forward, beta = load(registers, alpha, at + k * lanes), later
             if ends:
-                store(recent, LANES * LANES + cell, accumulate(own, is_last, nothing))
-            if k % LANES == LANES - 1 or k == automaton.states - 1:
-                begin = k - k % LANES
-                add_sums(recent, 0, counts, begin)
-                if t == 0:
-                    add_sums(recent, 0, counts, padded + begin)
-                if ends:
-                    add_sums(recent, LANES * LANES, counts, 2 * padded + begin)
-        beta = multiply(beta, label_potential(k, row, automaton, rows))
-        store(tail, new_tail + k * lanes, beta)
-        mass, group = multiply(beta, repeat(registers, tables.state, k)), np.int64(automaton.target_group[k])
-        current, sum_of_group = sum_group(group, current, sum_of_group, mass, registers, shared, new)
-    if current >= 0:
-        store(shared, new + current * lanes, sum_of_group)
+                beta = fma(at_end, repeat(registers, tables.end, k), beta)
+            beta = choose_below(zero, forward, beta, zero)
+            own = multiply(forward, beta)
+            cell, sum_of_label = _add_label(k, own, cell, sum_of_label, automaton, marginal)
+            if wanted:
+                _count_state(m, t, own, is_last, ends, automaton, workspace)
+            store(alpha, at + k * lanes, multiply(beta, label_potential(k, row, automaton, workspace.rows)))
+    if len(automaton.cards) == 1:
+        store(marginal, cell, sum_of_label)
+    moves, begin = 3 * _whole(automaton.states), len(automaton.source) // LANES * LANES
+    if wanted and follows and begin < len(automaton.source):  # what lies beyond the last transition is never read
+        ring = (len(workspace.recent) - MOVES_FROM) // LANES - 1
+        add_sums(workspace.recent, MOVES_FROM + (begin & ring) * LANES, workspace.counts, moves + begin)
+    _sum_blocks(new, at, automaton, tables, workspace)
 
 
 @inlined
@@ -255,12 +293,13 @@ def _pass_on(t, automaton, problem, workspace, gradient, marginals):
 def _add_counts(automaton, tables, workspace, sums):
     """Adds the counts to `sums`."""
     counts, padded = workspace.counts, _whole(automaton.states)
-    for k in range(automaton.states):
-        sums.state[k] += counts[k]
-        sums.first[k] += counts[padded + k]
-        sums.last[k] += counts[2 * padded + k]
-    for n in range(len(automaton.source_order)):
-        q = automaton.source_order[n]
+    for m in range(automaton.states):
+        k = automaton.class_state[m]
+        sums.state[k] += counts[m]
+        sums.first[k] += counts[padded + m]
+        sums.last[k] += counts[2 * padded + m]
+    for n in range(len(automaton.out_move)):
+        q = automaton.out_move[n]
         sums.transition[q] += counts[3 * padded + n] * tables.transition[q]
 
 

@@ -38,17 +38,20 @@ SCORE, PEAK, IS_LAST, END_STATE, SPARE = range(5)  # rows of `AutomatonWorkspace
 
 
 @inner
-def _best_unlisted(j, front, before, automaton, lane):
-    """The maximum over the classes of j's group that have no listed transition into j, into a row of `lane`."""
+def _best_unlisted(n, block, front, before, automaton, lane):
+    """The maximum over the classes of a block's groups that have no listed transition into the state of step n, into a
+    row of `lane`.
+    """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    g, seen, end = automaton.target_group[j], automaton.target_off[j], automaton.target_off[j + 1]
-    high = broadcast(registers, -np.inf)
-    for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
-        c = automaton.member[n]
-        while seen < end and automaton.source[seen] < c:
-            seen += 1
-        if seen == end or automaton.source[seen] != c:
-            high = maximum(high, load(registers, front, before + c * lanes))
+    first, end, high = automaton.into_off[n], automaton.into_off[n + 1], broadcast(registers, -np.inf)
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        g, seen = automaton.block_group[b], first
+        for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
+            c = automaton.member[m]
+            while seen < end and automaton.source[automaton.into_move[seen]] < c:
+                seen += 1
+            if seen == end or automaton.source[automaton.into_move[seen]] != c:
+                high = maximum(high, load(registers, front, before + c * lanes))
     store(lane, SPARE * lanes, high)
 
 
@@ -74,11 +77,11 @@ def _best_of_groups(t, front, now, automaton, workspace):
 def _best_of_classes(at, now, automaton, best, front):
     """The maximum of each class over the row of states at `at`, into the row at `now`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    for c in range(now, now + automaton.classes * lanes, lanes):
-        store(front, c, broadcast(registers, -np.inf))
-    for k in range(automaton.states):
-        cell = now + automaton.class_at[k]
-        store(front, cell, maximum(load(registers, front, cell), load(registers, best, at + k * lanes)))
+    for n in range(automaton.classes):
+        found = broadcast(registers, -np.inf)
+        for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
+            found = maximum(found, load(registers, best, at + automaton.class_state[m] * lanes))
+        store(front, now + automaton.out_class[n] * lanes, found)
 
 
 @inner
@@ -101,32 +104,35 @@ def _advance(t, automaton, tables, workspace):
         ends |= here
     is_last = load(registers, lane, IS_LAST * lanes)
     peak, variables = bottom, len(automaton.cards)
-    for j in range(automaton.states):
-        found = repeat(registers, tables.state, j)
-        for v in range(variables):
-            found = add(found, load_at(registers, rows, row, automaton.part_at, j * variables + v))
-        if t == 0:
-            found = add(found, repeat(registers, tables.first, j))
-        else:
-            listed, top = bottom, bottom
-            for q in range(automaton.target_off[j], automaton.target_off[j + 1]):
-                source = load_at(registers, front, before, automaton.source_at, q)
-                top = maximum(top, source)
-                listed = maximum(listed, add(source, repeat(registers, tables.transition, q)))
-            g = np.int64(automaton.target_group[j])
-            if g >= 0:
-                high = load(registers, shared, old + g * lanes)
-                # where a listed class is as good as the group's best one, that may be the only such class
+    for block in range(len(automaton.block_off) - 1):
+        high = bottom
+        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1] if t > 0 else 0):
+            high = maximum(high, load(registers, shared, old + automaton.block_group[b] * lanes))
+        for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
+            j = np.int64(automaton.into_state[n])
+            found = repeat(registers, tables.state, j)
+            for v in range(variables):
+                found = add(found, load_at(registers, rows, row, automaton.part_at, j * variables + v))
+            if t == 0:
+                found = add(found, repeat(registers, tables.first, j))
+            else:
+                listed, top = bottom, bottom
+                for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
+                    source = load_at(registers, front, before, automaton.into_at, q)
+                    top = maximum(top, source)
+                    weight = repeat(registers, tables.transition, automaton.into_move[q])
+                    listed = maximum(listed, add(source, weight))
+                # where a listed class is as good as the groups' best one, that may be the only such class
                 if any_below(choose_below(top, high, high, listed), high):
-                    _best_unlisted(j, front, before, automaton, lane)
+                    _best_unlisted(n, block, front, before, automaton, lane)
                     listed = maximum(listed, load(registers, lane, SPARE * lanes))
                 else:
                     listed = maximum(listed, choose_below(top, high, high, listed))
-            found = add(found, subtract(listed, taken))
-        if ends:
-            found = choose_below(is_last, half, found, add(found, repeat(registers, tables.last, j)))
-        store(best, at + j * lanes, found)
-        peak = maximum(peak, found)
+                found = add(found, subtract(listed, taken))
+            if ends:
+                found = choose_below(is_last, half, found, add(found, repeat(registers, tables.last, j)))
+            store(best, at + j * lanes, found)
+            peak = maximum(peak, found)
     store(lane, PEAK * lanes, peak)
     if automaton.is_split:
         _best_of_classes(at, now, automaton, best, front)
@@ -149,9 +155,12 @@ def _advance(t, automaton, tables, workspace):
 def _best_in_class(c, at, automaton, best):
     """The best state of a class, the lowest of equal ones: (score, state). at: where the lane of state 0 lies."""
     lanes = len(automaton.registers) * LANES
+    if not automaton.is_split:
+        return best[at + c * lanes], c
     high, state = -np.inf, -1
-    for n in range(automaton.class_off[c], automaton.class_off[c + 1]):
-        k = np.int64(automaton.class_state[n])
+    n = automaton.class_step[c]
+    for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
+        k = np.int64(automaton.class_state[m])
         if best[at + k * lanes] > high:
             high, state = best[at + k * lanes], k
     return high, state
@@ -163,33 +172,34 @@ def _best_source(j, t, n, automaton, tables, workspace):
     lanes, best = len(automaton.registers) * LANES, workspace.alpha
     at = t * automaton.states * lanes + n
     high, source, found_class = -np.inf, -1, -1
-    g, first, end = automaton.target_group[j], automaton.target_off[j], automaton.target_off[j + 1]
-    own = -1
-    if g >= 0:
-        own = np.int64(workspace.origin[(t * automaton.groups + g) * lanes + n])
-    is_listed = False
+    first, end, block = automaton.target_off[j], automaton.target_off[j + 1], automaton.block_of[j]
     for q in range(first, end):
         c = np.int64(automaton.source[q])
         x, state = _best_in_class(c, at, automaton, best)
         x += tables.transition[q]
         if x > high:
             high, source, found_class = x, state, c
-        is_listed |= c == own
-    if own >= 0 and not is_listed:
-        x, state = _best_in_class(own, at, automaton, best)
-        if x > high or (x == high and own < found_class):
-            source = state
-    elif own >= 0:
-        seen = first
-        for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
-            c = np.int64(automaton.member[m])
-            while seen < end and automaton.source[seen] < c:
-                seen += 1
-            if seen < end and automaton.source[seen] == c:
-                continue
-            x, state = _best_in_class(c, at, automaton, best)
-            if x > high or (x == high and c < found_class):
-                high, source, found_class = x, state, c
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        g = np.int64(automaton.block_group[b])
+        own = np.int64(workspace.origin[(t * automaton.groups + g) * lanes + n])
+        is_listed = False
+        for q in range(first, end):
+            is_listed |= automaton.source[q] == own
+        if own >= 0 and not is_listed:
+            x, state = _best_in_class(own, at, automaton, best)
+            if x > high or (x == high and own < found_class):
+                high, source, found_class = x, state, own
+        elif own >= 0:
+            seen = first
+            for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
+                c = np.int64(automaton.member[m])
+                while seen < end and automaton.source[seen] < c:
+                    seen += 1
+                if seen < end and automaton.source[seen] == c:
+                    continue
+                x, state = _best_in_class(c, at, automaton, best)
+                if x > high or (x == high and c < found_class):
+                    high, source, found_class = x, state, c
     return source
 
 

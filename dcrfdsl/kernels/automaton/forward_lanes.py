@@ -21,26 +21,34 @@ from ..runtime import (
     load_at,
     maximum,
     multiply,
+    prefetch,
     repeat,
     store,
     subtract,
 )
+from .transitions import CANCELLED
 
 __all__ = [
-    "AT_END", "CANCELLED", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes",
-    "clear_lanes", "exponentiate_lanes", "label_potential", "rescale_lanes", "sum_classes", "sum_group",
+    "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
+    "exponentiate_lanes", "label_potential", "rescale_lanes", "sum_classes",
 ]  # fmt: skip
 
-CANCELLED = 1e-4  # of a sum over a group: less than that has lost digits to subtraction
+AHEAD = 24  # steps before a state's α is written, when its place is fetched
 SHIFT, LEAST_SCORE, LEAST_ALPHA, PRODUCT, LOG, AT_END, LAST, SPARE = range(8)  # rows of `AutomatonWorkspace.lane`
 
 
 @inlined
 def exponentiate_lanes(t, automaton, workspace):
-    """exp(score − maximum of its variable) at position t, in place; adds up the maxima and keeps the least score."""
+    """exp(score − maximum of its variable) at position t, in place; adds up the maxima and keeps the least score.
+
+    Those of the first variable are divided by the sum of the position before.
+    """
     registers, lanes, rows = automaton.registers, len(automaton.registers) * LANES, workspace.rows
     zero, bottom = broadcast(registers, 0.0), broadcast(registers, -np.inf)
     shift, least = load(registers, workspace.lane, SHIFT * lanes), load(registers, workspace.lane, LEAST_SCORE * lanes)
+    factor = broadcast(registers, 1.0)
+    if t > 0:
+        factor = load(registers, workspace.inverse, (t - 1) * lanes)
     for v in range(len(automaton.cards)):
         begin = (t * automaton.width + automaton.row_start[v]) * lanes
         end = begin + automaton.cards[v] * lanes
@@ -52,7 +60,8 @@ def exponentiate_lanes(t, automaton, workspace):
         for c in range(begin, end, lanes):
             centred = subtract(load(registers, rows, c), peak)
             least = least_finite(least, centred)
-            store(rows, c, exp(centred))
+            store(rows, c, multiply(exp(centred), factor))
+        factor = broadcast(registers, 1.0)
     store(workspace.lane, SHIFT * lanes, shift)
     store(workspace.lane, LEAST_SCORE * lanes, least)
 
@@ -75,93 +84,109 @@ def clear_lanes(registers, values, begin, count):
         store(values, c, broadcast(registers, 0.0))
 
 
-@inlined
-def sum_group(g, current, sum_of_group, mass, registers, shared, begin):
-    """Adds `mass` to group g; the sum of the group `current` is kept in a register. Returns it and its group."""
-    lanes = len(registers) * LANES
-    if g != current:
-        if current >= 0:
-            store(shared, begin + current * lanes, sum_of_group)
-        if g >= 0:
-            sum_of_group = load(registers, shared, begin + g * lanes)
-    return g, add(sum_of_group, mass)
-
-
 @inner
 def sum_classes(at, begin, automaton, alpha, front):
     """The sums over classes of the row of α at `at`, into the row of `front` at `begin`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    clear_lanes(registers, front, begin, automaton.classes)
-    for k in range(automaton.states):
-        cell = begin + automaton.class_at[k]
-        store(front, cell, add(load(registers, front, cell), load(registers, alpha, at + k * lanes)))
+    for n in range(automaton.classes):
+        found = broadcast(registers, 0.0)
+        for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
+            found = add(found, load(registers, alpha, at + automaton.class_state[m] * lanes))
+        store(front, begin + automaton.out_class[n] * lanes, found)
 
 
 @inner
-def _sum_into(j, front, before, automaton, tables, lane):
-    """Σ_c α(c) ψ(c, j) class by class, into a row of `lane`."""
+def _sum_groups(front, now, new, automaton, shared):
+    """The sums over groups of the row of classes at `now`, into the row of `shared` at `new`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    g, seen, end = automaton.target_group[j], automaton.target_off[j], automaton.target_off[j + 1]
+    for g in range(automaton.groups):
+        found = broadcast(registers, 0.0)
+        for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
+            found = add(found, load(registers, front, now + automaton.member[n] * lanes))
+        store(shared, new + g * lanes, found)
+
+
+@inner
+def _sum_into(n, block, front, before, automaton, tables, lane):
+    """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    j = np.int64(automaton.into_state[n])
+    first, end = automaton.into_off[n], automaton.into_off[n + 1]
     listed, others = broadcast(registers, 0.0), broadcast(registers, 0.0)
-    for q in range(seen, end):
-        mass = load_at(registers, front, before, automaton.source_at, q)
-        listed = fma(mass, repeat(registers, tables.transition, q), listed)
-    for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
-        c = automaton.member[n]
-        while seen < end and automaton.source[seen] < c:
-            seen += 1
-        if seen == end or automaton.source[seen] != c:
-            others = add(others, load(registers, front, before + c * lanes))
+    for q in range(first, end):
+        mass = load_at(registers, front, before, automaton.into_at, q)
+        listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        g, seen = automaton.block_group[b], first
+        for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
+            c = automaton.member[m]
+            while seen < end and automaton.source[automaton.into_move[seen]] < c:
+                seen += 1
+            if seen == end or automaton.source[automaton.into_move[seen]] != c:
+                others = add(others, load(registers, front, before + c * lanes))
     store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, j), listed))
+
+
+@inlined
+def _begin(automaton, tables, workspace):
+    """α of the first position, its sum and the least positive."""
+    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    least, sum_of_all = load(registers, workspace.lane, LEAST_ALPHA * lanes), broadcast(registers, 0.0)
+    for k in range(automaton.states):
+        own = multiply(repeat(registers, tables.start, k), label_potential(k, 0, automaton, workspace.rows))
+        store(alpha, k * lanes, own)
+        least, sum_of_all = least_positive(least, own), add(sum_of_all, own)
+    return least, sum_of_all
+
+
+@inlined
+def _follow(t, front, before, automaton, tables, workspace):
+    """α of a later position, its sum and the least positive."""
+    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    shared, lane, rows = workspace.shared, workspace.lane, workspace.rows
+    at, row, old = t * automaton.states * lanes, t * automaton.width * lanes, (t + 1) % 2 * automaton.groups * lanes
+    zero, cancelled = broadcast(registers, 0.0), broadcast(registers, CANCELLED)
+    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), zero
+    for block in range(len(automaton.block_off) - 1):
+        background = zero
+        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+            background = add(background, load(registers, shared, old + automaton.block_group[b] * lanes))
+        for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
+            j = np.int64(automaton.into_state[n])
+            soon = np.int64(automaton.into_state[min(n + AHEAD, automaton.states - 1)])
+            prefetch(registers, alpha, at + soon * lanes)
+            found = multiply(background, repeat(registers, tables.state, j))
+            bound = multiply(found, cancelled)
+            for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
+                mass = load_at(registers, front, before, automaton.into_at, q)
+                found = fma(mass, repeat(registers, tables.into, q), found)
+            if tables.into_cancels[n] and any_below(found, bound):
+                _sum_into(n, block, front, before, automaton, tables, lane)
+                found = choose_below(found, bound, load(registers, lane, SPARE * lanes), found)
+            own = multiply(found, label_potential(j, row, automaton, rows))
+            store(alpha, at + j * lanes, own)
+            least, sum_of_all = least_positive(least, own), add(sum_of_all, own)
+    return least, sum_of_all
 
 
 @inner
 def advance_lanes(t, automaton, tables, workspace):
     """α of position t, its sum into the row of `inverse`, its sums over classes and groups, and the least positive."""
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    shared, lane, rows, groups = workspace.shared, workspace.lane, workspace.rows, automaton.groups * lanes
-    at, row, old, new = t * automaton.states * lanes, t * automaton.width * lanes, (t + 1) % 2 * groups, t % 2 * groups
-    front, before, now = alpha, at - automaton.states * lanes, at
+    lanes, alpha = len(automaton.registers) * LANES, workspace.alpha
+    now = t * automaton.states * lanes
+    front, before = alpha, now - automaton.states * lanes
     if automaton.is_split:
         front, now = workspace.front, t % 2 * automaton.classes * lanes
         before = (t + 1) % 2 * automaton.classes * lanes
-    zero, cancelled = broadcast(registers, 0.0), broadcast(registers, CANCELLED)
-    factor = broadcast(registers, 1.0)
-    if t > 0:
-        factor = load(registers, workspace.inverse, (t - 1) * lanes)
-    least = load(registers, lane, LEAST_ALPHA * lanes)
-    sum_of_all = zero
-    for j in range(automaton.states):
-        found = zero
-        if t == 0:
-            found = repeat(registers, tables.start, j)
-        else:
-            g, bound = np.int64(automaton.target_group[j]), zero
-            if g >= 0:
-                found = multiply(load(registers, shared, old + g * lanes), repeat(registers, tables.state, j))
-                bound = multiply(found, cancelled)
-            for q in range(automaton.target_off[j], automaton.target_off[j + 1]):
-                mass = load_at(registers, front, before, automaton.source_at, q)
-                found = fma(mass, repeat(registers, tables.beyond, q), found)
-            if any_below(found, bound):
-                _sum_into(j, front, before, automaton, tables, lane)
-                found = choose_below(found, bound, load(registers, lane, SPARE * lanes), found)
-        own = multiply(multiply(found, factor), label_potential(j, row, automaton, rows))
-        store(alpha, at + j * lanes, own)
-        least = least_positive(least, own)
-        sum_of_all = add(sum_of_all, own)
-    store(lane, LEAST_ALPHA * lanes, least)
+    if t == 0:
+        least, sum_of_all = _begin(automaton, tables, workspace)
+    else:
+        least, sum_of_all = _follow(t, front, before, automaton, tables, workspace)
+    store(workspace.lane, LEAST_ALPHA * lanes, least)
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
-        sum_classes(at, now, automaton, alpha, front)
-    clear_lanes(registers, shared, new, automaton.groups)
-    current, sum_of_group = np.int64(-1), zero
-    for c in range(automaton.classes):
-        mass = load(registers, front, now + c * lanes)
-        group = np.int64(automaton.source_group[c])
-        current, sum_of_group = sum_group(group, current, sum_of_group, mass, registers, shared, new)
-    if current >= 0:
-        store(shared, new + current * lanes, sum_of_group)
+        sum_classes(t * automaton.states * lanes, now, automaton, alpha, front)
+    _sum_groups(front, now, t % 2 * automaton.groups * lanes, automaton, workspace.shared)
 
 
 @inlined

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime import IMPOSSIBLE, LANES, OK, entry, inlined
+from ..runtime import IMPOSSIBLE, OK, entry, inlined
 from .score_rows import fill_score_row, scatter_score_row
 from .transitions import Automaton
 
@@ -41,11 +41,11 @@ def _local(automaton, tables, score, at, k):
 @inlined
 def _sum_classes(automaton, alpha, at, front):
     """The log sums of α over the classes of states, into `front`; at: where the position's α begins."""
-    for c in range(automaton.classes):
+    for n in range(automaton.classes):
         peak, total = -np.inf, 0.0
-        for n in range(automaton.class_off[c], automaton.class_off[c + 1]):
-            peak, total = _add(peak, total, alpha[at + automaton.class_state[n]])
-        front[c] = peak + np.log(total) if total > 0.0 else -np.inf
+        for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
+            peak, total = _add(peak, total, alpha[at + automaton.class_state[m]])
+        front[automaton.out_class[n]] = peak + np.log(total) if total > 0.0 else -np.inf
 
 
 @inlined
@@ -61,10 +61,11 @@ def _forward(length, automaton, tables, score, alpha, front):
             if t == 0:
                 peak, total = _add(peak, total, tables.first[j])
             else:
-                g, seen, end = automaton.target_group[j], automaton.target_off[j], automaton.target_off[j + 1]
-                for q in range(seen, end):
+                first, end, block = automaton.target_off[j], automaton.target_off[j + 1], automaton.block_of[j]
+                for q in range(first, end):
                     peak, total = _add(peak, total, front[automaton.source[q]] + tables.transition[q])
-                if g >= 0:
+                for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+                    g, seen = automaton.block_group[b], first
                     for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
                         i = automaton.member[n]
                         while seen < end and automaton.source[seen] < i:
@@ -80,19 +81,19 @@ def _forward(length, automaton, tables, score, alpha, front):
 
 
 @inlined
-def _sum_out_of(c, automaton, tables, tail):
-    """log Σ_j ψ(c, j) tail(j) for the class c."""
+def _sum_out_of(n, automaton, tables, tail):
+    """log Σ_j ψ(c, j) tail(j) for the class c of step n."""
     peak, total = -np.inf, 0.0
-    g, seen, end = automaton.source_group[c], automaton.source_off[c], automaton.source_off[c + 1]
-    for n in range(seen, end):
-        q = automaton.source_order[n]
-        peak, total = _add(peak, total, tables.transition[q] + tail[automaton.target[q]])
+    g, seen, end = automaton.source_group[automaton.out_class[n]], automaton.out_off[n], automaton.out_off[n + 1]
+    for q in range(seen, end):
+        move = automaton.out_move[q]
+        peak, total = _add(peak, total, tables.transition[move] + tail[automaton.target[move]])
     if g >= 0:
-        for n in range(automaton.target_member_off[g], automaton.target_member_off[g + 1]):
-            j = automaton.target_member[n]
-            while seen < end and automaton.target[automaton.source_order[seen]] < j:
+        for m in range(automaton.reached_off[g], automaton.reached_off[g + 1]):
+            j = automaton.reached[m]
+            while seen < end and automaton.target[automaton.out_move[seen]] < j:
                 seen += 1
-            if seen == end or automaton.target[automaton.source_order[seen]] != j:
+            if seen == end or automaton.target[automaton.out_move[seen]] != j:
                 peak, total = _add(peak, total, tail[j])
     return peak + np.log(total) if total > 0.0 else -np.inf
 
@@ -101,7 +102,6 @@ def _sum_out_of(c, automaton, tables, tail):
 def _backward(length, automaton, tables, score, alpha, buffer, log_z, root, wanted, sums):
     """Marginals into the rows of `score`, expected counts into `sums`; `root` is a factor of both."""
     states, variables, width = automaton.states, len(automaton.cards), automaton.width
-    lanes = len(automaton.registers) * LANES
     classes = automaton.classes
     front, beta, tail = buffer[:classes], buffer[classes : 2 * classes], buffer[2 * classes : 2 * classes + states]
     row = buffer[2 * classes + states :]
@@ -112,12 +112,12 @@ def _backward(length, automaton, tables, score, alpha, buffer, log_z, root, want
             for q in range(len(automaton.source)):
                 log_p = front[automaton.source[q]] + tables.transition[q] + tail[automaton.target[q]] - log_z
                 sums.transition[q] += root * np.exp(log_p)
-        for c in range(classes):
-            beta[c] = 0.0 if t == length - 1 else _sum_out_of(c, automaton, tables, tail)
+        for n in range(classes):
+            beta[automaton.out_class[n]] = 0.0 if t == length - 1 else _sum_out_of(n, automaton, tables, tail)
         for c in range(width):
             row[c] = 0.0
         for i in range(states):
-            back = beta[automaton.class_at[i] // lanes]
+            back = beta[automaton.class_of[i]]
             if t == length - 1:
                 back = tables.last[i]
             p = root * np.exp(alpha[at + i] + back - log_z)

@@ -1,8 +1,8 @@
 """Automata: their structure, their tables at given weights, and the memory that kernels need for them.
 
 An automaton has S composite states at every position. A state holds one label of each of V variables. Listed
-transitions between neighbours have a potential of their own. Besides, states may belong to groups: a state whose
-target group is g is reached from every state whose source group is g with potential 1, unless the transition is
+transitions between neighbours have a potential of their own. Besides, states may belong to groups: a state that is
+reached from group g is reached from every state whose source group is g with potential 1, unless the transition is
 listed. What is neither listed nor in a group is impossible. States with the same ways out form a class: transitions
 lead from a class to a state, so what many states share is listed once. With the local log score
 
@@ -26,22 +26,34 @@ from numpy.typing import NDArray
 from ..runtime import LANES, aligned_zeros
 
 __all__ = [
-    "FLOOR", "LOG_FLOOR", "WINDOW", "Automaton", "AutomatonSums", "AutomatonTables", "AutomatonWorkspace",
-    "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton", "workspace_of_automaton",
+    "CANCELLED", "FLOOR", "LOG_FLOOR", "REGISTERS", "WINDOW", "Automaton", "AutomatonSums", "AutomatonTables",
+    "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
+    "workspace_of_automaton",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+CANCELLED = 1e-4  # of a sum over a group: less than that has lost digits to subtraction
 FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
 LOG_FLOOR = float(np.log(FLOOR))
-REGISTERS = (0, 0)  # more would amortise more instructions, but the rows of a thousand states would leave the cache
+REGISTERS = (
+    0,
+    0,
+    0,
+    0,
+)  # fewer amortise fewer instructions; of more, the rows of a thousand states would leave the cache
 WINDOW = 512  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
 class Automaton(NamedTuple):
-    """The structure of an automaton; see `automaton_of`."""
+    """The structure of an automaton; see `automaton_of`.
+
+    Sums take states in an order of their own, so that what is read together lies together: into the states, block by
+    block, in which all are reached from the same groups; out of the classes, group by group. In a block or group, those
+    with more transitions come first: then the lengths of loops can be predicted.
+    """
 
     registers: tuple[int, ...]  # of a value for all sequences that advance together, see `machine_vectors`
     states: int
@@ -55,23 +67,32 @@ class Automaton(NamedTuple):
     scored_at: Ints  #         [n]    where their variable lies in a score row
     classes: int
     is_split: bool  #                 whether a class is not the state of the same number
-    class_at: Ints32  #        [S]    where the lanes of a state's class lie in a row of classes
-    class_off: Ints  #         [classes + 1]
-    class_state: Ints32  #     [S]    the states of each class, ascending
+    class_of: Ints32  #        [S]
     source: Ints32  #          [M]    class; transitions by target, then by source
     target: Ints32  #          [M]    state
-    source_at: Ints32  #       [M]    where the lanes of a transition's source lie in a row of classes
+    is_shared: NDArray[np.bool_]  # [M] whether a transition's target is reached from the group of its source as well
     target_off: Ints  #        [S+1]  the transitions into a state
-    source_order: Ints32  #    [M]    the transitions by source, then by target
-    target_at: Ints32  #       [M]    where the lanes of the target of each of these lie in a row of states
-    source_off: Ints  #        [classes + 1] the transitions out of a class, as a part of `source_order`
     source_group: Ints32  #    [classes] -1: none
-    target_group: Ints32  #    [S]    -1: none
     groups: int
     member_off: Ints  #        [groups + 1]
-    member: Ints32  #          [..]   the classes of each source group, ascending
-    target_member_off: Ints  # [groups + 1]
-    target_member: Ints32  #   [..]   the states of each target group, ascending
+    member: Ints32  #          [..]   the classes of each group, ascending
+    reached_off: Ints  #       [groups + 1]
+    reached: Ints32  #         [..]   the states that are reached from each group, ascending
+    block_of: Ints32  #        [S]
+    block_off: Ints  #         [blocks + 1] a block of steps into states
+    block_group_off: Ints  #   [blocks + 1]
+    block_group: Ints32  #     [..]   the groups from which the states of a block are reached
+    into_state: Ints32  #      [S]    the state of each step
+    into_off: Ints  #          [S+1]  the transitions of each step
+    into_move: Ints32  #       [M]    their numbers
+    into_at: Ints32  #         [M]    where the lanes of their sources lie in a row of classes
+    out_class: Ints32  #       [classes] the class of each step back
+    class_step: Ints32  #      [classes] its inverse
+    out_off: Ints  #           [classes + 1]
+    out_move: Ints32  #        [M]    the transitions out of it, by target
+    out_at: Ints32  #          [M]    where the lanes of their targets lie in a row of states
+    class_off: Ints  #         [classes + 1]
+    class_state: Ints32  #     [S]    the states of the class of each step back, ascending
 
 
 class AutomatonTables(NamedTuple):
@@ -90,8 +111,11 @@ class LinearTables(NamedTuple):
     state: Floats  #      [S] of a state that is reached from its group
     end: Floats  #        [S] added at the last position
     transition: Floats  # [M]
-    beyond: Floats  #     [M] what it has beyond the background: less `state` of the target if both lie in one group
-    beyond_out: Floats  # [M] the same in `source_order`
+    into: Floats  #       [M] what it has beyond the background: less `state` of the target if it is reached from the
+    #                         group of the source; in the order of `into_move`
+    out: Floats  #        [M] the same in the order of `out_move`
+    into_cancels: NDArray[np.bool_]  # [S] whether a sum into the state of a step may lose digits to subtraction
+    out_cancels: NDArray[np.bool_]  #  [classes] the same of a step back
     start_peak: float  #  logarithms of the maxima
     peak: float
     end_peak: float
@@ -116,35 +140,35 @@ class AutomatonWorkspace(NamedTuple):
     state: Ints  #      [lanes]  its status
     lane: Floats  #     [8 · lanes] numbers of each lane, see `automaton_sums`
     label: Floats  #    [lanes, width] scores or marginals of one position, sequence by sequence
-    rows: Floats  #     [longest, width, lanes] exp of scores
-    alpha: Floats  #    [longest, S, lanes]
+    rows: Floats  #     [longest, width, lanes] exp of scores; those of the first variable rescaled
+    alpha: Floats  #    [longest, S, lanes] then exp s_t(k) β_t(k)
     origin: Floats  #   [longest, groups, lanes] the best class of each group
-    inverse: Floats  #  [longest, lanes] what α of the next position is multiplied by
-    tail: Floats  #     [2, S, lanes]
+    inverse: Floats  #  [longest, lanes] what potentials of the next position are multiplied by
     marginal: Floats  # [width, lanes]
     shared: Floats  #   [2, groups, lanes] sums over groups
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
-    beta: Floats  #     [classes, lanes]
-    recent: Floats  #   [power of 2, LANES] counts of each lane that are not in `counts` yet
-    counts: Floats  #   [3 S + M] of states everywhere, first and last; of transitions in `source_order`; each padded
+    recent: Floats  #   [2, LANES, LANES], [power of 2, LANES] counts of each lane that are not in `counts` yet
+    counts: Floats  #   [3 S + M] of states everywhere, first and last, in the order of `class_state`; of transitions,
+    #                   in that of `out_move`; each padded
 
 
 def automaton_of(
     labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
-    source_group: Ints, target_group: Ints, source_class: Ints | None = None, visible: int | None = None,
+    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
 ) -> Automaton:  # fmt: skip
     """The automaton with these states and transitions.
 
     labels [S, V]: the labels of each state; no two states need differ.   cards [V].   scored, scored_variable [n]:
     kinds of factors with features, and the variable of each.   source, target [M]: transitions from a class to a
-    state, by target, then by source, none twice.   source_group [classes], target_group [S]: group numbers, -1 for
-    none.   source_class [S]: the class of each state; without it each state is its own.   visible: see `Automaton`;
-    without it all are.   ValueError for anything else.
+    state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
+    group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
+    it each state is its own.   visible: see `Automaton`; without it all are.   ValueError for anything else.
 
-    Fast where states with the same target group and classes with the same source group have neighbouring numbers.
+    Fast where states with the same labels and classes with the same group have neighbouring numbers.
     """
     labels, cards = np.asarray(labels, np.int64), np.asarray(cards, np.int64)
     source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
+    source_group, reached = np.asarray(source_group, np.int64), np.asarray(reached, np.int64).reshape(-1, 2)
     states, classes = len(labels), len(source_group)
     own = np.arange(states)
     class_of = own if source_class is None else np.asarray(source_class, np.int64)
@@ -152,17 +176,28 @@ def automaton_of(
         raise ValueError("transitions are not ordered by target and source")
     if ((labels < 0) | (labels >= cards)).any() or ((source < 0) | (source >= classes) | (target >= states)).any():
         raise ValueError("a label or a state is out of range")
-    if len(class_of) != states or len(target_group) != states or ((class_of < 0) | (class_of >= classes)).any():
-        raise ValueError("a state has no class or no group")
+    if len(class_of) != states or ((class_of < 0) | (class_of >= classes)).any():
+        raise ValueError("a state has no class")
+    groups = int(max(source_group.max(initial=-1), reached[:, 1].max(initial=-1))) + 1
+    if (reached < 0).any() or (reached[:, 0] >= states).any() or (np.diff(reached @ (groups, 1)) <= 0).any():
+        raise ValueError("states and their groups are out of range, or not ordered")
     padded = -(-cards // LANES) * LANES
     row_start = np.cumsum(padded) - padded
     parts = (labels + row_start).astype(np.int32).ravel()
     lanes = len(REGISTERS) * LANES
-    source_order = np.lexsort((target, source))
-    groups = int(max(source_group.max(initial=-1), target_group.max(initial=-1))) + 1
-    class_off, class_state = _members(class_of, classes)
     member_off, member = _members(source_group, groups)
-    target_member_off, target_member = _members(target_group, groups)
+    reached_off, which = _members(reached[:, 1], groups)
+    target_off = np.searchsorted(target, np.arange(states + 1))
+    block_of, block_off, block_group_off, block_group, into_state = _blocks(states, reached, np.diff(target_off))
+    into_off, into_move = _chosen_runs(target_off, into_state)
+    by_source = np.lexsort((target, source))
+    source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
+    out_class = np.lexsort((-np.diff(source_off), source_group))
+    out_off, out = _chosen_runs(source_off, out_class)
+    out_move = by_source[out]
+    rank = np.empty(classes, np.int64)
+    rank[out_class] = np.arange(classes)
+    class_off, class_state = _members(rank[class_of], classes)
     return Automaton(
         registers=REGISTERS,
         states=states,
@@ -176,23 +211,32 @@ def automaton_of(
         scored_at=row_start[np.asarray(scored_variable, np.int64)],
         classes=classes,
         is_split=classes != states or bool((class_of != own).any()),
-        class_at=(class_of * lanes).astype(np.int32),
-        class_off=class_off,
-        class_state=class_state,
+        class_of=class_of.astype(np.int32),
         source=source.astype(np.int32),
         target=target.astype(np.int32),
-        source_at=(source * lanes).astype(np.int32),
-        target_off=np.searchsorted(target, np.arange(states + 1)),
-        source_order=source_order.astype(np.int32),
-        target_at=(target[source_order] * lanes).astype(np.int32),
-        source_off=np.searchsorted(source[source_order], np.arange(classes + 1)),
-        source_group=np.asarray(source_group, np.int32),
-        target_group=np.asarray(target_group, np.int32),
+        is_shared=np.isin(target * groups + source_group[source], reached @ (groups, 1)) & (source_group[source] >= 0),
+        target_off=target_off,
+        source_group=source_group.astype(np.int32),
         groups=groups,
         member_off=member_off,
         member=member,
-        target_member_off=target_member_off,
-        target_member=target_member,
+        reached_off=reached_off,
+        reached=reached[which, 0].astype(np.int32),
+        block_of=block_of.astype(np.int32),
+        block_off=block_off,
+        block_group_off=block_group_off,
+        block_group=block_group.astype(np.int32),
+        into_state=into_state.astype(np.int32),
+        into_off=into_off,
+        into_move=into_move.astype(np.int32),
+        into_at=(source[into_move] * lanes).astype(np.int32),
+        out_class=out_class.astype(np.int32),
+        class_step=rank.astype(np.int32),
+        out_off=out_off,
+        out_move=out_move.astype(np.int32),
+        out_at=(target[out_move] * lanes).astype(np.int32),
+        class_off=class_off,
+        class_state=class_state,
     )
 
 
@@ -203,26 +247,61 @@ def _members(group: Ints, groups: int) -> tuple[Ints, Ints32]:
     return np.searchsorted(group[order], np.arange(groups + 1)), order.astype(np.int32)
 
 
+def _chosen_runs(off: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """Offsets of the runs `chosen`, one after the other, and their items."""
+    sizes = np.diff(off)[chosen]
+    new = np.concatenate([[0], np.cumsum(sizes)])
+    return new, np.arange(new[-1]) + np.repeat(off[chosen] - new[:-1], sizes)
+
+
+def _blocks(states: int, reached: Ints, transitions: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """`block_of`, `block_off`, `block_group_off`, `block_group` and `into_state`: see `Automaton`."""
+    off = np.searchsorted(reached[:, 0], np.arange(states + 1))
+    number: dict[bytes, int] = {}
+    sets: list[Ints] = []
+    block = np.zeros(states, np.int64)
+    for k in range(states):
+        groups = np.ascontiguousarray(reached[off[k] : off[k + 1], 1])
+        block[k] = number.setdefault(groups.tobytes(), len(number))
+        if block[k] == len(sets):
+            sets.append(groups)
+    order = np.lexsort((-transitions, block))
+    group_off = np.concatenate([[0], np.cumsum([len(groups) for groups in sets])])
+    return (
+        block,
+        np.searchsorted(block[order], np.arange(len(sets) + 1)),
+        group_off.astype(np.int64),
+        np.concatenate([np.zeros(0, np.int64), *sets]),
+        order,
+    )
+
+
 def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables | None:
     """The tables for sums; None if they leave the range of linear space, or no state is possible."""
+    a = automaton
+    grouped = np.zeros(a.states, np.bool_)
+    grouped[a.reached] = True
     peak, start_peak, end_peak = 0.0, float((tables.state + tables.first).max()), float(tables.last.max())
-    into = tables.transition + tables.state[automaton.target]
-    grouped = tables.state[automaton.target_group >= 0]
-    peak = float(max(into.max(initial=-np.inf), grouped.max(initial=-np.inf)))
+    into = tables.transition + tables.state[a.target]
+    peak = float(max(into.max(initial=-np.inf), tables.state[grouped].max(initial=-np.inf)))
     if not (np.isfinite(start_peak) and np.isfinite(end_peak)):
         return None
     peak = peak if np.isfinite(peak) else 0.0
     logs = [tables.state + tables.first - start_peak, tables.state - peak, tables.last - end_peak, into - peak]
-    logs[1][automaton.target_group < 0] = -np.inf
+    logs[1][~grouped] = -np.inf
     if any(((x > -np.inf) & (x < LOG_FLOOR)).any() for x in logs):
         return None
     start, state, end, transition = (np.exp(x) for x in logs)
-    group = automaton.target_group[automaton.target]
-    shared = (group >= 0) & (group == automaton.source_group[automaton.source])
-    beyond = transition - np.where(shared, state[automaton.target], 0.0)
+    background = np.where(a.is_shared, state[a.target], 0.0)
+    beyond = transition - background
+    cancels = transition < CANCELLED * background
+    into_cancels, out_cancels = np.zeros(a.states, np.bool_), np.zeros(a.classes, np.bool_)
+    into_cancels[a.target[cancels]] = True
+    out_cancels[a.source[cancels]] = True
     return LinearTables(
-        start, state, end, transition, beyond, beyond[automaton.source_order], start_peak, peak, end_peak
-    )
+        start, state, end, transition, beyond[a.into_move], beyond[a.out_move], into_cancels[a.into_state],
+        out_cancels[a.out_class], start_peak, peak, end_peak,
+    )  # fmt: skip
 
 
 def whole(count: int) -> int:
@@ -240,7 +319,7 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
     """A workspace for sequences of at most `longest` positions; a thread may keep it."""
     states, classes, groups, width = automaton.states, automaton.classes, automaton.groups, automaton.width
     lanes = len(automaton.registers) * LANES
-    most = int(np.diff(automaton.source_off).max(initial=0))
+    most = int(np.diff(automaton.out_off).max(initial=0))
     return AutomatonWorkspace(
         longest,
         order=np.zeros(WINDOW, np.int64),
@@ -253,11 +332,9 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         alpha=aligned_zeros(longest * states * lanes),
         origin=aligned_zeros(longest * groups * lanes),
         inverse=aligned_zeros(longest * lanes),
-        tail=aligned_zeros(2 * states * lanes),
         marginal=aligned_zeros(width * lanes),
         shared=aligned_zeros(2 * groups * lanes),
         front=aligned_zeros(2 * classes * lanes),
-        beta=aligned_zeros(classes * lanes),
-        recent=aligned_zeros(LANES << (most + LANES).bit_length()),
+        recent=aligned_zeros(2 * LANES * LANES + (LANES << (most + LANES).bit_length())),
         counts=aligned_zeros(3 * whole(states) + whole(len(automaton.source))),
     )

@@ -14,6 +14,7 @@ from .lane_vectors import (
     any_below as any_below,
     choose_below as choose_below,
     load_at as load_at,
+    prefetch as prefetch,
     transpose as transpose,
 )
 from .machine_vectors import (

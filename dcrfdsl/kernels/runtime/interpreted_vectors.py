@@ -46,6 +46,10 @@ def load_at(registers, array, at, places, number):
     return load(registers, array, at + places[number])
 
 
+def prefetch(registers, array, at):
+    pass
+
+
 def transpose(source, at, stride, target, to, target_stride):
     block = np.array([source[at + n * stride : at + n * stride + LANES] for n in range(LANES)])
     for n in range(LANES):

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from .cpu import LANES
 from .machine_vectors import INT32, REGISTER, Vectors, check_bounds, fused, join, places_of, split
 
-__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "load_at", "transpose"]
+__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "load_at", "prefetch", "transpose"]
 
 if config.DISABLE_JIT:
-    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, load_at, transpose
+    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, load_at, prefetch, transpose
 else:
 
     @intrinsic
@@ -38,6 +38,23 @@ else:
             )
 
         return Vectors(registers.count)(registers, array, types.int64, places, types.int64), generate
+
+    @intrinsic
+    def prefetch(typing, registers, array, at):
+        """Fetches the elements of an array from `at` on into the nearest cache, should they lie in the array."""
+
+        def generate(context, builder, signature, arguments):
+            data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+            pointer = ir.IntType(8).as_pointer()
+            flags = [ir.Constant(INT32, value) for value in (0, 3, 1)]  # to be read, often, data
+            function = ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32])
+            fetch = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+            for n in range(registers.count):
+                place = builder.gep(data, [builder.add(arguments[2], ir.Constant(arguments[2].type, n * LANES))])
+                builder.call(fetch, [builder.bitcast(place, pointer), *flags])
+            return context.get_dummy_value()
+
+        return types.void(registers, array, types.int64), generate
 
     @intrinsic
     def transpose(typing, source, at, stride, target, to, target_stride):
