@@ -14,12 +14,12 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, TypeVar
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
 
 from .. import __version__
+from ..foundation import did_you_mean
 from .console import guarded, open_standard_streams
+from .parsers import command_parser
 
 __all__ = ["COMMANDS", "main", "run"]
 
@@ -32,6 +32,15 @@ NAMES = (
 FUNCTIONS = {"eval": "evaluate"}
 # What `explain` is asked about may look like an option.
 CONTEXT_SETTINGS = {"explain": {"ignore_unknown_options": True}}
+INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+HELP = """Dynamic conditional random fields: write a template, train it on a corpus, tag text with it.
+
+\b
+dcrfdsl new linear_chain -o chunk.dcrf
+dcrfdsl check chunk.dcrf --data train.txt
+dcrfdsl train chunk.dcrf train.txt -o chunk.model
+dcrfdsl tag chunk.model test.txt
+"""
 
 Made = TypeVar("Made")
 
@@ -63,66 +72,66 @@ def _function(name: str) -> Callable[..., None]:
     return command
 
 
-def _parser(name: str) -> Any:
-    """The command as typer has it."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, context_settings=CONTEXT_SETTINGS.get(name))(guarded(COMMANDS[name]))
-    return get_command(app)
+def _parser(name: str) -> click.Command:
+    """The command as click has it."""
+    return command_parser(name, guarded(COMMANDS[name]), **CONTEXT_SETTINGS.get(name, {}))
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = _MadeLate(NAMES, _function)
 
 
-class _Commands(TyperGroup):
-    """All commands. Typer itself would make every one of them to run one."""
+class _Commands(click.Group):
+    """All commands. Only the one that is run is loaded."""
 
-    def __init__(self, **settings: Any):
-        super().__init__(**settings)
+    def __init__(self) -> None:
+        super().__init__(
+            "dcrfdsl",
+            help=HELP,
+            no_args_is_help=True,
+            params=[_VERSION],
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
         self.commands: Any = _MadeLate(NAMES, _parser)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the help screen, and not of the alphabet."""
+        return list(NAMES)
 
-def _app() -> typer.Typer:
-    app = typer.Typer(
-        name="dcrfdsl",
-        cls=_Commands,
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-    @app.callback()
-    def root(
-        version: bool = typer.Option(
-            False, "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ) -> None:
-        """Dynamic conditional random fields: write a template, train it on a corpus, tag text with it.
-
-        \b
-        dcrfdsl new linear_chain -o chunk.dcrf
-        dcrfdsl check chunk.dcrf --data train.txt
-        dcrfdsl train chunk.dcrf train.txt -o chunk.model
-        dcrfdsl tag chunk.model test.txt
-        """
-
-    return app
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant, and its arguments. Says which command has the nearest name if there is none."""
+        name = args[0]
+        if name not in NAMES and not name.startswith("-") and not ctx.resilient_parsing:
+            near = did_you_mean(name, NAMES)
+            ctx.fail(f"there is no command `{name}`" + (f"; did you mean `{near}`?" if near else ""))
+        return super().resolve_command(ctx, args)
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         print(f"dcrfdsl {__version__}")
-        raise typer.Exit
+        ctx.exit()
+
+
+_VERSION = click.Option(
+    ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of `dcrfdsl ARGUMENTS…`."""
     try:
-        _app()(list(arguments), prog_name="dcrfdsl")
-    except SystemExit as leave:
+        code = _Commands().main(list(arguments), prog_name="dcrfdsl", standalone_mode=False)
+    except click.ClickException as error:  # the command line is wrong
+        error.show()
+        return error.exit_code
+    except click.Abort:  # Ctrl-C before a command has begun
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except SystemExit as leave:  # of click, where the reader of the help or the output of completion is gone
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def main() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, print_diagnostics, refuse
 from .inputs import read_features, read_sample, resolved_template
+from .options import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +20,15 @@ __all__ = ["check"]
 
 
 def check(
-    template: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")] = None,
+    template: Annotated[str | None, Argument("TEMPLATE", help="Template file; - is stdin.")] = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="FILE", help="Check it against this training data too.")
+        str | None, Option("--data", metavar="FILE", help="Check it against this training data too.")
     ] = None,
     explain: Annotated[
-        str | None, typer.Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
+        str | None, Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
     ] = None,
     expand: Annotated[
-        bool, typer.Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
+        bool, Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
     ] = False,
     stage: StageName = None,
     set_: SetPaths = None,
@@ -51,7 +52,7 @@ def check(
         _explain(explain)
         return
     if template is None:
-        raise typer.BadParameter("give a TEMPLATE to check, or --explain SLUG")
+        raise click.BadParameter("give a TEMPLATE to check, or --explain SLUG")
     talk = Talk(quiet)
     resolved = resolved_template(template, set_, stage, data)
     registered = read_features(features)
@@ -82,7 +83,7 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
     print_diagnostics(diagnostic for diagnostic in diagnostics if errors or not quiet)
     if errors:
         Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
-        raise typer.Exit(INPUT_ERROR)
+        raise click.exceptions.Exit(INPUT_ERROR)
 
 
 def _expand(spec: ModelSpec, stage: str | None) -> None:

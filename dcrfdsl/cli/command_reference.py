@@ -12,26 +12,23 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-import types
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from .option_examples import OPTION_EXAMPLES
+from .parsers import command_parser, value_type
 
 if TYPE_CHECKING:
     from ..semantics import ReferenceEntry
 
 __all__ = [
-    "DescribedCommand", "DescribedOption", "command_entries", "command_tree", "described_command", "option_entries",
+    "DescribedCommand", "DescribedOption", "command_entries", "described_command", "option_entries",
 ]  # fmt: skip
 
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
 DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
-EXTRAS = re.compile(r"\s*\[[^\[\]]*\]$")  # `[required]`, `[x>=1]`, which stand elsewhere
 SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl ")
 
 
@@ -62,29 +59,18 @@ class DescribedCommand(NamedTuple):
     more: tuple[str, ...]
 
 
-def command_tree() -> dict[str, Any]:
-    """Every command by its name, as its parser has it, in the order of the help screen."""
-    from . import COMMANDS
-
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.callback()(lambda: None)
-    for name, command in COMMANDS.items():
-        app.command(name)(command)
-    return dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-
-
 @cache
 def described_command(name: str) -> DescribedCommand:
     """What there is to say of the command `name`."""
     from . import COMMANDS
 
     function = COMMANDS[name]
-    command, hints = command_tree()[name], get_type_hints(function)
+    command, hints = command_parser(name, function), get_type_hints(function)
     docstring = inspect.getdoc(function) or ""
     examples = tuple(line.strip() for line in docstring.split("\n") if line[:1].isspace() and SHELL.match(line.strip()))
     lines = (*examples, *OPTION_EXAMPLES.get(name, ()))
     items = {kind: [item for item in command.params if item.param_type_name == kind] for kind in ("argument", "option")}
-    options = [item for item in items["option"] if item.name != "help"]
+    options = items["option"]
     usage = [_usage(item) for item in (*items["argument"], *(item for item in options if item.required))]
     return DescribedCommand(
         name,
@@ -154,7 +140,7 @@ def _usage(item: Any) -> str:
 
 
 def _described(item: Any, hint: Any, lines: Sequence[str]) -> DescribedOption:
-    text = EXTRAS.sub("", item.help or "").removesuffix(" Repeatable.")  # its type says so
+    text = (item.help or "").removesuffix(" Repeatable.")  # its type says so
     found = DEFAULT.search(text)
     meaning, default = DEFAULT.sub("", text), _default(item, found[1] if found else "")
     if item.param_type_name == "argument":
@@ -168,17 +154,12 @@ def _default(item: Any, said: str) -> str:
     if item.required:
         return "required"
     unset = "off" if item.default is False else ""
-    shown = said or unset if item.default in (None, True, False) else f"`{item.default}`"
+    shown = said or unset if item.default in (None, True, False, ()) else f"`{item.default}`"
     return f"{shown}, or `{item.envvar}`" if item.envvar and shown else shown
 
 
 def _kind(hint: Any) -> str:
-    """A type in words; None, which stands for an option that is not given, is left out."""
-    origin, parts = get_origin(hint), [part for part in get_args(hint) if part is not type(None)]
-    if origin in (Union, types.UnionType):
-        return _kind(parts[0])
-    if origin is Literal:
-        return " or ".join(f"`{part}`" for part in parts)
-    if origin is list:
-        return f"{_kind(parts[0])}, repeatable"
-    return KINDS[hint]
+    """A type in words."""
+    kind, is_list = value_type(hint)
+    word = " or ".join(f"`{part}`" for part in get_args(kind)) if get_origin(kind) is Literal else KINDS[kind]
+    return f"{word}, repeatable" if is_list else word

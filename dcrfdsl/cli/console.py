@@ -1,6 +1,6 @@
 """Shared parts of all commands: data on stdout and messages on stderr, common options, exit codes.
 
-Exit codes: 0 done, 1 unusable input, 2 wrong usage (from typer), 70 an internal error, 128 + n ended by signal n. Not
+Exit codes: 0 done, 1 unusable input, 2 wrong usage (from click), 70 an internal error, 128 + n ended by signal n. Not
 here: what a command does.
 """
 
@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn, ParamSpec
 
-import typer
+import click
 
 from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render, render_all
+from .options import Option
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",
@@ -32,29 +33,27 @@ _ENDED_BY = 128  # shells add this to the number of the signal that ended a proc
 # Errors of a write to stdout that are not internal errors.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
 SetPaths = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: infer.tolerance=1e-6. Repeatable."),
+    Option("--set", metavar="PATH=VALUE", help="Change a setting: infer.tolerance=1e-6. Repeatable."),
 ]
-StageName = Annotated[
-    str | None, typer.Option("--stage", metavar="NAME", help="Training stage to run (default: the last).")
-]
+StageName = Annotated[str | None, Option("--stage", metavar="NAME", help="Training stage to run (default: the last).")]
 Features = Annotated[
     list[str] | None,
-    typer.Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
+    Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
 ]
 Decode = Annotated[
     str | None,
-    typer.Option("--decode", metavar="RULE", help="joint, marginal or local (default: what the model was made for)."),
+    Option("--decode", metavar="RULE", help="joint, marginal or local (default: what the model was made for)."),
 ]
-Rounds = Annotated[
-    int | None, typer.Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")
-]
+Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, envvar="DCRFDSL_THREADS", help="Threads to compute with (default: all cores)."),
+    Option(
+        "--threads", metavar="N", min=1, envvar="DCRFDSL_THREADS", help="Threads to compute with (default: all cores)."
+    ),
 ]
 
 Parameters = ParamSpec("Parameters")
@@ -104,7 +103,7 @@ def check_decode(rule: str | None) -> None:
     from ..semantics import DECODINGS
 
     if rule is not None and rule not in DECODINGS:
-        raise typer.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")
+        raise click.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")
 
 
 # the guard -----------------------------------------------------------------------------------------------------------
@@ -117,7 +116,7 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         code = _exit_code(functools.partial(command, *args, **kwargs))
         if code:
-            raise typer.Exit(code)
+            raise click.exceptions.Exit(code)
 
     return run
 
@@ -127,7 +126,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
         sys.stdout.flush()  # commands that write bytes pass by the text that was printed before them
         action()
         sys.stdout.flush()
-    except (typer.Exit, typer.BadParameter):  # typer prints the usage
+    except (click.exceptions.Exit, click.BadParameter):  # click prints the usage
         raise
     except DcrfError as error:
         print_diagnostics(error.diagnostics)

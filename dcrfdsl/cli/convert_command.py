@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics, refuse
 from .inputs import STDIN, read_text
+from .options import Argument, Option
 
 __all__ = ["convert"]
 
@@ -22,16 +23,14 @@ MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 
 def convert(
-    source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")
-    ],
+    source: Annotated[str, Argument("FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write it to this file (default: stdout, or FILE.model)."),
+        Option("--output", "-o", metavar="FILE", help="Write it to this file (default: stdout, or FILE.model)."),
     ] = None,
     tool: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="TOOL",
             help="crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file); with --to, the format.",
@@ -39,20 +38,20 @@ def convert(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="Convert data, to jsonl or, with columns, 'csv(word, pos)'."),
+        Option("--to", metavar="FORMAT", help="Convert data, to jsonl or, with columns, 'csv(word, pos)'."),
     ] = None,
     template: Annotated[
-        str | None, typer.Option("--template", metavar="FILE", help="With --to: the template that reads the data.")
+        str | None, Option("--template", metavar="FILE", help="With --to: the template that reads the data.")
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", metavar="NAMES", help="Names of the columns of the data: word,pos,chunk."),
+        Option("--columns", metavar="NAMES", help="Names of the columns of the data: word,pos,chunk."),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", metavar="NAME", help="The column that is the label (default: the last).")
+        str | None, Option("--label", metavar="NAME", help="The column that is the label (default: the last).")
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="FILE", help="Data of the other tool, to count its columns.")
+        str | None, Option("--data", metavar="FILE", help="Data of the other tool, to count its columns.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -111,7 +110,7 @@ def convert(
         talk(f"{output} written; next:")
         talk(f"  dcrfdsl check {shlex.quote(str(output))}{f' --data {shlex.quote(data)}' if data else ''}")
     if not made.complete:
-        raise typer.Exit(INPUT_ERROR)
+        raise click.exceptions.Exit(INPUT_ERROR)
 
 
 def _refuse_idle(options: Mapping[str, str | None], purpose: str, remedy: str) -> None:

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .console import Quiet, Talk, Threads, refuse
 from .inputs import read_gold
+from .options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +38,7 @@ _SHOWN_LENGTH = range(5, 9)  # tokens of the sentence that is shown
 
 def demo(
     sentences: Annotated[
-        int, typer.Option("--sentences", min=1, metavar="N", help="Train on the first N sentences.")
+        int, Option("--sentences", min=1, metavar="N", help="Train on the first N sentences.")
     ] = _TRAINING,
     threads: Threads = None,
     quiet: Quiet = False,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..foundation import json_text, render
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
 from .inputs import read_features, read_gold
+from .options import Argument
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -21,8 +20,8 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
     decode: Decode = None,
     rounds: Rounds = None,
     features: Features = None,

@@ -7,9 +7,8 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .console import refuse
+from .options import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +23,7 @@ MOST_COLUMNS = 100  # longer lines are hard to read
 def explain(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Words of the language, kinds of message, commands, options."),
+        Argument("[NAME]...", help="Words of the language, kinds of message, commands, options."),
     ] = None,
 ) -> None:
     """Explain a statement, function, method, setting, metric, kind of message, command or option.

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from ..foundation import DcrfError, Table, json_text, render
 from .console import Json, Quiet, Rounds, Talk, refuse
 from .inputs import read_gold
-from .options import with_options
+from .options import Argument, Option, with_options
 
 if TYPE_CHECKING:
     from ..model import TrainedModel
@@ -27,24 +27,20 @@ __all__ = ["export"]
 class ExportOptions:
     """The command line of `export`."""
 
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
+    model: Annotated[str, Argument("MODEL", help="Model file.")]
     output: Annotated[
         str,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="File to write: tagger.py or a folder for it; a model file."
-        ),
+        Option("-o", "--output", metavar="FILE", help="File to write: tagger.py or a folder for it; a model file."),
     ]
     format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="python (needs numpy alone), model or crfsuite.")
+        str, Option("--format", metavar="FORMAT", help="python (needs numpy alone), model or crfsuite.")
     ] = "python"
-    bits: Annotated[int, typer.Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
+    bits: Annotated[int, Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
     prune: Annotated[
         str | None,
-        typer.Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
+        Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
     ] = None
-    dev: Annotated[
-        str | None, typer.Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")
-    ] = None
+    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")] = None
     rounds: Rounds = None
     as_json: Json = False
     quiet: Quiet = False
@@ -71,7 +67,7 @@ def export(options: ExportOptions) -> None:
       dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
     """
     if options.format not in FORMATS:
-        raise typer.BadParameter(f"`{options.format}` is no format to write; the formats are {', '.join(FORMATS)}")
+        raise click.BadParameter(f"`{options.format}` is no format to write; the formats are {', '.join(FORMATS)}")
     FORMATS[options.format](options, Talk(options.quiet))
 
 
@@ -177,7 +173,7 @@ def _limits(options: ExportOptions) -> tuple[float, float]:
     from ..export import WIDTHS
 
     if options.bits not in WIDTHS:
-        raise typer.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
+        raise click.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
     prune = options.prune
     if prune is None:
         return 0.0, 0.0
@@ -187,7 +183,7 @@ def _limits(options: ExportOptions) -> tuple[float, float]:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < float("inf") or (percent and value > 100.0):
-        raise typer.BadParameter(f"`--prune {prune}`: expected a number such as 0.01, or a share such as 30%")
+        raise click.BadParameter(f"`--prune {prune}`: expected a number such as 0.01, or a share such as 30%")
     return (0.0, value / 100.0) if percent else (value, 0.0)
 
 

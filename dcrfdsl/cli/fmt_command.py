@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+import click
 
 from .console import INPUT_ERROR, Features, Quiet, Talk, print_diagnostics
 from .inputs import STDIN, read_text, read_unused_features
+from .options import Argument, Option
 
 __all__ = ["fmt"]
 
 
 def fmt(
-    templates: Annotated[
-        list[str], typer.Argument(metavar="TEMPLATE...", help="Template files; - is stdin, to stdout.")
-    ],
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")
-    ] = False,
+    templates: Annotated[list[str], Argument("TEMPLATE...", help="Template files; - is stdin, to stdout.")],
+    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")] = False,
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
@@ -54,4 +51,4 @@ def fmt(
             write_whole(path, (after.encode(),))
             talk(f"changed {path}")
     if failed:
-        raise typer.Exit(INPUT_ERROR)
+        raise click.exceptions.Exit(INPUT_ERROR)

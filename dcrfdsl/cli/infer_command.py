@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+import click
 
 from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import read_unused_features
-from .options import with_options
+from .options import Argument, Option, with_options
 
 if TYPE_CHECKING:
     from ..inference import GraphResult
@@ -27,25 +27,25 @@ _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_
 class InferOptions:
     """The command line of `infer`."""
 
-    graph: Annotated[str, typer.Argument(metavar="FILE.uai", help="Factor graph in the UAI format.")]
-    task: Annotated[
-        Task, typer.Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")
-    ] = "mar"
-    method: Annotated[
-        str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")
-    ] = "auto"
-    evidence: Annotated[
-        str | None, typer.Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")
-    ] = None
+    graph: Annotated[str, Argument("FILE.uai", help="Factor graph in the UAI format.")]
+    task: Annotated[Task, Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")] = (
+        "mar"
+    )
+    method: Annotated[str, Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")] = (
+        "auto"
+    )
+    evidence: Annotated[str | None, Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")] = None
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="Largest change of a message at convergence.")
+        float | None, Option("--tolerance", metavar="X", help="Largest change of a message at convergence.")
     ] = None
-    max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None
-    damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None
-    samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None
-    burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None
-    thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None
+    max_iterations: Annotated[int | None, Option("--max-iterations", metavar="N", help="Iterations at most.")] = None
+    damping: Annotated[
+        float | None, Option("--damping", metavar="X", help="Share of the old message that is kept.")
+    ] = None
+    seed: Annotated[int | None, Option("--seed", metavar="N", help="Seed of the method's random choices.")] = None
+    samples: Annotated[int | None, Option("--samples", metavar="N", help="Sweeps that gibbs keeps.")] = None
+    burn_in: Annotated[int | None, Option("--burn-in", metavar="N", help="Sweeps that gibbs leaves out first.")] = None
+    thin: Annotated[int | None, Option("--thin", metavar="N", help="Of so many sweeps gibbs keeps one.")] = None
     features: Features = None
     as_json: Json = False
     quiet: Quiet = False
@@ -116,7 +116,7 @@ def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
     except ValidationError as error:
         first = error.errors()[0]
         option = str(first["loc"][0]).replace("_", "-")
-        raise typer.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
+        raise click.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
 
 
 def _as_json(options: InferOptions, result: GraphResult) -> dict[str, Any]:

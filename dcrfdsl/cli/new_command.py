@@ -6,20 +6,15 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from .console import Quiet, Talk, refuse
+from .options import Argument, Option
 
 __all__ = ["new"]
 
 
 def new(
-    template: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A template; without one, they are listed.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this new file.")
-    ] = None,
+    template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to this new file.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """List the ready-made templates, or take one.

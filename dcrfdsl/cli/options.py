@@ -1,14 +1,21 @@
-"""Commands that take their arguments and options as one dataclass, for commands with more than a dozen.
+"""How a command declares its arguments and options: as annotations of its parameters.
+
+    def new(
+        template: Annotated[str | None, Argument("[NAME]", help="A template.")] = None,
+        output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it here.")] = None,
+    ) -> None: ...
+
+The type says what is read, a list what may be repeated, a default what need not be given. A command with more than a
+dozen takes them as one dataclass:
 
     @dataclass(frozen=True, kw_only=True)
     class TagOptions:
-        model: Annotated[str, typer.Argument(help="Model file.")]
+        model: Annotated[str, Argument("MODEL", help="Model file.")]
 
     @with_options(TagOptions)
     def tag(options: TagOptions) -> None: ...
 
-typer derives a command from the signature of a function. The decorated function has one parameter for each field, in
-order; called with these, it builds the dataclass. Not here: the options that several commands share (`console`).
+Not here: the parser that is made of them (`parsers`), the options that several commands share (`console`).
 """
 
 from __future__ import annotations
@@ -17,14 +24,34 @@ import functools
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["with_options"]
+__all__ = ["Argument", "Option", "with_options"]
 
 Options = TypeVar("Options", bound="DataclassInstance")
+
+
+class Argument(NamedTuple):
+    """What a command takes without a name.   metavar: as the usage line has it, `[FILE...]`."""
+
+    metavar: str
+    help: str
+
+
+class Option:
+    """What a command takes by a name.
+
+    names: the long one first; "--yes/--no" is a pair of flags.   metavar: of its value, in the help.   min: the least
+    number that is allowed.   envvar: the variable of the environment that stands in for it.
+    """
+
+    def __init__(
+        self, *names: str, help: str, metavar: str | None = None, min: int | None = None, envvar: str | None = None
+    ):
+        self.names, self.help, self.metavar, self.min, self.envvar = names, help, metavar, min, envvar
 
 
 def with_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..foundation import data_error, json_text
 from .console import Features, Json, Quiet, Talk
 from .inputs import read_features
+from .options import Argument, Option
 from .probabilities import training_notes
 
 if TYPE_CHECKING:
@@ -18,16 +17,14 @@ __all__ = ["show"]
 
 
 def show(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
-    clique: Annotated[
-        str | None, typer.Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")
-    ] = None,
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    clique: Annotated[str | None, Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")] = None,
     feature: Annotated[
-        str | None, typer.Option("--feature", metavar="TEXT", help="Only features that contain this text.")
+        str | None, Option("--feature", metavar="TEXT", help="Only features that contain this text.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
-    path: Annotated[bool, typer.Option("--path", help="The rounds of boosting, from the first on.")] = False,
-    template: Annotated[bool, typer.Option("--template", help="Print the model's template instead.")] = False,
+    top: Annotated[int, Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
+    path: Annotated[bool, Option("--path", help="The rounds of boosting, from the first on.")] = False,
+    template: Annotated[bool, Option("--template", help="Print the model's template instead.")] = False,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from ..foundation import figure, json_text
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
-from .options import with_options
+from .options import Argument, Option, with_options
 from .prefetching import prefetched
 from .probabilities import probability_notes
 
@@ -36,28 +34,26 @@ _NO_LABEL = "_"
 class TagOptions:
     """The command line of `tag`."""
 
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
-    files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE...]", help="Text to tag; - or nothing is stdin.")
-    ] = None
+    model: Annotated[str, Argument("MODEL", help="Model file.")]
+    files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
+        bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
     ] = False
     cliques: Annotated[
-        bool, typer.Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
+        bool, Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
     ] = False
-    nbest: Annotated[
-        int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
-    ] = None
+    nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
+        None
+    )
     decode: Decode = None
-    given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False
+    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False
     apart: Annotated[
-        bool, typer.Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
+        bool, Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
     ] = False
     as_json: Json = False
     flush: Annotated[
         bool | None,
-        typer.Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
+        Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
     ] = None
     rounds: Rounds = None
     threads: Threads = None

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
+import click
 
 from ..foundation import DcrfError, json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
-from .options import with_options
+from .options import Argument, Option, with_options
 from .probabilities import training_notes
 from .tune_command import Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
 
@@ -41,12 +41,12 @@ NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 class TrainOptions:
     """The command line of `train`."""
 
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")]
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")]
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
-    dev: Annotated[
-        str | None, typer.Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")
-    ] = None
+    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
+    data: Annotated[str, Argument("DATA", help="Training data; - is stdin.")]
+    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
+    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
+        None
+    )
     stage: StageName = None
     set_: SetPaths = None
     tune: Tune = False
@@ -54,7 +54,7 @@ class TrainOptions:
     trials: Trials = None
     seed: SearchSeed = None
     curve: Annotated[
-        Path | None, typer.Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
+        Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
     ] = None
     threads: Threads = None
     features: Features = None
@@ -248,10 +248,10 @@ def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, de
     """Raises `DcrfError` if more than one input is stdin, or if an output would overwrite another file named here."""
     inputs = [path for path in (template, data, dev) if path is not None]
     if inputs.count(STDIN) > 1:
-        raise typer.BadParameter("`-` (stdin) can be given once only")
+        raise click.BadParameter("`-` (stdin) can be given once only")
     written = [path for path in outputs if path is not None]
     if len({path.resolve() for path in written}) < len(written):
-        raise typer.BadParameter("`-o` and `--curve` name one file")
+        raise click.BadParameter("`-o` and `--curve` name one file")
     for path, output in itertools.product(inputs, written):
         if path != STDIN and output.exists() and os.path.exists(path) and os.path.samefile(path, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")

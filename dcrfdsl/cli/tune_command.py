@@ -9,10 +9,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from ..foundation import json_text
 from .console import Talk, refuse
+from .options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -24,15 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_idle_options", "tuned"]
 
 Tune = Annotated[
-    bool, typer.Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
+    bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
 ]
 Search = Annotated[
-    str | None, typer.Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
+    str | None, Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
 ]
 Trials = Annotated[
-    int | None, typer.Option("--trials", min=1, help="How many values --tune tries at most (default: 9).")
+    int | None, Option("--trials", min=1, metavar="N", help="How many values --tune tries at most (default: 9).")
 ]
-SearchSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the search of --tune (default: 0).")]
+SearchSeed = Annotated[
+    int | None, Option("--seed", min=0, metavar="N", help="Seed of the search of --tune (default: 0).")
+]
 
 
 def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials: int | None, seed: int | None) -> None:
@@ -41,7 +44,7 @@ def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials:
         refuse("no-dev-data", "`--tune` needs held-out data to score on", "give it by `--dev FILE`")
     for name, value in (("--search", search), ("--trials", trials), ("--seed", seed)):
         if value is not None and not tune:
-            raise typer.BadParameter(f"`{name}` is an option of `--tune`")
+            raise click.BadParameter(f"`{name}` is an option of `--tune`")
 
 
 def plan_of(search: str | None, trials: int | None, seed: int | None) -> SearchPlan:

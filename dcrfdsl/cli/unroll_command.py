@@ -6,11 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from .console import Features, Quiet, SetPaths, StageName, Talk, refuse
 from .drawing import FORMATS, FactorMark, GraphDrawing, PieceMark, VariableMark
 from .inputs import read_features, read_gold, resolved_template
+from .options import Argument, Option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,15 +24,13 @@ Format = Literal["svg", "dot", "text"]
 
 
 def unroll(
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
-    sentence: Annotated[int, typer.Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
+    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")],
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
+    sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
     format: Annotated[
-        Format | None, typer.Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
+        Format | None, Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to this file.")] = None,
     stage: StageName = None,
     set_: SetPaths = None,
     features: Features = None,

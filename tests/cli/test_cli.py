@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import click
 import numpy as np
 import pytest
-import typer
 
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.console import Talk, guarded
@@ -103,7 +103,7 @@ def test_help_screen_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1]
-    assert "'typer'" in loaded
+    assert "'click'" in loaded
     for heavy in ("numba", "numpy", "scipy", "lark", "pydantic", "networkx"):
         assert f"'{heavy}'" not in loaded
 
@@ -202,14 +202,14 @@ def test_every_ending_has_its_code(
     found = 0
     try:
         guarded(command)()
-    except typer.Exit as leave:
+    except click.exceptions.Exit as leave:
         found = leave.exit_code
     assert (found, capsys.readouterr().err[: len(message)]) == (code, message)
 
 
 def test_the_traceback_of_a_bug_is_in_the_named_file(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DCRFDSL_TRACEBACK", raising=False)
-    with pytest.raises(typer.Exit):
+    with pytest.raises(click.exceptions.Exit):
         guarded(bug)()
     (place,) = [word for word in capsys.readouterr().err.split() if word.endswith(".txt.")]
     traceback = Path(place.removesuffix("."))

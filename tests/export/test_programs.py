@@ -21,7 +21,7 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-HIDDEN = ("dcrfdsl", "numba", "lark", "pydantic", "scipy", "re2", "safetensors", "networkx", "typer")
+HIDDEN = ("dcrfdsl", "numba", "lark", "pydantic", "scipy", "re2", "safetensors", "networkx", "click")
 # Runs a program as `python FILE ARGUMENTS`, without the modules that it must not need.
 ALONE = f"import runpy, sys; sys.modules.update(dict.fromkeys({HIDDEN})); sys.argv = sys.argv[1:]; "
 ALONE += "runpy.run_path(sys.argv[0], run_name='__main__')"

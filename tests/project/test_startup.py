@@ -131,9 +131,9 @@ LIGHT = {*ENGINE, "numpy", "rich"}
 COMMANDS = {
     "--version": {*LIGHT, "lark", "pydantic", "re2"},
     "--help": {*LIGHT, "lark", "pydantic", "re2"},
-    "tag --help": {*LIGHT, "lark", "re2"},  # typer loads pydantic to read the options of a command
-    "new linear_chain": {*LIGHT, "lark", "re2"},
-    "fmt a.dcrf": {*LIGHT, "re2"},
+    "tag --help": {*LIGHT, "lark", "pydantic", "re2"},
+    "new linear_chain": {*LIGHT, "lark", "pydantic", "re2"},
+    "fmt a.dcrf": {*LIGHT, "pydantic", "re2"},
     "check a.dcrf": LIGHT - {"rich"},
     "check a.dcrf --expand": LIGHT,
     "convert patterns.txt --columns word,y": LIGHT,

@@ -1,0 +1,110 @@
+"""The parser of a command line, by click, made of what a command declares (`options`).
+
+    command_parser(name, function)   the click command that reads arguments and options, and calls the function
+
+What a command line leaves out has the default of the function's parameter. Not here: which commands there are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import click
+
+from .options import Argument, Option
+
+__all__ = ["command_parser", "value_type"]
+
+TYPES: dict[Any, click.ParamType] = {
+    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL, Path: click.Path(path_type=Path),
+}  # fmt: skip
+
+
+def command_parser(name: str, function: Callable[..., None], **settings: Any) -> click.Command:
+    """The click command `name` that calls `function`.   settings: of click's context."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    return _Parser(
+        name,
+        callback=partial(_call, function),
+        params=[_parameter(each.name, hints[each.name], each.default) for each in parameters],
+        help=inspect.getdoc(function),
+        context_settings=settings,
+    )
+
+
+def value_type(hint: Any) -> tuple[Any, bool]:
+    """The type of one value, and whether there may be several. None, which stands for no value, is left out."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    return (get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)
+
+
+def _call(function: Callable[..., None], **values: Any) -> None:
+    """Calls the function with lists for click's tuples. Nothing given to an option that may be repeated is None."""
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            values[name] = list(value) or None
+    function(**values)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    hint, declared = get_args(hint)
+    kind, is_list = value_type(hint)
+    required = default is inspect.Parameter.empty
+    given: dict[str, Any] = {"required": True} if required else {"default": () if is_list else default}
+    if isinstance(declared, Argument):
+        return _Argument([name], declared, type=_click_type(kind), nargs=-1 if is_list else 1, **given)
+    if kind is bool:
+        given |= {"is_flag": True}
+    else:
+        given |= {"type": _click_type(kind, declared), "multiple": is_list, "metavar": declared.metavar}
+    return click.Option(
+        [name, *declared.names], help=declared.help, envvar=declared.envvar, show_envvar=True,
+        show_default=not is_list, **given,
+    )  # fmt: skip
+
+
+def _click_type(kind: Any, option: Option | None = None) -> click.ParamType:
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if option is not None and option.min is not None:
+        return _AtLeast(min=option.min)
+    return TYPES[kind]
+
+
+class _AtLeast(click.IntRange):
+    """Whole numbers from `min` on."""
+
+    name = "integer"  # as messages have it; click's name is "integer range"
+
+
+class _Argument(click.Argument):
+    """An argument with a help text, which click has from 8.5 on."""
+
+    def __init__(self, names: list[str], declared: Argument, **settings: Any):
+        metavar = declared.metavar
+        required = settings.get("required") or metavar.startswith("[")
+        super().__init__(names, metavar=metavar if required else f"[{metavar}]", **settings)
+        self.help = declared.help
+
+
+class _Parser(click.Command):
+    """A command whose help has its arguments before its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        arguments = [(each.metavar or "", each.help or "") for each in self.params if isinstance(each, _Argument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        options = [each.get_help_record(ctx) for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in options if record is not None])
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: click 8.5 would list the arguments again."""
