@@ -47,6 +47,13 @@ class TrainOptions:
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
         None
     )
+    start: Annotated[
+        str | None, Option("--from", metavar="MODEL", help="Start from the weights of this model, where they fit.")
+    ] = None
+    resume: Annotated[bool, Option("--resume", help="Go on with the training that was broken off.")] = False
+    checkpoint: Annotated[
+        int, Option("--checkpoint", metavar="SECONDS", min=0, help="Save what --resume needs as often as this.")
+    ] = 60
     stage: StageName = None
     set_: SetPaths = None
     tune: Tune = False
@@ -72,6 +79,8 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --set "train.prior=gaussian(variance=1)"
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
+      dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
     \b
     --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap. Empty are
@@ -81,6 +90,10 @@ def train(options: TrainOptions) -> None:
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
+    While training goes on, a checkpoint lies beside the model as MODEL.checkpoint. If training was broken off, by
+    Ctrl-C or worse, the same command with --resume goes on from there and ends with the same model.
+    --from takes over each weight with the same clique, feature and states as a weight of the template; others begin at
+    0. `prior = gaussian(mean = model)` keeps weights near them.
     """
     _refuse_unusable(options)
     from . import report
@@ -94,13 +107,22 @@ def train(options: TrainOptions) -> None:
         else:
             progress = report.progress_for(as_json=options.as_json, quiet=options.quiet)
             model = _fitted(job, progress, interruption.requested)
+        is_stopped = interruption.requested()
         interruption.saving()
         _save(_noted(model, job.remarks), options.output)
+        if not is_stopped:
+            _checkpoint_path(options).unlink(missing_ok=True)
         if options.curve is not None and options.tune:
             from ..training import write_curve
 
             write_curve(options.curve, model.record)
     _conclude(model, options, talk)
+    if is_stopped and _checkpoint_path(options).exists():
+        talk("or go on with the training: the same command with --resume")
+
+
+def _checkpoint_path(options: TrainOptions) -> Path:
+    return options.output.with_name(f"{options.output.name}.checkpoint")
 
 
 class _Job(NamedTuple):
@@ -111,6 +133,7 @@ class _Job(NamedTuple):
     registered: Mapping[str, RegisteredFeature]
     corpus: Corpus
     dev: Corpus | None
+    start: TrainedModel | None
     remarks: Sequence[Diagnostic]
 
 
@@ -132,7 +155,12 @@ def _read(options: TrainOptions, talk: Talk) -> _Job:
         print_diagnostics(remarks)
         talk()
     dev = read_gold(options.dev, resolved.spec, talk) if options.dev else None
-    return _Job(options, resolved, registered, corpus, dev, remarks)
+    start = None
+    if options.start is not None:
+        from ..model import load
+
+        start = load(options.start, registered=registered)
+    return _Job(options, resolved, registered, corpus, dev, start, remarks)
 
 
 def _save(model: TrainedModel, output: Path) -> None:
@@ -163,10 +191,12 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
 
 
 def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
-    from ..training import CurveWriter, fit  # loads the engine
+    from ..training import Checkpoint, CurveWriter, fit  # loads the engine
 
     options = job.options
     _aim(progress, job.resolved.spec, options.stage)
+    is_file = options.output.is_file() or not options.output.exists()
+    checkpoint = Checkpoint(_checkpoint_path(options), options.checkpoint, options.resume, keep=True)
     with ExitStack() as stack:
         stack.enter_context(progress)
         writer = None if options.curve is None else stack.enter_context(CurveWriter(options.curve))
@@ -186,6 +216,8 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
             on_iteration=report,
             should_stop=should_stop,
             on_stage=None if writer is None else writer.begin,
+            start=job.start,
+            checkpoint=checkpoint if is_file else None,
             unchecked=True,
         )
     if writer is not None and writer.failure is not None:
@@ -236,6 +268,11 @@ def _refuse_unusable(options: TrainOptions) -> None:
     from ..foundation import ensure_writable
 
     refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
+    if options.tune and (options.resume or options.start is not None):
+        name = "--resume" if options.resume else "--from"
+        refuse(
+            "idle-option", f"every trial of `--tune` begins anew, so `{name}` changes nothing", "leave one of them out"
+        )
     _refuse_clashes((options.output, options.curve), options.template, options.data, options.dev)
     ensure_writable(options.output)
     if options.curve is not None:
