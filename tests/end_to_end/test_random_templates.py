@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,12 @@ def bound(own: Trial, settings: MethodSettings):
     return problem, data, entry.build(data, settings)
 
 
+@lru_cache(maxsize=1)
 def assembled(own: Trial) -> Assembly:
     return assemble(own.model.spec, own.corpus, {}, {})
 
 
+@lru_cache(maxsize=2)
 def expectations(own: Trial, settings: MethodSettings) -> Expectations:
     _, data, method = bound(own, settings)
     out = Expectations.empty(data, marginals=True, approximate=method.approximate)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from helpers import ROOT
-from sampling import FEWEST, ROOMS, Values, cover, some
+from sampling import FEWEST, RARE, ROOMS, Values, cover, some
 
 
 def row(**values: str) -> Values:
@@ -35,3 +37,11 @@ def test_some_cases_run_every_time_and_the_others_are_long() -> None:
 
 def test_sampled_rooms_are_there() -> None:
     assert all((ROOT / "tests" / room).is_dir() for room in ROOMS)
+
+
+def test_rare_tests_are_there() -> None:
+    """Each name of a test in a pattern is part of one that exists."""
+    for file, pattern in RARE.items():
+        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        for word in re.findall(r"[a-z]+(?:_[a-z]+)+", re.sub(r"\[.*", "", pattern)):
+            assert word.strip("_") in " ".join(re.findall(r"def test_(\w+)", text)), (file, word)

@@ -14,10 +14,12 @@ def test_every_slug_has_a_page() -> None:
     assert slugs_of() - set(EXPLANATIONS) == set()
 
 
+@pytest.mark.long
 def test_every_page_has_a_slug() -> None:
     assert set(EXPLANATIONS) - slugs_of() == set()
 
 
+@pytest.mark.long
 def test_slugs_are_found_however_they_are_made() -> None:
     constant, default, table, passed_on = "piece-conditions-on-latent", "bad-sentence", "idle-group", "file-exists"
     assert {constant, default, table, passed_on, "semicolon"} <= slugs_of()

@@ -168,6 +168,7 @@ def test_only_the_module_of_the_asked_command_is_loaded(tmp_path: Path) -> None:
     assert "dcrfdsl.cli.train_command" in commands("--help")
 
 
+@pytest.mark.long
 def test_kernels_that_are_compiled_load_without_what_compiling_needs(tmp_path: Path) -> None:
     """Numba's implementations of NumPy's functions load SciPy's linear algebra, half a second in all."""
     (tmp_path / "a.dcrf").write_text(TEXT + "train likelihood: optimizer = lbfgs(max_iterations = 2)\n")

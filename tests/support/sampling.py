@@ -1,12 +1,14 @@
 """Selects the cases that run every time: the fewest that cover every value of every parameter. The rest are `long`.
 
 The tests of a file share the work: 26 templates by nine tests are 234 cases, of which 27 cover each template once and
-each test three times. Cases of inference methods whose kernels compile for long are `long` too. Not here: tests that
-take long in every case, which are marked where they are defined.
+each test three times. Cases whose kernels compile for long and serve few other tests are `long` too: first of
+all what goes by inference methods that are seldom used. Not here: tests that take long in every case, which are marked
+where they are defined.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from zlib import crc32
 
 import pytest
 
-__all__ = ["ROOMS", "SELDOM", "cover", "mark_rest", "mark_seldom", "some"]
+__all__ = ["RARE", "ROOMS", "SELDOM", "cover", "mark_rest", "mark_seldom", "some"]
 
 ROOMS = ("criteria", "end_to_end", "inference", "kernels", "model", "optimizers", "training")
 SELDOM = (
@@ -22,6 +24,37 @@ SELDOM = (
     "trw",
     "gibbs",
 )  # inference methods whose kernels take a minute to compile, most of it theirs alone
+RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 seconds to compile, as a regular expression
+    "cli/test_cli.py": r"log_z_alone_is_a_line\[(bp|trp)|infer_says_when_a_method_did_not_converge",  # messages of .uai
+    "criteria/test_all_criteria.py": r"\[(marginal|mce.*(loss|psi = inf|segments))",  # tangents, competitors
+    "criteria/test_coupled_spans.py": r"^test_",  # competitors
+    "criteria/test_criteria.py": r"\[seen transitions",  # lattices
+    "criteria/test_hmsvm.py": r"on_loops_messages",
+    "criteria/test_large_pieces.py": r"^test_",  # pieces as graphs of their own
+    "criteria/test_mce.py": r"large_psi|under_messages|filled_in",  # competitors
+    "criteria/test_perceptron.py": r"\[(bp|trp)\]",
+    "criteria/test_risks.py": r"marginal|no_number|propositions",  # tangents; messages in log space
+    "criteria/test_segment_errors.py": r"^test_",  # competitors
+    "crfsuite/test_trainer.py": r"\[l2sgd\]|training_is_deterministic",
+    "documentation/test_commands.py": r"--method trp",  # messages of .uai
+    "documentation/test_docstrings.py": r"\[TrainedModel\.(calibrated|log_likelihood|rank_risk|sample)\]",  # lattices
+    "end_to_end/test_combinations.py": r"combination_trains|completed_by_messages",  # .ci/run has them interpreted too
+    "end_to_end/test_hidden.py": r"scores_are_those_of_labels\[memories",
+    "end_to_end/test_random_templates.py": r"_draws|(best_labellings|keep_to_given).*(latent|hierarchical)",
+    "inference/test_automata.py": r"^test_",
+    "inference/test_contradictions.py": r"every_method_that_labels|lists_the_sentence\[(pruned|bp|trp)",
+    "inference/test_nbest.py": r"is_approximate|_draws_|no_labelling_satisfies|n_best_of_every_family",
+    "inference/test_pruned.py": r"^test_",  # lattices
+    "inference/test_pruned_guides.py": r"^test_",
+    "training/test_checkpoints.py": r"\[trp\]",  # messages
+    "kernels/test_automaton.py": r"^test_",
+    "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages
+    "model/test_calibration.py": r"and_samples_go",
+    "templates/test_templates.py": (
+        r"trains_saves.*\[(hierarchical|.*factorial|morphology)|comparison_trains\[(boosted|errors)"
+    ),
+    "training/test_trainable.py": r"\[(marginal|mce)",
+}
 FEWEST = 2  # cases of a test that run every time, if it has as many
 
 Values = frozenset[tuple[str, Hashable]]
@@ -80,7 +113,8 @@ def mark_rest(items: Sequence[pytest.Item]) -> None:
 
 
 def mark_seldom(items: Sequence[pytest.Item]) -> None:
-    """Marks the cases as `long` whose name has one of the methods of `SELDOM`."""
+    """Marks the cases as `long` whose name has one of the methods of `SELDOM`, and those of `RARE`."""
     for item in items:
-        if any(method in item.name.partition("[")[2] for method in SELDOM):
+        rare = RARE.get("/".join(item.path.parts[-2:]))
+        if any(method in item.name.partition("[")[2] for method in SELDOM) or (rare and re.search(rare, item.name)):
             item.add_marker("long")

@@ -46,8 +46,9 @@ CASES = {
     "nota": f"{CHAIN}train pwpl:\n    nota = above(after = 3)\n    optimizer = lbfgs({SHORT})\n",
     "trp": f"{LOOPS}infer trp\ntrain likelihood: optimizer = lbfgs({SHORT})\n",
     "latent": f"{LATENT}train likelihood:\n    restarts = 3\n    optimizer = lbfgs(max_iterations = 4)\n",
-    "stages": f"{CHAIN}train likelihood as ml: optimizer = lbfgs(max_iterations = 4)\n"
-              "train mce after ml: optimizer = lbfgs(max_iterations = 4)\ntrain rescale after mce\n",
+    "stages": f"{CHAIN}train likelihood as ml: optimizer = lbfgs(max_iterations = 4)\ntrain rescale after ml\n",
+    "three stages": f"{CHAIN}train likelihood as ml: optimizer = lbfgs(max_iterations = 4)\n"
+                    "train mce after ml: optimizer = lbfgs(max_iterations = 4)\ntrain rescale after mce\n",
     "induce": f"{DATA}clique y: bias, word[-1..1]\nclique y[-1], y\ninfer exact\n"
               "train induce as more: rounds = 2\ntrain mce after more: optimizer = lbfgs(max_iterations = 4)\n",
 }  # fmt: skip

@@ -127,9 +127,9 @@ def test_the_record_is_kept_in_the_model_file(tmp_path: Path) -> None:
 
 
 def test_stages_after_the_first_start_where_the_first_ended() -> None:
-    text = PLAIN.replace("train likelihood:", "train likelihood as ml:") + "train mce after ml: psi = inf\n"
+    text = PLAIN.replace("train likelihood:", "train likelihood as ml:") + "train rescale after ml\n"
     both = trained(text, start=trained(PLAIN))
-    assert both.record.stage == "mce" and both.record.before[0]["evaluations"] < 20
+    assert both.record.stage == "rescale" and both.record.before[0]["evaluations"] < 20
 
 
 def test_a_latent_model_goes_on_from_its_own_weights() -> None:

@@ -1,4 +1,8 @@
-"""The operations of `machine_vectors` on NumPy arrays, for runs without compilation. See there for their meaning."""
+"""The operations of `machine_vectors` on NumPy arrays, for runs without compilation. See there for their meaning.
+
+A register that reaches out of its array is an IndexError here as it is there with bounds checks. A slice of NumPy would
+be shorter or empty without a word.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,31 @@ add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
 total, largest, lowest = np.sum, np.max, np.min
 
 
+def _part(array, at, count):
+    """`count` elements from `at` on."""
+    if count > 0 and (at < 0 or at + count > len(array)):
+        raise IndexError("a register reaches out of its array")
+    return array[at : at + max(count, 0)]
+
+
 def load(registers, array, at):
-    return array[at : at + len(registers) * LANES].copy()
+    return _part(array, at, len(registers) * LANES).copy()
 
 
 def store(array, at, value):
-    array[at : at + len(value)] = value
+    _part(array, at, len(value))[:] = value
 
 
 def load_part(registers, array, at, count):
     out = np.zeros(len(registers) * LANES)
-    out[:count] = array[at : at + min(count, len(out))]
+    used = max(min(count, len(out)), 0)
+    out[:used] = _part(array, at, used)
     return out
 
 
 def store_part(array, at, count, value):
-    array[at : at + min(count, len(value))] = value[:count]
+    used = max(min(count, len(value)), 0)
+    _part(array, at, used)[:] = value[:used]
 
 
 def broadcast(registers, scalar):
@@ -39,7 +52,7 @@ def broadcast(registers, scalar):
 
 
 def repeat(registers, array, at):
-    return broadcast(registers, array[at])
+    return broadcast(registers, _part(array, at, 1)[0])
 
 
 def load_at(registers, array, at, places, number):
@@ -51,9 +64,9 @@ def prefetch(registers, array, at):
 
 
 def transpose(source, at, stride, target, to, target_stride):
-    block = np.array([source[at + n * stride : at + n * stride + LANES] for n in range(LANES)])
+    block = np.array([_part(source, at + n * stride, LANES) for n in range(LANES)])
     for n in range(LANES):
-        target[to + n * target_stride : to + n * target_stride + LANES] = block[:, n]
+        _part(target, to + n * target_stride, LANES)[:] = block[:, n]
 
 
 def choose_below(x, y, value, other):
@@ -65,7 +78,8 @@ def accumulate(x, y, value):
 
 
 def add_sums(source, at, target, to):
-    target[to : to + LANES] += source[at : at + LANES * LANES].reshape(LANES, LANES).sum(axis=1)
+    sums = _part(source, at, LANES * LANES).reshape(LANES, LANES).sum(axis=1)
+    _part(target, to, LANES)[:] += sums
 
 
 def any_below(x, y):
