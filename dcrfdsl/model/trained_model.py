@@ -42,7 +42,7 @@ class TrainedModel(TaggingModel):
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.
     weights: [W] float64; `show_weights` names them.
     record: how it was trained, a `TrainingRecord`.
-    extractor, graph, parameters, known_values, voters: its inner parts.
+    extractor, graph, parameters, known_values, voters, guides: its inner parts.
 
     >>> model = fit("address.dcrf", corpus)
     >>> model.labels, model.num_weights

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from helpers import ROOT, example_modules
 
+from dcrfdsl import Checkpoint, fit, load_template, read_corpus
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.command_reference import described_command
 from dcrfdsl.cli.option_examples import OPTION_EXAMPLES
+from dcrfdsl.optimizers.objective import Iteration
 
 (PAGES,) = example_modules(ROOT / "docs" / "_ext", "command_pages")
 
@@ -40,6 +42,7 @@ FILES = {
     "templates/own.dcrf": CHUNK,
     "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",
     "train.txt": TEXT + "\nthe B\ndog I\n",
+    "more.txt": TEXT + "\nthe B\ncow I\nmoos O\n",
     "dev.txt": TEXT,
     "test.txt": "the\ncat\nbarks\n\na\ndog\n",
     "gold.txt": TEXT,
@@ -68,6 +71,19 @@ SHELL = re.compile(r"(?:cat (?P<read>\S+) \| )?(?P<call>dcrfdsl [^<>|]*)(?:< (?P
                    r"(?:\| head -n 1)?")  # fmt: skip
 
 
+def break_off(template: str, data: str, checkpoint: str) -> None:
+    """Breaks off a training in its third iteration."""
+
+    def stop(step: Iteration) -> None:
+        if step.iteration == 3:
+            raise InterruptedError
+
+    resolved = load_template(template)
+    with contextlib.suppress(InterruptedError):
+        corpus = read_corpus(data, resolved.require().data)
+        fit(resolved, corpus, on_iteration=stop, checkpoint=Checkpoint(checkpoint, seconds=0.0))
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all that the examples read."""
@@ -78,6 +94,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         for name, data in MODELS.items():
             assert run(shlex.split(f"train {name}.dcrf {data} -o {name}.model --quiet")) == 0
+        break_off("chunk.dcrf", "train.txt", "chunk.model.checkpoint")
         assert run(shlex.split("export chunk.model --format crfsuite -o address.crfsuite --quiet")) == 0
     return folder
 

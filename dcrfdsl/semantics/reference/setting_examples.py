@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..checks import FORMATS
-from ..settings import CASES, CRITERIA, INFERENCE, KERNELS, OPTIMIZERS, SMOOTHINGS
+from ..settings import CASES, CRITERIA, INFERENCE, KERNELS, OPTIMIZERS, PRIORS, SMOOTHINGS
 
 __all__ = ["SETTING_EXAMPLES", "STAGE_EXAMPLES"]
 
@@ -29,6 +29,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "pruned": "view early = chunk in {B-NP, I-NP}\nclique early[-1], early\n"
         "infer pruned(by = early, threshold = 1e-3, keep = 16, states = 4)",
     },
+    PRIORS.kind: {"gaussian": "train likelihood: prior = gaussian(variance = 1, mean = model)"},
     CRITERIA.kind: {
         "piecewise": f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})",
         "memm": f"train memm(order = reverse, by = slice, {_PIECES})",
