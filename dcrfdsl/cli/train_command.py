@@ -100,6 +100,8 @@ def train(options: TrainOptions) -> None:
 
     talk = Talk(options.quiet)
     with Interruption(talk) as interruption:
+        if not options.resume and not options.tune and _checkpoint_path(options).exists():
+            talk(f"`{_checkpoint_path(options)}` is of a training that was broken off; `--resume` goes on from it")
         job = _read(options, talk)
         interruption.training()
         if options.tune and job.dev is not None:
@@ -110,9 +112,9 @@ def train(options: TrainOptions) -> None:
         is_stopped = interruption.requested()
         interruption.saving()
         _save(_noted(model, job.remarks), options.output)
-        if not is_stopped:
+        if not is_stopped and not options.tune:
             _checkpoint_path(options).unlink(missing_ok=True)
-        if options.curve is not None and options.tune:
+        if options.curve is not None and (options.tune or options.resume):
             from ..training import write_curve
 
             write_curve(options.curve, model.record)

@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def fingerprint_of(
         "training data": content_hash(corpus),
         "held-out data": "" if dev is None else content_hash(dev),
         "model to start from": "" if start is None else _hash_of(start),
+        "version of dcrfdsl": version("dcrfdsl"),
     }
 
 
@@ -145,6 +147,8 @@ def _difference(name: str, before: str, now: str) -> str:
         if was and became:
             return f"the template or a setting had `{was}` and has `{became}`"
         return f"the template or a setting had `{was}`" if was else f"the template or a setting now has `{became}`"
+    if name == "version of dcrfdsl":
+        return f"dcrfdsl {before or '0'} wrote it, and this is {now}"
     if name == "stages":
         return f"it ran the stages {before}, and now {now} would run"
     if not before or not now:

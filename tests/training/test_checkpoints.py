@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from template_cases import sentences
 
-from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.cli import run
+from dcrfdsl.data import corpus_from_rows, read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
@@ -53,6 +55,12 @@ CASES = {
               "train induce as more: rounds = 2\ntrain mce after more: optimizer = lbfgs(max_iterations = 4)\n",
 }  # fmt: skip
 EVERY_TIME = ("auto", "sgd", "working_set", "trp", "stages", "perceptron")
+
+
+WRONG = {  # options -> the message
+    "--resume": "no-checkpoint", "--from a.txt": "not-a-model", "--from b.model": "no-file",
+    "--tune --dev a.txt --resume": "idle-option", "--tune --dev a.txt --from a.model": "idle-option",
+}  # fmt: skip
 
 
 class Broken(Exception):
@@ -176,3 +184,34 @@ def test_a_checkpoint_that_cannot_be_written_ends_no_training(tmp_path: Path) ->
     model = fit(resolved, data_of(resolved), checkpoint=Checkpoint(tmp_path / "gone" / "checkpoint", seconds=0.0))
     assert model.record.iterations == 9
     assert any("no checkpoint could be written" in note for note in model.record.notes)
+
+
+def test_the_command_goes_on_and_says_where_it_could(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = CASES["auto"]
+    (tmp_path / "a.dcrf").write_text(text)
+    rows = sentences("PQR", count=70, seed=0, words="abcdef")
+    (tmp_path / "a.txt").write_text("\n".join("".join(f"{word} {y}\n" for word, y in row) for row in rows))
+    with chdir(tmp_path):
+        line = ["train", "a.dcrf", "a.txt", "-o", "a.model"]
+        resolved = load_text(text)
+        corpus = read_corpus(Path("a.txt"), resolved.require().data)
+        whole = fit(resolved, corpus)
+
+        def stop(step: Iteration) -> None:
+            if step.iteration == 5:
+                raise Broken
+
+        with pytest.raises(Broken):
+            fit(resolved, corpus, on_iteration=stop, checkpoint=Checkpoint("a.model.checkpoint", seconds=0.0))
+        assert run([*line, "--resume", "--curve", "a.csv"]) == 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.dcrf", "a.model", "a.txt"]
+        assert np.array_equal(TrainedModel.load("a.model").weights, whole.weights)
+        assert len(Path("a.csv").read_text().splitlines()) == len(whole.record.curve) + 1
+        assert "--resume" not in capsys.readouterr().err
+        Path("a.model.checkpoint").write_bytes(b"")
+        assert run(line) == 0
+        assert "`--resume` goes on from it" in capsys.readouterr().err
+        assert run([*line, "--from", "a.model"]) == 0
+        for wrong, slug in WRONG.items():
+            assert run([*line, *wrong.split()]) == 1
+            assert f"error[{slug}]" in capsys.readouterr().err
