@@ -112,7 +112,7 @@ def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
         "features": parts.extractor.metadata(),
         "known": list(parts.known_values),
         "record": asdict(parts.record),
-        "guides": list(parts.guides),
+        **({"guides": list(parts.guides)} if parts.guides else {}),
     }
     return arrays, header
 
