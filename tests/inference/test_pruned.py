@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pruned_cases import CASES, NOTHING_PRUNED, OBSERVED, SCALES, Twin, likelihood, prediction, sentences, weights_of
+from pruned_cases import (
+    CASES,
+    NOTHING_PRUNED,
+    OBSERVED,
+    SCALES,
+    Twin,
+    check_batches,
+    likelihood,
+    prediction,
+    sentences,
+    weights_of,
+)
 from template_cases import Case
 from training_cases import objective_of, problem_of
 
@@ -148,17 +159,7 @@ def test_bits_do_not_depend_on_threads() -> None:
 def test_batches_add_up_to_the_whole() -> None:
     case = replace(CASES["third order"], sentences=sentences("abcd", 20))
     objective = likelihood(case, NOTHING_PRUNED)
-    weights = weights_of(objective, 0.7)
-    value, gradient = objective.value_and_gradient(weights)
-    batches = objective.batches(3)
-    batches.begin(weights)
-    total, summed = 0.0, np.zeros_like(gradient)
-    for number in range(batches.count):
-        part, touched, partial = batches.gradient(number)
-        total += part
-        np.add.at(summed, touched, partial)
-    assert total == pytest.approx(value - 0.05 * float(weights @ weights), abs=1e-9)
-    np.testing.assert_allclose(summed + 0.1 * weights, gradient, atol=1e-9)
+    check_batches(objective, weights_of(objective, 0.7))
 
 
 REFUSED = {

@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pruned_cases import CASES, OBSERVED, SCALES, Twin, likelihood, prediction, problem, sentences, weights_of
+from pruned_cases import (
+    CASES,
+    OBSERVED,
+    SCALES,
+    Twin,
+    check_batches,
+    likelihood,
+    prediction,
+    problem,
+    sentences,
+    weights_of,
+)
 from template_cases import Case
 
 from dcrfdsl.foundation.errors import DcrfError
@@ -156,17 +167,7 @@ def test_bits_do_not_depend_on_threads() -> None:
 def test_batches_have_the_lists_of_their_sentences() -> None:
     case = replace(CASES["third order"], sentences=sentences("abcd", 70))
     objective = likelihood(case, "pruned(by = coarse, threshold = 0.05, keep = 3)", coarse_of(case, 1.0))
-    weights = weights_of(objective, 0.7)
-    value, gradient = objective.value_and_gradient(weights)
-    batches = objective.batches(3)
-    batches.begin(weights)
-    total, summed = 0.0, np.zeros_like(gradient)
-    for number in range(batches.count):
-        part, touched, partial = batches.gradient(number)
-        total += part
-        np.add.at(summed, touched, partial)
-    assert total == pytest.approx(value - 0.05 * float(weights @ weights), abs=1e-9)
-    np.testing.assert_allclose(summed + 0.1 * weights, gradient, atol=1e-9)
+    check_batches(objective, weights_of(objective, 0.7))
 
 
 def test_weights_that_are_missing_are_an_error() -> None:

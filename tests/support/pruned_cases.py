@@ -10,6 +10,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from template_cases import Case
 from training_cases import problem_of
 
@@ -207,3 +208,17 @@ class Twin:
             alive = survives
         log_z, _ = self.beliefs(self.top, alive)
         return log_z - self.scores[self.top][gold], alive, 0 if put_in else -1
+
+
+def check_batches(objective: Likelihood, weights: np.ndarray) -> None:
+    """The batches of three sequences add up to the whole, but for the penalty of a Gaussian of variance 10."""
+    value, gradient = objective.value_and_gradient(weights)
+    batches = objective.batches(3)
+    batches.begin(weights)
+    total, summed = 0.0, np.zeros_like(gradient)
+    for number in range(batches.count):
+        part, touched, partial = batches.gradient(number)
+        total += part
+        np.add.at(summed, touched, partial)
+    assert total == pytest.approx(value - 0.05 * float(weights @ weights), abs=1e-9)
+    np.testing.assert_allclose(summed + 0.1 * weights, gradient, atol=1e-9)
