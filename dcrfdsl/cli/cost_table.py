@@ -136,7 +136,6 @@ def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
-    from ..criteria import gradient_runs
     from ..graph import automaton_seconds, training_cost
     from ..inference import fastest_automaton
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
@@ -149,7 +148,7 @@ def trained_costs(
     warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
-    runs = gradient_runs(parameters.num_weights, sum(len(part.feature) for part in rows))
+    runs = problem.gradient_runs(parameters)
     optimizer, history = settings.optimizer, 0
     if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
         history = optimizer.memory

@@ -68,11 +68,8 @@ def evaluate(
 
 def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
     """Warns about sentences without a possible labelling, or whose inference did not converge."""
-    from ..inference import contradiction_message
-
-    if status.impossible:
-        places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
-        talk(f"warning: {contradiction_message(places)}; nothing is right there")
+    if where := status.contradiction(lambda s: f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}"):
+        talk(f"warning: {where}; nothing is right there")
     if tokens := status.pruning.positions:
         report = status.pruning
         kept, possible = report.kept / tokens, report.possible / tokens

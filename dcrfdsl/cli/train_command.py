@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..features import RegisteredFeature
     from ..foundation import Diagnostic
     from ..model import TrainedModel
-    from ..optimizers import Iteration
     from ..semantics import ModelSpec, Resolved, TrainSettings
+    from ..training import Iteration
     from .report import TrainingProgress
 
 __all__ = ["train"]

@@ -14,59 +14,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..criteria import CRITERIA, Criterion, Supervision
-from ..features import FeatureRows
+from ..criteria import ChainData, ChainWeights, Criterion, chain_likelihood
 from ..foundation import Codes, Floats
-from ..graph import CliqueWeights, Gold, ModelGraph, Parameters
-from ..inference import Workers
 from ..kernels.optimization import dot
-from ..semantics import load_text, stage_settings
 from .dense_chain import best_path, transitions_of
 from .training_data import Features, Sequences
 
 __all__ = ["decoder_of", "likelihood_of", "penalised"]
 
-_TEMPLATE = """dcrf 1
-data crfsuite(y, attributes: weighted_bag)
-label y in {{{}}}
-clique y: attributes
-clique y[-1], y
-infer exact
-train likelihood: prior = none
-"""
-
 
 def likelihood_of(data: Sequences, features: Features) -> Criterion:
     """−Σ log p(y_i | x_i), a function of the weights of all transitions, then of all state features."""
-    states = tuple(f"s{n}" for n in range(features.num_labels))
-    spec = load_text(_TEMPLATE.format(", ".join(states))).require()
-    graph = ModelGraph.of(spec, {"y": states}, (0, -1), (False, True))
-    nothing = np.zeros(0, np.int32)
-    of_states = CliqueWeights(nothing, features.state_off, features.state_labels)
-    of_moves = CliqueWeights(features.moves, np.zeros(1, np.int64), nothing)
-    supervision = Supervision(
-        spec,
-        graph,
-        Parameters((of_states, of_moves)),
-        (_rows(data),),
-        {},
-        data.sequence_off,
-        Gold(data.labels[None, :], ((),)),
-        np.concatenate([features.move_counts, features.state_counts]),
-        Workers(None),
-    )
-    return CRITERIA["likelihood"](supervision, stage_settings(spec))
-
-
-def _rows(data: Sequences) -> FeatureRows:
-    """The attributes of each item. Those with the value 0 are left out: they add nothing to a score.
-
-    Python's `False` is one. Rows whose values are all 1 need none, and take the fastest kernels.
-    """
-    fires = data.values != 0.0
-    off = np.append(0, np.cumsum(fires))[data.item_off]
-    value = data.values[fires]
-    return FeatureRows(off, data.attributes[fires], value if (value != 1.0).any() else np.zeros(0))
+    chain = ChainData(data.labels, data.sequence_off, data.item_off, data.attributes, data.values)
+    counts = np.concatenate([features.move_counts, features.state_counts])
+    weights = ChainWeights(features.num_labels, features.moves, features.state_off, features.state_labels, counts)
+    return chain_likelihood(chain, weights)
 
 
 def penalised(criterion: Criterion, c2: float) -> Callable[[Floats], tuple[float, Floats]]:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..features import learned_parts
-from ..foundation import DcrfError, data_error, figure
+from ..foundation import data_error, figure
 from ..graph import exact_cost
-from ..inference import choose_method, latents_first_fits
 from ..model import TrainedModel
 from ..semantics import inference_settings
 from .exported_nodes import EXPORTED_COLUMNS
@@ -68,7 +67,7 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
         return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
-    chosen = choose_method(model.graph, model.parameters, settings)[0]
+    chosen = model.inference_method
     if chosen == "exact":
         return None
     if chosen == "automaton":
@@ -86,15 +85,10 @@ def _decoding(model: TrainedModel) -> _Obstacle | None:
     if model.voters is not None and model.decode == "joint":
         message = f"{stage} lets {len(model.voters):,} weight vectors vote (`vote = yes`)"
         return _Obstacle(message, "write `decode marginal`, which uses their mean, or train without `vote`")
-    if model.graph.num_latents and model.decode == "joint":
-        try:
-            fits = latents_first_fits(model.graph, inference_settings(model.spec))
-        except DcrfError:
-            fits = False
-        if not fits:
-            name = model.graph.variables[model.graph.latents[0]]
-            message = f"`latent {name}` cannot be summed out before the labels, as `decode joint` has to"
-            return _Obstacle(message, f"write `decode marginal`, or {INSTEAD}")
+    if model.graph.num_latents and model.decode == "joint" and not model.sums_latents_first:
+        name = model.graph.variables[model.graph.latents[0]]
+        message = f"`latent {name}` cannot be summed out before the labels, as `decode joint` has to"
+        return _Obstacle(message, f"write `decode marginal`, or {INSTEAD}")
     return None
 
 

@@ -29,7 +29,12 @@ from .decoding.latent_decoding import (
     latents_first_fits as latents_first_fits,
     nbest_summing_latents as nbest_summing_latents,
 )
-from .decoding.local_decoding import LocalDecoder as LocalDecoder, local_decoding_cost as local_decoding_cost
+from .decoding.local_decoding import LocalDecoder as LocalDecoder
+from .decoding.local_pieces import (
+    is_large_piece as is_large_piece,
+    local_pieces as local_pieces,
+    resolve_decode_rule as resolve_decode_rule,
+)
 from .decoding.voting import Ballots as Ballots
 from .marginals import (
     CliqueMarginal as CliqueMarginal,

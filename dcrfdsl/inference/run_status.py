@@ -5,7 +5,7 @@ Not here: the place of a sentence in its file (callers pass it to `contradiction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..foundation import Floats, Ints
@@ -83,6 +83,10 @@ class RunStatus:
     def converged(self) -> bool:
         """Whether inference converged on every graph."""
         return self.not_converged == 0
+
+    def contradiction(self, place: Callable[[int], str]) -> str | None:
+        """A message about the graphs without any labelling, None where there are none. place: of a graph, in words."""
+        return contradiction_message([place(number) for number in self.impossible]) if self.impossible else None
 
     def __add__(self, other: RunStatus) -> RunStatus:
         return RunStatus(

@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import local_pieces
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, cached_property, require_kind
@@ -44,6 +43,7 @@ from ..inference import (  # fmt: skip
     draw_samples,
     largest_table,
     latents_first_fits,
+    local_pieces,
     nbest_summing_latents,
     parts_by_width,
     pruning_loss,
@@ -52,7 +52,6 @@ from ..inference import (  # fmt: skip
     score_sequences,
     stage_guide,
 )
-from ..kernels.tables import Potentials
 from ..optimizers import Voters
 from ..semantics import (
     DECODINGS,
@@ -105,6 +104,14 @@ class ModelStructure:
         Before the stage that prunes has been trained, single labels prune.
         """
         return choose_method(self.graph, self.parameters, self._asked)
+
+    @cached_property
+    def sums_latents_first(self) -> bool:
+        """Whether latent variables can be summed out before the best labels are sought, as `joint` decoding has to."""
+        try:
+            return latents_first_fits(self.graph, inference_settings(self.spec))
+        except DcrfError:
+            return False
 
     @cached_property
     def guide(self) -> StageGuide | None:
@@ -209,10 +216,6 @@ class Predictor:
         data = self.bind(guide.programs, False, known, guide.bound_graph)
         return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide, known))
 
-    def _potentials(self, data: BoundData, weights: Floats) -> Potentials:
-        is_own = any(weights is one for one in self.own)
-        return data.kept_potentials(weights) if is_own else data.potentials(weights)
-
     def _tempered(self, weights: Floats, temperature: float) -> Floats:
         if temperature == 1.0:
             return weights
@@ -223,12 +226,12 @@ class Predictor:
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
         """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self._bound
-        return run_inference(data, method, self._potentials(data, weights), workers).log_z
+        return run_inference(data, method, data.potentials_at(weights, self.own), workers).log_z
 
     def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states]."""
         data, method = self._bound
-        out = run_inference(data, method, self._potentials(data, weights), workers, marginals=True)
+        out = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
         return data.by_variable(out.marginals), out.summary()
 
     def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
@@ -236,13 +239,13 @@ class Predictor:
         data, method = self._bound
         if not isinstance(method, PrunedMethod) or not data.num_sequences:
             return PruningReport()
-        return pruning_loss(data, method, self._potentials(data, weights), gold.codes.ravel(), workers)
+        return pruning_loss(data, method, data.potentials_at(weights, self.own), gold.codes.ravel(), workers)
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
         _, settings = self.structure.method
         data = self.bind(False, False, self.known)
-        return clique_marginals(data, self._potentials(data, weights), settings)
+        return clique_marginals(data, data.potentials_at(weights, self.own), settings)
 
     # labellings -------------------------------------------------------------------------------------------------------
 
@@ -276,7 +279,7 @@ class Predictor:
             scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
             return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
-        potentials = self._potentials(data, weights)
+        potentials = data.potentials_at(weights, self.own)
         best = run_decoding(data, method, potentials, workers)
         if method.approximate:
             scores = score_sequences(data, best.labelling, potentials, workers)
@@ -303,7 +306,7 @@ class Predictor:
             data = self.bind(False, False, self.known)
             self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
         decoder = self._local_decoders[stage]
-        best = run_decoding(decoder.data, decoder, self._potentials(decoder.data, weights), workers)
+        best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.own), workers)
         scores = _possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
@@ -322,7 +325,7 @@ class Predictor:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
-            return nbest_summing_latents(data, self._potentials(data, weights), count, workers)
+            return nbest_summing_latents(data, data.potentials_at(weights, self.own), count, workers)
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
@@ -336,7 +339,7 @@ class Predictor:
         `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
         """
         data, method = self._comparable(self.known)
-        free = run_inference(data, method, self._potentials(data, weights), workers, marginals=True)
+        free = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
         marginals = self._of_labels(data.by_variable(free.marginals))
         likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
@@ -366,7 +369,7 @@ class Predictor:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(True, False, self.known)
-        return draw_samples(data, self._potentials(data, weights), count, seed, workers)
+        return draw_samples(data, data.potentials_at(weights, self.own), count, seed, workers)
 
     # layout -----------------------------------------------------------------------------------------------------------
 

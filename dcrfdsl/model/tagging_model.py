@@ -82,6 +82,16 @@ class TaggingModel(ModelParts):
         return self.record.decode or decoding(self.spec, self.record.stage or None)
 
     @property
+    def inference_method(self) -> str:
+        """The name of the inference method that tags, with `auto` resolved."""
+        return self._structure.method[0]
+
+    @property
+    def sums_latents_first(self) -> bool:
+        """Whether `joint` decoding sums latent variables out exactly."""
+        return self._structure.sums_latents_first
+
+    @property
     def temperature(self) -> float:
         """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
         return self.record.calibration.temperature if self.record.calibration is not None else 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,13 @@ from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_p
 from .tagging_model import TaggingModel
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
+
+
+class FirstScore(NamedTuple):
+    """A metric by its name, and its value; less a risk from 1, so that more is better."""
+
+    metric: str
+    value: float
 
 
 class TrainedModel(TaggingModel):
@@ -170,7 +178,7 @@ class TrainedModel(TaggingModel):
         prediction = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
             on_status(model._with_pruning(prediction.status, corpus, Workers(threads)))
-        remarks = empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
+        remarks = self.empty_metrics(corpus)
         if on_remark is None:
             warn_of(remarks, depth=2)
         else:
@@ -182,6 +190,15 @@ class TrainedModel(TaggingModel):
             lambda: model.log_likelihood(corpus, threads=threads),
             lambda: model.rank_risk(corpus, threads=threads),
         )
+
+    def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
+        """A warning for each metric of the template that has nothing to count in a corpus of gold data."""
+        return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
+
+    def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
+        """The first metric of `evaluate` on gold data, in the form in which more is better."""
+        name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
+        return FirstScore(name, float(goodness(name, value)))
 
     def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
         """The status of a pruned run, with what pruning leaves out of gold data."""

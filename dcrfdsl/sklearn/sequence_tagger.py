@@ -17,13 +17,10 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..data import Corpus, read_corpus
-from ..features import RegisteredFeature
 from ..foundation import DcrfError, DcrfWarning, require_whole
-from ..inference import RunStatus, contradiction_message
-from ..metrics import goodness
 from ..model import TrainedModel
 from ..semantics import DataSpec, Resolved
-from ..training import Template, fit
+from ..training import Registered, Template, fit
 from .estimator_settings import range_values, resolved_with
 from .input_errors import input_errors, misfit, refuse_others
 from .label_forms import BY_LABEL, FORMS, object_array, read_labels, usual_form, written
@@ -76,7 +73,7 @@ class SequenceTagger(SequenceEstimator):
         *,
         stage: str | None = None,
         threads: int | None = None,
-        registered: Mapping[str, RegisteredFeature] | None = None,
+        registered: Registered | None = None,
         sentence: str = "sentence",
         **settings: Any,
     ):
@@ -200,7 +197,7 @@ class SequenceTagger(SequenceEstimator):
         columns: dict[str, list[str]] = {label: [] for label in self.labels_}
         if sentences.corpus is not None:
             prediction = self.model_.predict(sentences.corpus, threads=threads_of(self.threads))
-            _warn_of_impossible(prediction.status, sentences)
+            _warn_of_contradiction(prediction.status.contradiction(sentences.place))
             columns = {label: prediction.texts(label) for label in self.labels_}
         return written(_by_sentence(columns, sentences), self._form, sentences)
 
@@ -229,7 +226,7 @@ class SequenceTagger(SequenceEstimator):
         tokens: list[Any] = []
         if sentences.corpus is not None:
             marginals, status = self.model_.marginals(sentences.corpus, threads=threads_of(self.threads))
-            _warn_of_impossible(status, sentences)
+            _warn_of_contradiction(status.contradiction(sentences.place))
             of_labels = [
                 [dict(zip(self.model_.states[label], row, strict=True)) for row in marginals[label].tolist()]
                 for label in self.labels_
@@ -257,9 +254,7 @@ class SequenceTagger(SequenceEstimator):
         """
         self._require_fitted()
         with input_errors():
-            data, labels = _columns(Resolved(self.model_.spec))
-            corpus, _ = self._read(X, y, data, labels)
-            return self.model_.evaluate(corpus, threads=threads_of(self.threads))
+            return self.model_.evaluate(self._gold(X, y), threads=threads_of(self.threads))
 
     def score(self, X: Any, y: Any = None, **others: Any) -> float:
         """The first metric of the template's `evaluate`; 1 less the metric if it is a risk. More is better.
@@ -269,8 +264,13 @@ class SequenceTagger(SequenceEstimator):
         others: there are none.
         """
         refuse_others("score", others)
-        name, value = next(iter(self.evaluate(X, y).items()))
-        return float(goodness(name, value))
+        self._require_fitted()
+        with input_errors():
+            return self.model_.first_score(self._gold(X, y), threads=threads_of(self.threads)).value
+
+    def _gold(self, X: Any, y: Any) -> Corpus:
+        data, labels = _columns(Resolved(self.model_.spec))
+        return self._read(X, y, data, labels)[0]
 
     def _sentences(self, X: Any) -> Sentences:
         self._require_fitted()
@@ -288,10 +288,9 @@ def _columns(resolved: Resolved) -> tuple[DataSpec, tuple[str, ...]]:
     return spec.data, tuple(label.name for label in spec.labels)
 
 
-def _warn_of_impossible(status: RunStatus, sentences: Sentences) -> None:
+def _warn_of_contradiction(where: str | None) -> None:
     """A DcrfWarning if sentences have no labelling that the template allows."""
-    if status.impossible:
-        where = contradiction_message([sentences.place(s) for s in status.impossible])
+    if where is not None:
         warnings.warn(f"{where}; what is predicted there means nothing", DcrfWarning, stacklevel=3)
 
 

@@ -1,7 +1,12 @@
-from .checking import Template as Template, as_resolved as as_resolved, check as check
+from .checking import (
+    Registered as Registered,
+    Template as Template,
+    as_resolved as as_resolved,
+    check as check,
+)
 from .checkpoints import Checkpoint as Checkpoint
 from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
-from .pipeline import fit as fit, with_remarks as with_remarks
+from .pipeline import Iteration as Iteration, fit as fit, with_remarks as with_remarks
 from .problem import Assembly as Assembly, assemble as assemble
 from .searches import grid_values as grid_values
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds

@@ -18,7 +18,15 @@ from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
-__all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
+__all__ = [
+    "Registered",
+    "Template",
+    "as_resolved",
+    "check",
+    "checker_warnings",
+    "require_arguments",
+    "require_registered",
+]
 
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
@@ -31,6 +39,7 @@ class Writable(Protocol):
     def resolved(self) -> Resolved: ...
 
 
+Registered: TypeAlias = Mapping[str, RegisteredFeature]
 Template: TypeAlias = "str | os.PathLike[str] | Resolved | ModelSpec | Writable"
 
 

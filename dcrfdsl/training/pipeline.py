@@ -13,12 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..criteria import Criterion, Supervision, resolve_decode_rule
+from ..criteria import Criterion, Supervision
 from ..data import Corpus, raise_if_any
 from ..features import RegisteredFeature
 from ..foundation import DcrfError, Diagnostic, Floats, in_a_line, require_kind, warn_of
-from ..inference import Workers
-from ..metrics import empty_metric_warnings
+from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome, RunState
 from ..semantics import InduceSettings, ModelSpec, Resolved, guiding_stages, plain, stage_chain, stage_settings
@@ -96,7 +95,7 @@ def fit(
         weights, started = carried_weights(start, trained)
         trained, supervision = trained.with_weights(weights, trained.record), replace(supervision, start=weights)
     if dev is not None:
-        idle = empty_metric_warnings(spec, dev, trained.states, trained.known_values.__getitem__)
+        idle = trained.empty_metrics(dev)
         warn_of([] if unchecked else idle, depth=2)
         remarks = (*remarks, *idle)
     saving = None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..criteria import gradient_runs
 from ..data import Corpus, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
 from ..foundation import Diagnostic, Floats
@@ -48,6 +49,10 @@ class Assembly:
         return learn_parameters(
             self.spec.cliques, self.graph, self.rows, num_features, self.gold, self.corpus.sentence_off, self.relations
         )
+
+    def gradient_runs(self, parameters: Parameters) -> int:
+        """How many partial gradients [W] an evaluation of the likelihood holds."""
+        return gradient_runs(parameters.num_weights, sum(len(part.feature) for part in self.rows))
 
 
 def assemble(

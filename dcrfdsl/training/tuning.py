@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field, replace
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
-from ..metrics import goodness
 from ..model import TrainedModel
 from ..optimizers import Iteration
 from ..semantics import (
@@ -184,8 +183,7 @@ class ConstantSearch:
             should_stop=self.should_stop,
             unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
         )
-        self._metric, value = next(iter(model.evaluate(self.dev, threads=self.threads).items()))
-        score = float(goodness(self._metric, value))
+        self._metric, score = model.first_score(self.dev, threads=self.threads)
         is_stopped = self.should_stop is not None and self.should_stop()
         shown = {name: _plain(value) for name, value in values.items()}
         trial = Trial(len(self._trials) + 1, shown, score, time.perf_counter() - begun, not is_stopped)

@@ -14,12 +14,12 @@ from template_cases import CASES, Case, free, sentences
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
 from dcrfdsl.criteria.pieces.large_pieces import LargePieces
-from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise, local_pieces
+from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
 from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
-from dcrfdsl.inference import Workers
+from dcrfdsl.inference import Workers, local_pieces
 from dcrfdsl.semantics.schema.expressions import At, Here, Place
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
 from dcrfdsl.semantics.settings.training_settings import AllCases, ExactSettings, LikelihoodSettings, TrainSettings

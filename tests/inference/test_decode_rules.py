@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from template_cases import CASES
 
-from dcrfdsl.criteria.pieces.piece_likelihood import resolve_decode_rule
 from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.inference import resolve_decode_rule
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -114,11 +114,11 @@ def test_no_rule_is_written_where_none_was() -> None:
 
 
 def test_what_does_not_fit_is_decoded_jointly(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
+    from dcrfdsl.inference.decoding import local_pieces
 
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)
-    monkeypatch.setattr(piecewise, "MOST_SEARCHED", 1)
+    monkeypatch.setattr(local_pieces, "MOST_SEARCHED", 1)
     assert resolve_decode_rule(model.spec, model.graph, "memm") == "joint"
 
 

@@ -10,14 +10,13 @@ is a model with the same weights, under the inference of the stage. Not here: th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, Floats, Ints32
-from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_templates
+from ...graph import UNKNOWN, PieceTemplate, offsets
 from ...inference import (
     METHODS,
     BoundData,
@@ -25,21 +24,18 @@ from ...inference import (
     RunStatus,
     SharedPieceMethod,
     are_shared,
-    local_decoding_cost,
+    is_large_piece,
     most_cases,
     no_cases,
     run_inference,
 )
-from ...kernels.piecewise import ALL, LISTED, MOST_SITES, ONE, SAMPLED, Cases, PieceInstances, likely_cases
+from ...kernels.piecewise import ALL, LISTED, ONE, SAMPLED, Cases, PieceInstances, likely_cases
 from ...semantics import (
     AllCases,
     LikelyCases,
-    ModelSpec,
     PieceSettings,
     SampledCases,
     TrainSettings,
-    decode_rule,
-    last_pieces,
 )
 from ..batches import SentenceBatches
 from ..criterion import Criterion, TightenedTolerance
@@ -49,12 +45,11 @@ from ..penalties import Penalty
 from ..supervision import Supervision
 from .large_pieces import LargePieces
 
-__all__ = ["PieceObjective", "build_piecewise", "local_pieces", "resolve_decode_rule"]
+__all__ = ["PieceObjective", "build_piecewise"]
 
 Loss = Likelihood | LargePieces
-LARGEST = 2**16  # joint states that may be enumerated with NOTA, and in local decoding
+LARGEST = 2**16  # joint states that may be enumerated with NOTA
 FASTER = 2**12  # joint states that are enumerated in training without NOTA; larger pieces become graphs
-MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
 
 
 class PieceObjective(Criterion):
@@ -140,7 +135,7 @@ def build_piecewise(
     whole = [template for template in templates if template.everywhere]
     parted = [template for template in templates if not template.everywhere]
     most = FASTER if criterion.nota is None else LARGEST
-    large = [template for template in parted if _is_large(supervision.graph, template, most)]
+    large = [template for template in parted if is_large_piece(supervision.graph, template, most)]
     small = [template for template in parted if template not in large]
     if criterion.nota is not None and (large or whole):
         message = f"piece `{[*large, *whole][0].name}` has too many joint states for `nota`: {LARGEST:,} are possible"
@@ -214,44 +209,6 @@ def _chosen(
         piece_data.labelling_off, nota.threshold,
     )  # fmt: skip
     return Cases(LISTED, 0.0, 0, *listed)
-
-
-def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
-    """The pieces that `decode local` uses. DcrfError where there are none, or one is too large for it."""
-    pieces = last_pieces(spec, stage)
-    if not pieces:
-        message = "`decode local` needs a model that is trained in pieces"
-        raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
-    templates = piece_templates(spec, graph, pieces)
-    if any(template.everywhere for template in templates):
-        message = "`decode local` does not go by pieces over whole sequences"
-        raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
-    large = [template.name for template in templates if _is_large(graph, template, LARGEST)]
-    if large:
-        message = f"`decode local` goes by pieces of at most {LARGEST:,} joint states, and `{large[0]}` has more"
-        raise DcrfError(Diagnostic("piece-too-large", message, help="write `decode joint`"))
-    return templates
-
-
-def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
-    """The rule that decodes the labels of a stage, now that all sizes are known.
-
-    `joint` replaces `local` where that is only the default of the criterion and its tables would not fit.
-    """
-    rule = decode_rule(spec, stage)
-    if rule.name != "local" or rule.trained is None:
-        return rule.name
-    try:
-        fits = local_decoding_cost(graph, local_pieces(spec, graph, stage)).largest <= MOST_SEARCHED
-    except DcrfError:
-        fits = False
-    return rule.name if fits else "joint"
-
-
-def _is_large(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:
-    """Whether a piece has more than `most` joint states, or too many variables for enumeration."""
-    joint = math.prod(graph.cards[variable] for variable, _ in template.over)
-    return joint > most or len(template.over) > MOST_SITES
 
 
 def _refuse_cases(method: PieceMethod, criterion: PieceSettings) -> None:

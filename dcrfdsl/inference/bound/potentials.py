@@ -57,7 +57,7 @@ class BoundData:
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
     contexts: ContextTables | None = None  # of a thin graph: where lattices find the cliques of several labels
-    kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `kept_potentials`
+    kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `potentials_at`
 
     @property
     def num_sequences(self) -> int:
@@ -156,9 +156,9 @@ class BoundData:
             weights = self.packing.pack(weights, cells)
         return Potentials(weights, log_base, base, peaks, fits)
 
-    def kept_potentials(self, weights: Floats) -> Potentials:
-        """As `potentials`, at weights that never change: computed once for all data sets of a binder."""
-        if self.packing is not None:
+    def potentials_at(self, weights: Floats, constant: Sequence[Floats]) -> Potentials:
+        """As `potentials`. `constant`: arrays that never change; at these, computed once for all data of a binder."""
+        if self.packing is not None or not any(weights is one for one in constant):
             return self.potentials(weights)
         if id(weights) not in self.kept:
             self.kept[id(weights)] = weights, self.potentials(weights)  # held, so that the id stays theirs
