@@ -43,6 +43,10 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl show chunk.model --top 1000 --json --quiet > weights.jsonl",
         "dcrfdsl show shapes.model --features shapes.py",
     ),
+    "why": (
+        "dcrfdsl why chunk.model test.txt --at 1 --label chunk --json --quiet",
+        "dcrfdsl why shapes.model test.txt --at 1 --features shapes.py",
+    ),
     "unroll": (
         "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
         "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",

@@ -40,6 +40,7 @@ from .marginals import (
     CliqueMarginal as CliqueMarginal,
     assignment_marginals as assignment_marginals,
     clique_marginals as clique_marginals,
+    sequence_graph as sequence_graph,
 )
 from .methods.exact_method import ExactMethod as ExactMethod
 from .methods.label_log_marginals import LabelLogMarginals as LabelLogMarginals
@@ -68,6 +69,12 @@ from .run_status import (
     PruningReport as PruningReport,
     RunStatus as RunStatus,
     contradiction_message as contradiction_message,
+)
+from .score_terms import (
+    BIAS as BIAS,
+    ScoreTerm as ScoreTerm,
+    differing_terms as differing_terms,
+    graph_without as graph_without,
 )
 from .single_graph import infer_graph as infer_graph
 from .stage_guides import GuideLists as GuideLists, StageGuide as StageGuide, stage_guide as stage_guide

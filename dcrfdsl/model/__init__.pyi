@@ -1,3 +1,4 @@
+from .explanation import Contribution as Contribution, Explanation as Explanation
 from .file_format import read_model as read_model, write_model as write_model
 from .predictor import Predictor as Predictor
 from .record import (

@@ -65,6 +65,7 @@ from ..semantics import (
     guiding_stage,
     inference_settings,
 )
+from .explanation import Explanation, Question, explain_label
 from .supervised_data import fully_known, gold_of
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
@@ -246,6 +247,12 @@ class Predictor:
         _, settings = self.structure.method
         data = self.bind(False, False, self.known)
         return clique_marginals(data, data.potentials_at(weights, self.own), settings)
+
+    def explain(self, weights: Floats, question: Question) -> Explanation:
+        """Why the only sentence of the corpus has a label where it does; see `explain_label`."""
+        structure = self.structure
+        data, settings = self.bind(False, False, self.known), inference_settings(structure.spec)
+        return explain_label(data, weights, settings, structure.states, structure.extractor, question)
 
     # labellings -------------------------------------------------------------------------------------------------------
 

@@ -15,19 +15,27 @@ import numpy as np
 
 from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, Diagnostic, Floats, data_error, require_kind, require_whole, warn_of
+from ..foundation import (
+    CORPUS,
+    Diagnostic,
+    Floats,
+    data_error,
+    require_kind,
+    require_whole,
+    warn_of,
+)
 from ..inference import RunStatus, Workers
 from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
 from ..optimizers import BoostingRound
 from ..semantics import inference_settings
 from .boosting_path import cut_at_round
 from .calibration import calibration_of
+from .explaining_model import ExplainingModel
 from .named_weights import NamedWeights
 from .prediction import Prediction
 from .rank_risk import RankRisk, rank_risk_of
 from .record import TrainingRecord
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
-from .tagging_model import TaggingModel
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
@@ -39,7 +47,7 @@ class FirstScore(NamedTuple):
     value: float
 
 
-class TrainedModel(TaggingModel):
+class TrainedModel(ExplainingModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
     `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
@@ -192,11 +200,18 @@ class TrainedModel(TaggingModel):
         )
 
     def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
-        """A warning for each metric of the template that has nothing to count in a corpus of gold data."""
+        """A warning for each metric of the template that has nothing to count in a corpus.
+
+        corpus: gold data.
+        """
         return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
-        """The first metric of `evaluate` on gold data, in the form in which more is better."""
+        """The first metric of `evaluate`, in the form in which more is better.
+
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        """
         name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
         return FirstScore(name, float(goodness(name, value)))
 

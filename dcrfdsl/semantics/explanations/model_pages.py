@@ -156,9 +156,25 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`--tune` compares settings on held-out data, and none is given.",
         "Give it by `--dev FILE`.",
     ),
+    "no-other-state": (
+        "A prediction is explained by comparing it with another state, and that one is the same, or impossible there.",
+        "Compare with another state: `--against STATE`; or ask about another position.",
+    ),
+    "no-such-label": (
+        "The model has no label of this name, or several and none is named.",
+        "Name one of its labels: `--label NAME`.",
+    ),
+    "no-such-position": (
+        "The sentence has fewer tokens than the position that is asked for.",
+        "On the command line positions count from 1, in Python from 0; give a smaller number.",
+    ),
     "no-such-sentence": (
-        "The data has fewer sentences than the number that is asked for.",
+        "The data has fewer sentences than the number that is asked for, or several where the call takes one.",
         "Sentences count from 1; give a smaller number.",
+    ),
+    "no-such-state": (
+        "The label has no state of this name.",
+        "The message names the nearest one, or lists them.",
     ),
     "out-of-memory": (
         "The computation needs more memory than there is.",

@@ -1,0 +1,248 @@
+"""Why a model gives a position its label: the terms by which the label's best labelling beats the runner-up's.
+
+    margin = s(y) − s(y′),    y the best labelling with the chosen label there, y′ the best one with the runner-up
+
+It is a sum over features, cliques and neighbours that differ, and so are the contributions. Not here: the terms
+(`inference.score_terms`), how they are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..features import FeatureExtractor
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, did_you_mean, quoted_names
+from ..graph import FactorGraph, assignment_states, best_order, order_cost
+from ..inference import (
+    BIAS,
+    BoundData,
+    RunStatus,
+    ScoreTerm,
+    differing_terms,
+    graph_without,
+    infer_graph,
+    largest_table,
+    sequence_graph,
+)
+from ..semantics import ExactSettings, MethodSettings, TrpSettings
+
+__all__ = ["Contribution", "Explanation", "Question", "explain_label", "label_asked", "question_of"]
+
+CLOSE = 1e-9  # of scores that tie, relative
+
+
+class Contribution(NamedTuple):
+    """What one feature of one clique instance adds to the margin.
+
+    clique: its name.
+    sites: the (variable, position from 0) of the instance that lie in the sentence.
+    feature: its text, `bias` for the clique's bias, `constraint` for a soft constraint without features.
+    value: of the feature.
+    states: of the clique's sites in the chosen labelling and in the runner-up's.
+    weights: of the feature with either states.
+    score: value × (first weight − second weight), in nats.
+    """
+
+    clique: str
+    sites: tuple[tuple[str, int], ...]
+    feature: str
+    value: float
+    states: tuple[tuple[str, ...], tuple[str, ...]]
+    weights: tuple[float, float]
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a position has its label. Made by `TrainedModel.explain`.
+
+    label, position: what was asked about; positions count from 0.
+    chosen, runner_up: the label that the model gives, and the one it is compared with.
+    probabilities: p(y_t | x) of these two.
+    labellings: by variable, the best labelling with either.
+    margin: score of the first labelling less that of the second, in nats; below 0 where `decode marginal` prefers a
+        label whose best labelling is not the best of all.
+    contributions: they sum to the margin; largest magnitude first.
+    decisive: the fewest features without which the second labelling scores higher; empty if no features do that.
+    without: the best label at this position without the decisive features.
+    exact: whether both labellings were found by exact inference; else better ones may exist, but sums still hold.
+    status: how inference ended.
+    """
+
+    label: str
+    position: int
+    chosen: str
+    runner_up: str
+    probabilities: tuple[float, float]
+    labellings: tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]
+    margin: float
+    contributions: tuple[Contribution, ...]
+    decisive: tuple[Contribution, ...]
+    without: str
+    exact: bool
+    status: RunStatus
+
+    @property
+    def changes(self) -> tuple[tuple[str, int], ...]:
+        """The (variable, position) where the two labellings differ."""
+        first, second = self.labellings
+        return tuple(
+            (name, t)
+            for name, states in first.items()
+            for t, (one, other) in enumerate(zip(states, second[name], strict=True))
+            if one != other
+        )
+
+
+class Question(NamedTuple):
+    """The variable (its number) and position that are asked about, two of its states, and their probabilities."""
+
+    variable: int
+    position: int
+    chosen: int
+    runner_up: int
+    probabilities: tuple[float, float]
+
+
+def label_asked(labels: Sequence[str], label: str | None) -> str:
+    """The label of this name, or the only one. DcrfError if there is none, or several and no name."""
+    if label in labels or (label is None and len(labels) == 1):
+        return label or labels[0]
+    listed = ", ".join(quoted_names(tuple(labels)))
+    if label is None:
+        raise DcrfError(Diagnostic("no-such-label", "the model has several labels", help=f"say which: {listed}"))
+    guess = did_you_mean(label, labels)
+    remedy = f"did you mean `{guess}`?" if guess else f"its labels are {listed}"
+    raise DcrfError(Diagnostic("no-such-label", f"`{label}` is no label of the model", help=remedy))
+
+
+def question_of(
+    states: Mapping[str, tuple[str, ...]], label: str, position: int, chosen: int, probabilities: Floats,
+    against: str | None,
+) -> Question:  # fmt: skip
+    """The question why a label is `chosen` and not `against`, by default the likeliest other state.
+
+    probabilities: of all states there. DcrfError if there is no such other state.
+    """
+    names = states[label]
+    if against is not None:
+        other = _state_number(names, against, label)
+        if other == chosen:
+            message = f"`{against}` is what the model chooses there"
+            raise DcrfError(Diagnostic("no-other-state", message, help="compare with another state"))
+    else:
+        others = np.where(np.arange(len(names)) == chosen, -1.0, probabilities)
+        other = int(others.argmax())
+        if others[other] <= 0.0:
+            message = f"`{names[chosen]}` is the only possible state of `{label}` at position {position + 1}"
+            raise DcrfError(Diagnostic("no-other-state", message, help="ask about another position"))
+    both = float(probabilities[chosen]), float(probabilities[other])
+    return Question(list(states).index(label), position, chosen, other, both)
+
+
+def _state_number(states: Sequence[str], state: str, label: str) -> int:
+    """The number of a state; DcrfError with the nearest one if there is none of this name."""
+    if state in states:
+        return list(states).index(state)
+    guess = did_you_mean(state, states)
+    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(tuple(states)))}"
+    raise DcrfError(Diagnostic("no-such-state", f"`{state}` is no state of `{label}`", help=remedy))
+
+
+def explain_label(
+    data: BoundData,
+    weights: Floats,
+    settings: MethodSettings,
+    states: Mapping[str, tuple[str, ...]],
+    extractor: FeatureExtractor,
+    question: Question,
+) -> Explanation:
+    """Explains one label of the only sentence of `data`, which is not packed, at `weights` [W].
+
+    settings: of the inference that the template asks for; exact inference takes its place wherever it fits.
+    DcrfError where one of the two states is impossible there.
+    """
+    names = tuple(states)
+    potentials, width = data.potentials(weights), len(names)
+    graph, variable = sequence_graph(data, potentials, 0), question.position * width + question.variable
+    method = _method(graph, settings)
+    first, one = _best_with(graph, method, variable, question.chosen)
+    second, other = _best_with(graph, method, variable, question.runner_up)
+    label, of_label = names[question.variable], states[names[question.variable]]
+    for found, state in ((first, question.chosen), (second, question.runner_up)):
+        if found is None:
+            message = f"no possible labelling has `{label}` = `{of_label[state]}` at position {question.position + 1}"
+            raise DcrfError(Diagnostic("no-other-state", message, help="compare with another state"))
+    assert first is not None and second is not None
+    terms = [term for term in differing_terms(data, potentials, 0, first, second) if term.difference]
+    terms.sort(key=lambda term: -abs(term.difference))
+    margin = sum(term.difference for term in terms)
+    decisive = _decisive(data, terms, margin)
+    best = _best(graph_without(data, potentials, 0, decisive), method)[0] if decisive else first
+    return Explanation(
+        label,
+        question.position,
+        of_label[question.chosen],
+        of_label[question.runner_up],
+        question.probabilities,
+        (_labelling(first, states), _labelling(second, states)),
+        margin,
+        tuple(_named(term, data, states, extractor) for term in terms),
+        tuple(_named(term, data, states, extractor) for term in decisive),
+        of_label[int((first if best is None else best)[variable])],
+        isinstance(method, ExactSettings),
+        one + other,
+    )
+
+
+def _method(graph: FactorGraph, settings: MethodSettings) -> MethodSettings:
+    """Exact inference if its tables fit, else the method of the template, or TRP where that is for sequences only."""
+    limit = largest_table(settings)
+    if order_cost(graph.scopes, graph.cards, best_order(graph.scopes, graph.cards)).largest <= limit:
+        return ExactSettings(max_table=limit)
+    return settings if settings.method in ("trp", "bp") else TrpSettings()
+
+
+def _best_with(graph: FactorGraph, method: MethodSettings, variable: int, state: int) -> tuple[Ints | None, RunStatus]:
+    """The best labelling in which a variable has a state; None if there is none."""
+    return _best(graph.with_evidence({variable: state}), method)
+
+
+def _best(graph: FactorGraph, method: MethodSettings) -> tuple[Ints | None, RunStatus]:
+    found = infer_graph(graph, "map", method)
+    return (None if found.status.impossible else found.assignment), found.status
+
+
+def _decisive(data: BoundData, terms: Sequence[ScoreTerm], margin: float) -> list[ScoreTerm]:
+    """The fewest features whose terms sum to more than the margin. Each adds what it adds, so the largest go first."""
+    of_features = [term for term in terms if _is_observed(term, data) and term.difference > 0]
+    sums = np.cumsum([term.difference for term in of_features])
+    enough = np.flatnonzero(sums > margin + CLOSE * max(1.0, abs(margin)))
+    return of_features[: int(enough[0]) + 1] if margin > 0 and len(enough) else []
+
+
+def _is_observed(term: ScoreTerm, data: BoundData) -> bool:
+    """Whether a term is of a feature, not of a bias or a constraint."""
+    return term.feature != BIAS and data.graph.kinds[term.kind].template.clique >= 0
+
+
+def _labelling(codes: Ints, states: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    table = codes.reshape(-1, len(states))
+    return {name: tuple(texts[c] for c in table[:, m].tolist()) for m, (name, texts) in enumerate(states.items())}
+
+
+def _named(
+    term: ScoreTerm, data: BoundData, states: Mapping[str, tuple[str, ...]], extractor: FeatureExtractor
+) -> Contribution:
+    template, names = data.graph.kinds[term.kind].template, tuple(states)
+    if template.clique < 0:
+        feature = "constraint"
+    else:
+        feature = "bias" if term.feature == BIAS else extractor.describe(template.feature_set, term.feature)
+    first, second = (assignment_states(template, one, list(states.values())) for one in term.assignments)
+    sites = tuple((names[v % len(names)], v // len(names)) for v in term.scope)
+    return Contribution(template.name, sites, feature, term.value, (first, second), term.weights, term.difference)
