@@ -1,0 +1,88 @@
+"""How sure a score is, and a difference of scores: intervals and tests that draw or exchange whole sentences.
+
+    bootstrap          draw S sentences with replacement, score them; the interval is that of the scores' quantiles
+    randomisation      exchange both systems' counts of each sentence by chance; p = (1 + #{|d*| ≥ |d|}) / (1 + draws)
+    McNemar            of b + c cases that one system alone gets right, b ~ Binomial(b + c, ½) if neither is better
+
+A score is a function of sums of counts over sentences, such as right and all tokens. Sources: Efron & Tibshirani
+(1993), chapter 13; Noreen (1989); McNemar (1947), the exact form. Not here: which counts a metric takes (`tallies`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..foundation import Floats
+
+__all__ = ["Interval", "bootstrap_interval", "mcnemar", "randomisation_test"]
+
+Score = Callable[[Floats], float]  # from sums of counts [C]
+AT_ONCE = 2**24  # numbers of drawn sentences in memory
+CLOSE = 1e-12  # differences of scores that tie
+
+
+class Interval(NamedTuple):
+    """low, high: bounds of a score."""
+
+    low: float
+    high: float
+
+
+def bootstrap_interval(
+    counts: NDArray[np.generic], score: Score, *, level: float = 0.95, draws: int = 1000, seed: int = 0
+) -> Interval:
+    """The percentile interval of a score.
+
+    counts [S, C]: of each sentence.   score: of their sums [C].   level: of confidence, in 0–1.   draws: of S sentences
+    with replacement.   seed: of the draws; the same seed gives the same bounds.
+    """
+    scores = [score(total) for total in _drawn_sums(np.asarray(counts, np.float64), draws, seed)]
+    low, high = np.quantile(scores, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return Interval(float(low), float(high))
+
+
+def _drawn_sums(counts: Floats, draws: int, seed: int) -> Floats:
+    """Sums of counts over sentences drawn with replacement, [draws, C]."""
+    generator, size = np.random.default_rng(seed), max(1, len(counts))
+    sums, run = [np.zeros((0, counts.shape[1]))], max(1, AT_ONCE // size)
+    for first in range(0, draws, run):
+        number = min(run, draws - first)
+        often = generator.multinomial(size, np.full(size, 1.0 / size), number) if len(counts) else np.zeros((number, 0))
+        sums.append(often @ counts)
+    return np.concatenate(sums)
+
+
+def randomisation_test(
+    first: NDArray[np.generic], second: NDArray[np.generic], score: Score, *, draws: int = 10_000, seed: int = 0
+) -> float:
+    """The two-sided p-value of a difference in score between two systems, by paired approximate randomisation.
+
+    first, second [S, C]: the counts of either system on the same sentences.   score: of their sums [C].
+    draws: of exchanges.   seed: of these.
+    """
+    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    generator, gap = np.random.default_rng(seed), one - other
+    moves = np.flatnonzero(gap.any(axis=1))  # the exchange of equal counts changes nothing
+    observed = abs(score(one.sum(axis=0)) - score(other.sum(axis=0)))
+    sums, run, above = (one.sum(axis=0), other.sum(axis=0)), max(1, AT_ONCE // max(1, len(moves))), 0
+    for start in range(0, draws, run):
+        exchanged = generator.random((min(run, draws - start), len(moves))) < 0.5
+        for moved in exchanged @ gap[moves]:
+            above += abs(score(sums[0] - moved) - score(sums[1] + moved)) >= observed - CLOSE
+    return (1 + above) / (1 + draws)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p-value of McNemar's test. only_first, only_second: cases that one system alone has right."""
+    total, fewer = only_first + only_second, min(only_first, only_second)
+    if total == 0:
+        return 1.0
+    logs = np.cumsum(np.log(np.arange(1, total + 1)))  # of factorials
+    factorial = np.concatenate([[0.0], logs])
+    few = np.arange(fewer + 1)
+    tail = float(np.exp(factorial[total] - factorial[few] - factorial[total - few] - total * np.log(2.0)).sum())
+    return min(1.0, 2.0 * tail)
