@@ -305,16 +305,17 @@ def _add_counts(automaton, tables, workspace, sums):
 
 @entry
 def automaton_expectations(
-    first, last, automaton, tables, problem, weights, gradient, sums, log_z, status, marginals, workspace, share
+    first, last, automaton, tables, problem, weights, totals, log_z, status, marginals, workspace, share
 ):
     """log Z of the sequences first … last − 1, and their expected feature counts, as `chain_expectations`.
 
-    tables: see `linear_tables`.   sums: added to, if there is a gradient.   marginals: of each position, the labels of
-    all variables side by side.   status: `UNDERFLOW` where another kernel must answer, as for sequences longer than
-    the workspace allows.
+    tables: see `linear_tables`.   totals: the sums are added to if there is a gradient.   marginals: of each position,
+    the labels of all variables side by side.   status: `UNDERFLOW` where another kernel must answer, as for sequences
+    longer than the workspace allows.
     """
     token_off = problem.rows.token_off
     lanes = len(automaton.registers) * LANES
+    gradient = totals.gradient
     wanted = len(gradient) > 0
     for c in range(0, len(workspace.counts) if wanted else 0, LANES):
         store(workspace.counts, c, broadcast(ONE, 0.0))
@@ -338,4 +339,4 @@ def automaton_expectations(
                     _retreat(t, longest, wanted, automaton, tables, workspace)
                     _pass_on(t, automaton, problem, workspace, gradient, marginals)
     if wanted:
-        _add_counts(automaton, tables, workspace, sums)
+        _add_counts(automaton, tables, workspace, totals.sums)

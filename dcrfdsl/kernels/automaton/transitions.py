@@ -27,7 +27,7 @@ from ..runtime import LANES, aligned_zeros
 
 __all__ = [
     "CANCELLED", "FLOOR", "LOG_FLOOR", "REGISTERS", "WINDOW", "Automaton", "AutomatonSums", "AutomatonTables",
-    "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
+    "AutomatonTotals", "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
     "workspace_of_automaton",
 ]  # fmt: skip
 
@@ -128,6 +128,13 @@ class AutomatonSums(NamedTuple):
     first: Floats  #      [S]
     last: Floats  #       [S]
     transition: Floats  # [M]
+
+
+class AutomatonTotals(NamedTuple):
+    """Buffers that expected counts are added to."""
+
+    gradient: Floats  #   packed cells of features; empty where only marginals are wanted
+    sums: AutomatonSums
 
 
 class AutomatonWorkspace(NamedTuple):
