@@ -30,7 +30,7 @@ from .transitions import CANCELLED
 
 __all__ = [
     "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
-    "exponentiate_lanes", "label_potential", "rescale_lanes", "sum_classes",
+    "exponentiate_lanes", "label_potential", "over_unlisted", "rescale_lanes", "sum_classes",
 ]  # fmt: skip
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
@@ -106,16 +106,14 @@ def _sum_groups(front, now, new, automaton, shared):
         store(shared, new + g * lanes, found)
 
 
-@inner
-def _sum_into(n, block, front, before, automaton, tables, lane):
-    """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
+@inlined
+def over_unlisted(n, block, front, before, automaton, is_sum):
+    """The sum, or the maximum, over the classes of a block's groups that have no listed transition into the state of
+    step n. before: where the row of classes begins in `front`.
+    """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    j = np.int64(automaton.into_state[n])
     first, end = automaton.into_off[n], automaton.into_off[n + 1]
-    listed, others = broadcast(registers, 0.0), broadcast(registers, 0.0)
-    for q in range(first, end):
-        mass = load_at(registers, front, before, automaton.into_at, q)
-        listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
+    result = broadcast(registers, 0.0 if is_sum else -np.inf)
     for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
         g, seen = automaton.block_group[b], first
         for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
@@ -123,7 +121,21 @@ def _sum_into(n, block, front, before, automaton, tables, lane):
             while seen < end and automaton.source[automaton.into_move[seen]] < c:
                 seen += 1
             if seen == end or automaton.source[automaton.into_move[seen]] != c:
-                others = add(others, load(registers, front, before + c * lanes))
+                own = load(registers, front, before + c * lanes)
+                result = add(result, own) if is_sum else maximum(result, own)
+    return result
+
+
+@inner
+def _sum_into(n, block, front, before, automaton, tables, lane):
+    """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    j = np.int64(automaton.into_state[n])
+    listed = broadcast(registers, 0.0)
+    for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
+        mass = load_at(registers, front, before, automaton.into_at, q)
+        listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
+    others = over_unlisted(n, block, front, before, automaton, True)
     store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, j), listed))
 
 
