@@ -95,15 +95,26 @@ def sum_classes(at, begin, automaton, alpha, front):
         store(front, begin + automaton.out_class[n] * lanes, found)
 
 
-@inner
-def _sum_groups(front, now, new, automaton, shared):
-    """The sums over groups of the row of classes at `now`, into the row of `shared` at `new`."""
+@inlined
+def _sum_groups(block, front, before, automaton, shared):
+    """The sum of the row of classes at `before` over the groups of a block.
+
+    That over a group is kept in `shared` for later blocks. It is taken here, right before transitions leave the same
+    classes, so that these are read from a cache.
+    """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    for g in range(automaton.groups):
-        found = broadcast(registers, 0.0)
-        for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
-            found = add(found, load(registers, front, now + automaton.member[n] * lanes))
-        store(shared, new + g * lanes, found)
+    result = broadcast(registers, 0.0)
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        g = np.int64(automaton.block_group[b])
+        if automaton.is_new_group[b]:
+            found = broadcast(registers, 0.0)
+            for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
+                found = add(found, load(registers, front, before + automaton.member[n] * lanes))
+            store(shared, g * lanes, found)
+            result = add(result, found)
+        else:
+            result = add(result, load(registers, shared, g * lanes))
+    return result
 
 
 @inlined
@@ -130,13 +141,12 @@ def over_unlisted(n, block, front, before, automaton, is_sum):
 def _sum_into(n, block, front, before, automaton, tables, lane):
     """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    j = np.int64(automaton.into_state[n])
     listed = broadcast(registers, 0.0)
     for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
         mass = load_at(registers, front, before, automaton.into_at, q)
         listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
     others = over_unlisted(n, block, front, before, automaton, True)
-    store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, j), listed))
+    store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, n), listed))
 
 
 @inlined
@@ -155,19 +165,16 @@ def _begin(automaton, tables, workspace):
 def _follow(t, front, before, automaton, tables, workspace):
     """α of a later position, its sum and the least positive."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    shared, lane, rows = workspace.shared, workspace.lane, workspace.rows
-    at, row, old = t * automaton.states * lanes, t * automaton.width * lanes, (t + 1) % 2 * automaton.groups * lanes
-    zero, cancelled = broadcast(registers, 0.0), broadcast(registers, CANCELLED)
-    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), zero
+    lane, rows, cancelled = workspace.lane, workspace.rows, broadcast(registers, CANCELLED)
+    at, row = t * automaton.states * lanes, t * automaton.width * lanes
+    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), broadcast(registers, 0.0)
     for block in range(len(automaton.block_off) - 1):
-        background = zero
-        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-            background = add(background, load(registers, shared, old + automaton.block_group[b] * lanes))
+        background = _sum_groups(block, front, before, automaton, workspace.shared)
         for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
             j = np.int64(automaton.into_state[n])
             soon = np.int64(automaton.into_state[min(n + AHEAD, automaton.states - 1)])
             prefetch(registers, alpha, at + soon * lanes)
-            found = multiply(background, repeat(registers, tables.state, j))
+            found = multiply(background, repeat(registers, tables.state, n))
             bound = multiply(found, cancelled)
             for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
                 mass = load_at(registers, front, before, automaton.into_at, q)
@@ -183,7 +190,7 @@ def _follow(t, front, before, automaton, tables, workspace):
 
 @inner
 def advance_lanes(t, automaton, tables, workspace):
-    """α of position t, its sum into the row of `inverse`, its sums over classes and groups, and the least positive."""
+    """α of position t, its sum into the row of `inverse`, its sums over classes, and the least positive."""
     lanes, alpha = len(automaton.registers) * LANES, workspace.alpha
     now = t * automaton.states * lanes
     front, before = alpha, now - automaton.states * lanes
@@ -198,7 +205,6 @@ def advance_lanes(t, automaton, tables, workspace):
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
         sum_classes(t * automaton.states * lanes, now, automaton, alpha, front)
-    _sum_groups(front, now, t % 2 * automaton.groups * lanes, automaton, workspace.shared)
 
 
 @inlined
