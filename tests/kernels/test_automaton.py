@@ -10,6 +10,7 @@ from dense_automata import INF, LENGTHS, NOTHING, Dense, Machine, Sentences, mac
 
 from dcrfdsl.kernels.automaton import (
     AutomatonTables,
+    AutomatonTotals,
     automaton_decode,
     automaton_expectations,
     automaton_of,
@@ -33,8 +34,8 @@ def answers(data: Sentences, made: Machine, weights: np.ndarray, *, first=0, las
     linear = linear_tables(made.automaton, made.tables)
     assert linear is not None
     automaton_expectations(
-        first, last, made.automaton, linear, bound.problem, potentials.weights, cells, sums, log_z, status,
-        Ragged(marginals, bound.marginal_off), workspace, share,
+        first, last, made.automaton, linear, bound.problem, potentials.weights, AutomatonTotals(cells, sums),
+        log_z, status, Ragged(marginals, bound.marginal_off), workspace, share,
     )  # fmt: skip
     labelling = np.zeros(int(bound.labelling_off[-1]), np.int32)
     automaton_decode(

@@ -19,6 +19,7 @@ from ...kernels.automaton import (
     Automaton,
     AutomatonSums,
     AutomatonTables,
+    AutomatonTotals,
     AutomatonWorkspace,
     LinearTables,
     automaton_decode,
@@ -155,8 +156,8 @@ class AutomatonRuns:
         structure = self.automaton.structure
         sums = sums_of_automaton(structure)
         automaton_expectations(
-            first, last, structure, linear, d.problem, potentials.weights, gradient, sums, log_z, status,
-            Ragged(marginals, d.marginal_off), self._workspace(), share,
+            first, last, structure, linear, d.problem, potentials.weights, AutomatonTotals(gradient, sums), log_z,
+            status, Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)
@@ -172,8 +173,8 @@ class AutomatonRuns:
         longest = int(np.diff(d.rows.token_off[first : last + 1]).max(initial=0))
         sums = sums_of_automaton(structure)
         automaton_log_expectations(
-            first, last, structure, tables, d.problem, potentials.weights, gradient, sums, log_z, status,
-            Ragged(marginals, d.marginal_off), aligned_zeros(log_cells(structure, longest)), share,
+            first, last, structure, tables, d.problem, potentials.weights, AutomatonTotals(gradient, sums), log_z,
+            status, Ragged(marginals, d.marginal_off), aligned_zeros(log_cells(structure, longest)), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)

@@ -6,6 +6,7 @@ from .transitions import (
     Automaton as Automaton,
     AutomatonSums as AutomatonSums,
     AutomatonTables as AutomatonTables,
+    AutomatonTotals as AutomatonTotals,
     AutomatonWorkspace as AutomatonWorkspace,
     LinearTables as LinearTables,
     automaton_of as automaton_of,

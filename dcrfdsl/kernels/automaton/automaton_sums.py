@@ -35,6 +35,7 @@ from ..runtime import (
     choose_below,
     entry,
     fma,
+    fold,
     inlined,
     inner,
     load,
@@ -80,7 +81,7 @@ def _whole(count):
 
 @inner
 def _sum_out_of(n, at, automaton, tables, tail, lane):
-    """Σ_j ψ(c, j) tail(j) state by state for the class c of step n, into a row of `lane`."""
+    """Σ_j ψ(c, j) tail(j) state by state for the class c of step n, into a row of `lane`. at: where the row begins."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
     g, seen, end = automaton.source_group[automaton.out_class[n]], automaton.out_off[n], automaton.out_off[n + 1]
     result = broadcast(registers, 0.0)
@@ -92,19 +93,20 @@ def _sum_out_of(n, at, automaton, tables, tail, lane):
         while seen < end and automaton.target[automaton.out_move[seen]] < j:
             seen += 1
         if seen == end or automaton.target[automaton.out_move[seen]] != j:
-            result = fma(load(registers, tail, at + j * lanes), repeat(registers, tables.state, j), result)
+            step = np.int64(automaton.step_of[j])
+            result = fma(load(registers, tail, at + step * lanes), repeat(registers, tables.state, step), result)
     store(lane, SPARE * lanes, result)
 
 
 @inlined
-def _sum_moves(n, mass, old, later, wanted, automaton, tables, workspace):
-    """β of the class of step n, and the expected counts of the moves from it to the next position."""
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    tail, recent, nothing = workspace.alpha, workspace.recent, broadcast(ONE, 0.0)
-    g, beta = np.int64(automaton.source_group[automaton.out_class[n]]), broadcast(registers, 0.0)
-    if g >= 0:
-        beta = load(registers, workspace.shared, old + g * lanes)
-    bound = multiply(beta, broadcast(registers, CANCELLED))
+def _sum_moves(n, mass, background, later, wanted, automaton, tables, workspace):
+    """β of the class of step n, and the expected counts of the moves from it to the next position.
+
+    background: what its group reaches.   later: where the row of `tail` of the next position begins.
+    """
+    registers = automaton.registers
+    tail, recent, nothing = workspace.tail, workspace.recent, broadcast(ONE, 0.0)
+    beta, bound = background, multiply(background, broadcast(registers, CANCELLED))
     first, last = automaton.out_off[n], automaton.out_off[n + 1]
     if wanted:
         ring, begin = (len(recent) - MOVES_FROM) // LANES - 1, MOVES_FROM
@@ -121,7 +123,8 @@ def _sum_moves(n, mass, old, later, wanted, automaton, tables, workspace):
             beta = fma(following, repeat(registers, tables.out, q), beta)
     if tables.out_cancels[n] and any_below(beta, bound):
         _sum_out_of(n, later, automaton, tables, tail, workspace.lane)
-        beta = choose_below(beta, bound, load(registers, workspace.lane, SPARE * lanes), beta)
+        place = SPARE * len(registers) * LANES
+        beta = choose_below(beta, bound, load(registers, workspace.lane, place), beta)
     return beta
 
 
@@ -148,7 +151,7 @@ def _count_state(m, t, own, is_last, ends, automaton, workspace):
     """Counts the state of number m in `class_state`, `LANES` of them at once."""
     recent, nothing, padded = workspace.recent, broadcast(ONE, 0.0), _whole(automaton.states)
     cell = m % LANES * LANES
-    store(recent, cell, accumulate(own, broadcast(automaton.registers, 1.0), nothing))
+    store(recent, cell, fold(own))
     if ends:
         store(recent, LANES * LANES + cell, accumulate(own, is_last, nothing))
     if m % LANES == LANES - 1 or m == automaton.states - 1:
@@ -160,34 +163,36 @@ def _count_state(m, t, own, is_last, ends, automaton, workspace):
             add_sums(recent, LANES * LANES, workspace.counts, 2 * padded + begin)
 
 
-@inner
-def _sum_blocks(new, at, automaton, tables, workspace):
-    """What each group reaches: Σ_j state(j) tail(j) over the states that are reached from it."""
-    registers, lanes, shared = automaton.registers, len(automaton.registers) * LANES, workspace.shared
-    clear_lanes(registers, shared, new, automaton.groups)
-    for block in range(len(automaton.block_off) - 1):
-        if automaton.block_group_off[block] == automaton.block_group_off[block + 1]:
-            continue
-        found = broadcast(registers, 0.0)
-        for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
-            j = np.int64(automaton.into_state[n])
-            following = load(registers, workspace.alpha, at + j * lanes)
-            found = fma(following, repeat(registers, tables.state, j), found)
-        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-            place = new + automaton.block_group[b] * lanes
-            store(shared, place, add(load(registers, shared, place), found))
+@inlined
+def _sum_blocks(g, later, automaton, tables, workspace):
+    """What group g reaches: Σ_j state(j) tail(j) over the states that are reached from it.
+
+    The sum over a block is kept for later groups. It is taken here, right before transitions lead to the same states,
+    so that these are read from a cache.
+    """
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    result = broadcast(registers, 0.0)
+    for b in range(automaton.group_block_off[g], automaton.group_block_off[g + 1]):
+        block = np.int64(automaton.group_block[b])
+        if automaton.is_new_block[b]:
+            found = broadcast(registers, 0.0)
+            for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
+                following = load(registers, workspace.tail, later + n * lanes)
+                found = fma(following, repeat(registers, tables.state, n), found)
+            store(workspace.block, block * lanes, found)
+            result = add(result, found)
+        else:
+            result = add(result, load(registers, workspace.block, block * lanes))
+    return result
 
 
 @inner
 def _retreat(t, longest, wanted, automaton, tables, workspace):
-    """The marginals of position t, what the position before needs of it, and the counts of moves from it.
-
-    What the position before needs, exp s_t(k) β_t(k), takes the place of α_t(k).
-    """
+    """The marginals of position t, what the position before needs of it (`tail`), and the counts of moves from it."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
     lane, marginal = workspace.lane, workspace.marginal
     at, row = t * automaton.states * lanes, t * automaton.width * lanes
-    old, new = (t + 1) % 2 * automaton.groups * lanes, t % 2 * automaton.groups * lanes
+    new, old = t % 2 * automaton.states * lanes, (t + 1) % 2 * automaton.states * lanes
     front, front_at, zero, follows = alpha, at, broadcast(registers, 0.0), t + 1 < longest
     if automaton.is_split and wanted and follows:
         sum_classes(at, 0, automaton, alpha, workspace.front)
@@ -201,13 +206,16 @@ def _retreat(t, longest, wanted, automaton, tables, workspace):
     is_last = load(registers, lane, LAST * lanes)
     at_end = multiply(is_last, load(registers, lane, AT_END * lanes))
     cell, sum_of_label = np.int64(0), zero
+    group, background = np.int64(-1), zero
     for n in range(automaton.classes):
         later = zero
         if follows:
-            mass = zero
+            mass, g = zero, np.int64(automaton.source_group[automaton.out_class[n]])
+            if g != group:  # they ascend
+                group, background = g, _sum_blocks(g, old, automaton, tables, workspace)
             if wanted:
                 mass = load(registers, front, front_at + automaton.out_class[n] * lanes)
-            later = _sum_moves(n, mass, old, at + automaton.states * lanes, wanted, automaton, tables, workspace)
+            later = _sum_moves(n, mass, background, old, wanted, automaton, tables, workspace)
         for m in range(automaton.class_off[n], automaton.class_off[n + 1]):
             k = np.int64(automaton.class_state[m])
             prefetch(registers, alpha, at + (k + AHEAD) * lanes)
@@ -219,14 +227,14 @@ def _retreat(t, longest, wanted, automaton, tables, workspace):
             cell, sum_of_label = _add_label(k, own, cell, sum_of_label, automaton, marginal)
             if wanted:
                 _count_state(m, t, own, is_last, ends, automaton, workspace)
-            store(alpha, at + k * lanes, multiply(beta, label_potential(k, row, automaton, workspace.rows)))
+            place = new + automaton.step_of[k] * lanes
+            store(workspace.tail, place, multiply(beta, label_potential(k, row, automaton, workspace.rows)))
     if len(automaton.cards) == 1:
         store(marginal, cell, sum_of_label)
     moves, begin = 3 * _whole(automaton.states), len(automaton.source) // LANES * LANES
     if wanted and follows and begin < len(automaton.source):  # what lies beyond the last transition is never read
         ring = (len(workspace.recent) - MOVES_FROM) // LANES - 1
         add_sums(workspace.recent, MOVES_FROM + (begin & ring) * LANES, workspace.counts, moves + begin)
-    _sum_blocks(new, at, automaton, tables, workspace)
 
 
 @inlined
@@ -305,16 +313,17 @@ def _add_counts(automaton, tables, workspace, sums):
 
 @entry
 def automaton_expectations(
-    first, last, automaton, tables, problem, weights, gradient, sums, log_z, status, marginals, workspace, share
+    first, last, automaton, tables, problem, weights, totals, log_z, status, marginals, workspace, share
 ):
     """log Z of the sequences first … last − 1, and their expected feature counts, as `chain_expectations`.
 
-    tables: see `linear_tables`.   sums: added to, if there is a gradient.   marginals: of each position, the labels of
-    all variables side by side.   status: `UNDERFLOW` where another kernel must answer, as for sequences longer than
-    the workspace allows.
+    tables: see `linear_tables`.   totals: the sums are added to if there is a gradient.   marginals: of each position,
+    the labels of all variables side by side.   status: `UNDERFLOW` where another kernel must answer, as for sequences
+    longer than the workspace allows.
     """
     token_off = problem.rows.token_off
     lanes = len(automaton.registers) * LANES
+    gradient = totals.gradient
     wanted = len(gradient) > 0
     for c in range(0, len(workspace.counts) if wanted else 0, LANES):
         store(workspace.counts, c, broadcast(ONE, 0.0))
@@ -338,4 +347,4 @@ def automaton_expectations(
                     _retreat(t, longest, wanted, automaton, tables, workspace)
                     _pass_on(t, automaton, problem, workspace, gradient, marginals)
     if wanted:
-        _add_counts(automaton, tables, workspace, sums)
+        _add_counts(automaton, tables, workspace, totals.sums)

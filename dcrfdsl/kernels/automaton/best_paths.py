@@ -29,6 +29,7 @@ from ..runtime import (
     store,
     subtract,
 )
+from .forward_lanes import over_unlisted
 from .lane_groups import load_lanes, score_lanes, sort_window
 from .transitions import WINDOW
 
@@ -42,17 +43,8 @@ def _best_unlisted(n, block, front, before, automaton, lane):
     """The maximum over the classes of a block's groups that have no listed transition into the state of step n, into a
     row of `lane`.
     """
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    first, end, high = automaton.into_off[n], automaton.into_off[n + 1], broadcast(registers, -np.inf)
-    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-        g, seen = automaton.block_group[b], first
-        for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
-            c = automaton.member[m]
-            while seen < end and automaton.source[automaton.into_move[seen]] < c:
-                seen += 1
-            if seen == end or automaton.source[automaton.into_move[seen]] != c:
-                high = maximum(high, load(registers, front, before + c * lanes))
-    store(lane, SPARE * lanes, high)
+    lanes = len(automaton.registers) * LANES
+    store(lane, SPARE * lanes, over_unlisted(n, block, front, before, automaton, False))
 
 
 @inner

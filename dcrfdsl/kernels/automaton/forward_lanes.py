@@ -30,7 +30,7 @@ from .transitions import CANCELLED
 
 __all__ = [
     "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
-    "exponentiate_lanes", "label_potential", "rescale_lanes", "sum_classes",
+    "exponentiate_lanes", "label_potential", "over_unlisted", "rescale_lanes", "sum_classes",
 ]  # fmt: skip
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
@@ -95,27 +95,36 @@ def sum_classes(at, begin, automaton, alpha, front):
         store(front, begin + automaton.out_class[n] * lanes, found)
 
 
-@inner
-def _sum_groups(front, now, new, automaton, shared):
-    """The sums over groups of the row of classes at `now`, into the row of `shared` at `new`."""
+@inlined
+def _sum_groups(block, front, before, automaton, shared):
+    """The sum of the row of classes at `before` over the groups of a block.
+
+    That over a group is kept in `shared` for later blocks. It is taken here, right before transitions leave the same
+    classes, so that these are read from a cache.
+    """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    for g in range(automaton.groups):
-        found = broadcast(registers, 0.0)
-        for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
-            found = add(found, load(registers, front, now + automaton.member[n] * lanes))
-        store(shared, new + g * lanes, found)
+    result = broadcast(registers, 0.0)
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        g = np.int64(automaton.block_group[b])
+        if automaton.is_new_group[b]:
+            found = broadcast(registers, 0.0)
+            for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
+                found = add(found, load(registers, front, before + automaton.member[n] * lanes))
+            store(shared, g * lanes, found)
+            result = add(result, found)
+        else:
+            result = add(result, load(registers, shared, g * lanes))
+    return result
 
 
-@inner
-def _sum_into(n, block, front, before, automaton, tables, lane):
-    """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
+@inlined
+def over_unlisted(n, block, front, before, automaton, is_sum):
+    """The sum, or the maximum, over the classes of a block's groups that have no listed transition into the state of
+    step n. before: where the row of classes begins in `front`.
+    """
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    j = np.int64(automaton.into_state[n])
     first, end = automaton.into_off[n], automaton.into_off[n + 1]
-    listed, others = broadcast(registers, 0.0), broadcast(registers, 0.0)
-    for q in range(first, end):
-        mass = load_at(registers, front, before, automaton.into_at, q)
-        listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
+    result = broadcast(registers, 0.0 if is_sum else -np.inf)
     for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
         g, seen = automaton.block_group[b], first
         for m in range(automaton.member_off[g], automaton.member_off[g + 1]):
@@ -123,8 +132,21 @@ def _sum_into(n, block, front, before, automaton, tables, lane):
             while seen < end and automaton.source[automaton.into_move[seen]] < c:
                 seen += 1
             if seen == end or automaton.source[automaton.into_move[seen]] != c:
-                others = add(others, load(registers, front, before + c * lanes))
-    store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, j), listed))
+                own = load(registers, front, before + c * lanes)
+                result = add(result, own) if is_sum else maximum(result, own)
+    return result
+
+
+@inner
+def _sum_into(n, block, front, before, automaton, tables, lane):
+    """Σ_c α(c) ψ(c, j) class by class for the state j of step n, into a row of `lane`."""
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    listed = broadcast(registers, 0.0)
+    for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
+        mass = load_at(registers, front, before, automaton.into_at, q)
+        listed = fma(mass, repeat(registers, tables.transition, automaton.into_move[q]), listed)
+    others = over_unlisted(n, block, front, before, automaton, True)
+    store(lane, SPARE * lanes, fma(others, repeat(registers, tables.state, n), listed))
 
 
 @inlined
@@ -143,19 +165,16 @@ def _begin(automaton, tables, workspace):
 def _follow(t, front, before, automaton, tables, workspace):
     """α of a later position, its sum and the least positive."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    shared, lane, rows = workspace.shared, workspace.lane, workspace.rows
-    at, row, old = t * automaton.states * lanes, t * automaton.width * lanes, (t + 1) % 2 * automaton.groups * lanes
-    zero, cancelled = broadcast(registers, 0.0), broadcast(registers, CANCELLED)
-    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), zero
+    lane, rows, cancelled = workspace.lane, workspace.rows, broadcast(registers, CANCELLED)
+    at, row = t * automaton.states * lanes, t * automaton.width * lanes
+    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), broadcast(registers, 0.0)
     for block in range(len(automaton.block_off) - 1):
-        background = zero
-        for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-            background = add(background, load(registers, shared, old + automaton.block_group[b] * lanes))
+        background = _sum_groups(block, front, before, automaton, workspace.shared)
         for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
             j = np.int64(automaton.into_state[n])
             soon = np.int64(automaton.into_state[min(n + AHEAD, automaton.states - 1)])
             prefetch(registers, alpha, at + soon * lanes)
-            found = multiply(background, repeat(registers, tables.state, j))
+            found = multiply(background, repeat(registers, tables.state, n))
             bound = multiply(found, cancelled)
             for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
                 mass = load_at(registers, front, before, automaton.into_at, q)
@@ -171,7 +190,7 @@ def _follow(t, front, before, automaton, tables, workspace):
 
 @inner
 def advance_lanes(t, automaton, tables, workspace):
-    """α of position t, its sum into the row of `inverse`, its sums over classes and groups, and the least positive."""
+    """α of position t, its sum into the row of `inverse`, its sums over classes, and the least positive."""
     lanes, alpha = len(automaton.registers) * LANES, workspace.alpha
     now = t * automaton.states * lanes
     front, before = alpha, now - automaton.states * lanes
@@ -186,7 +205,6 @@ def advance_lanes(t, automaton, tables, workspace):
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
         sum_classes(t * automaton.states * lanes, now, automaton, alpha, front)
-    _sum_groups(front, now, t % 2 * automaton.groups * lanes, automaton, workspace.shared)
 
 
 @inlined

@@ -136,10 +136,11 @@ def _backward(length, automaton, tables, score, alpha, buffer, log_z, root, want
 
 @entry
 def automaton_log_expectations(
-    first, last, automaton, tables, problem, weights, gradient, sums, log_z, status, marginals, cells, share
+    first, last, automaton, tables, problem, weights, totals, log_z, status, marginals, cells, share
 ):
     """As `automaton_expectations`, in log space. tables: logarithms.   cells: as many as `log_cells` says."""
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    gradient, sums = totals.gradient, totals.sums
     states, width, wanted = automaton.states, automaton.width, len(gradient) > 0
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]

@@ -27,7 +27,7 @@ from ..runtime import LANES, aligned_zeros
 
 __all__ = [
     "CANCELLED", "FLOOR", "LOG_FLOOR", "REGISTERS", "WINDOW", "Automaton", "AutomatonSums", "AutomatonTables",
-    "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
+    "AutomatonTotals", "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
     "workspace_of_automaton",
 ]  # fmt: skip
 
@@ -44,7 +44,7 @@ REGISTERS = (
     0,
     0,
 )  # fewer amortise fewer instructions; of more, the rows of a thousand states would leave the cache
-WINDOW = 512  # sequences that are sorted by their lengths, so that those of similar length advance together
+WINDOW = 8192  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
 class Automaton(NamedTuple):
@@ -82,7 +82,12 @@ class Automaton(NamedTuple):
     block_off: Ints  #         [blocks + 1] a block of steps into states
     block_group_off: Ints  #   [blocks + 1]
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
+    is_new_group: NDArray[np.bool_]  # [..] whether no block before has that group
+    group_block_off: Ints  #   [groups + 1]
+    group_block: Ints32  #     [..]   the blocks that are reached from each group that has classes, ascending
+    is_new_block: NDArray[np.bool_]  # [..] whether no group before has that block
     into_state: Ints32  #      [S]    the state of each step
+    step_of: Ints32  #         [S]    its inverse
     into_off: Ints  #          [S+1]  the transitions of each step
     into_move: Ints32  #       [M]    their numbers
     into_at: Ints32  #         [M]    where the lanes of their sources lie in a row of classes
@@ -90,7 +95,7 @@ class Automaton(NamedTuple):
     class_step: Ints32  #      [classes] its inverse
     out_off: Ints  #           [classes + 1]
     out_move: Ints32  #        [M]    the transitions out of it, by target
-    out_at: Ints32  #          [M]    where the lanes of their targets lie in a row of states
+    out_at: Ints32  #          [M]    where the lanes of their targets lie in a row of steps into states
     class_off: Ints  #         [classes + 1]
     class_state: Ints32  #     [S]    the states of the class of each step back, ascending
 
@@ -108,7 +113,7 @@ class LinearTables(NamedTuple):
     """`AutomatonTables` in linear space, divided by their maxima; that of a transition includes its target's."""
 
     start: Floats  #      [S] of a state at the first position
-    state: Floats  #      [S] of a state that is reached from its group
+    state: Floats  #      [S] of a state that is reached from its group, in the order of `into_state`
     end: Floats  #        [S] added at the last position
     transition: Floats  # [M]
     into: Floats  #       [M] what it has beyond the background: less `state` of the target if it is reached from the
@@ -130,6 +135,13 @@ class AutomatonSums(NamedTuple):
     transition: Floats  # [M]
 
 
+class AutomatonTotals(NamedTuple):
+    """Buffers that expected counts are added to."""
+
+    gradient: Floats  #   packed cells of features; empty where only marginals are wanted
+    sums: AutomatonSums
+
+
 class AutomatonWorkspace(NamedTuple):
     """Memory for sequences of at most `longest` positions, of which as many as there are lanes advance together."""
 
@@ -141,11 +153,13 @@ class AutomatonWorkspace(NamedTuple):
     lane: Floats  #     [8 · lanes] numbers of each lane, see `automaton_sums`
     label: Floats  #    [lanes, width] scores or marginals of one position, sequence by sequence
     rows: Floats  #     [longest, width, lanes] exp of scores; those of the first variable rescaled
-    alpha: Floats  #    [longest, S, lanes] then exp s_t(k) β_t(k)
+    alpha: Floats  #    [longest, S, lanes]
+    tail: Floats  #     [2, S, lanes] exp s_t(k) β_t(k), in the order of `into_state`
     origin: Floats  #   [longest, groups, lanes] the best class of each group
     inverse: Floats  #  [longest, lanes] what potentials of the next position are multiplied by
     marginal: Floats  # [width, lanes]
-    shared: Floats  #   [2, groups, lanes] sums over groups
+    shared: Floats  #   [2, groups, lanes] sums or maxima over groups
+    block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
     recent: Floats  #   [2, LANES, LANES], [power of 2, LANES] counts of each lane that are not in `counts` yet
     counts: Floats  #   [3 S + M] of states everywhere, first and last, in the order of `class_state`; of transitions,
@@ -189,6 +203,12 @@ def automaton_of(
     reached_off, which = _members(reached[:, 1], groups)
     target_off = np.searchsorted(target, np.arange(states + 1))
     block_of, block_off, block_group_off, block_group, into_state = _blocks(states, reached, np.diff(target_off))
+    step_of = np.empty(states, np.int64)
+    step_of[into_state] = np.arange(states)
+    of_block = np.repeat(np.arange(len(block_group_off) - 1), np.diff(block_group_off))
+    has_classes = np.flatnonzero(np.isin(block_group, source_group))
+    group_block_off, which_block = _members(block_group[has_classes], groups)
+    group_block = of_block[has_classes][which_block]
     into_off, into_move = _chosen_runs(target_off, into_state)
     by_source = np.lexsort((target, source))
     source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
@@ -226,7 +246,12 @@ def automaton_of(
         block_off=block_off,
         block_group_off=block_group_off,
         block_group=block_group.astype(np.int32),
+        is_new_group=_is_new(block_group),
+        group_block_off=group_block_off,
+        group_block=group_block.astype(np.int32),
+        is_new_block=_is_new(group_block),
         into_state=into_state.astype(np.int32),
+        step_of=step_of.astype(np.int32),
         into_off=into_off,
         into_move=into_move.astype(np.int32),
         into_at=(source[into_move] * lanes).astype(np.int32),
@@ -234,7 +259,7 @@ def automaton_of(
         class_step=rank.astype(np.int32),
         out_off=out_off,
         out_move=out_move.astype(np.int32),
-        out_at=(target[out_move] * lanes).astype(np.int32),
+        out_at=(step_of[target[out_move]] * lanes).astype(np.int32),
         class_off=class_off,
         class_state=class_state,
     )
@@ -245,6 +270,13 @@ def _members(group: Ints, groups: int) -> tuple[Ints, Ints32]:
     order = np.argsort(group, kind="stable")
     order = order[np.sum(group < 0) :]
     return np.searchsorted(group[order], np.arange(groups + 1)), order.astype(np.int32)
+
+
+def _is_new(items: Ints) -> NDArray[np.bool_]:
+    """Whether each item is none of those before."""
+    out = np.zeros(len(items), np.bool_)
+    out[np.unique(items, return_index=True)[1]] = True
+    return out
 
 
 def _chosen_runs(off: Ints, chosen: Ints) -> tuple[Ints, Ints]:
@@ -299,8 +331,8 @@ def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables
     into_cancels[a.target[cancels]] = True
     out_cancels[a.source[cancels]] = True
     return LinearTables(
-        start, state, end, transition, beyond[a.into_move], beyond[a.out_move], into_cancels[a.into_state],
-        out_cancels[a.out_class], start_peak, peak, end_peak,
+        start, state[a.into_state], end, transition, beyond[a.into_move], beyond[a.out_move],
+        into_cancels[a.into_state], out_cancels[a.out_class], start_peak, peak, end_peak,
     )  # fmt: skip
 
 
@@ -330,10 +362,12 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         label=aligned_zeros(width * lanes),
         rows=aligned_zeros(longest * width * lanes),
         alpha=aligned_zeros(longest * states * lanes),
+        tail=aligned_zeros(2 * states * lanes),
         origin=aligned_zeros(longest * groups * lanes),
         inverse=aligned_zeros(longest * lanes),
         marginal=aligned_zeros(width * lanes),
         shared=aligned_zeros(2 * groups * lanes),
+        block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
         recent=aligned_zeros(2 * LANES * LANES + (LANES << (most + LANES).bit_length())),
         counts=aligned_zeros(3 * whole(states) + whole(len(automaton.source))),

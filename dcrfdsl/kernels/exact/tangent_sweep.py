@@ -18,7 +18,10 @@ Not here: chains (`chain.label_tangents`), the program (`contraction`).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
@@ -32,16 +35,23 @@ LEAST = 1e-200  # probability whose reciprocal is still a number in log space �
 LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbers
 
 
+class _Lifts(NamedTuple):
+    """The direction in which tangents are taken: the log potential of y*_v is raised by u_v."""
+
+    state: NDArray[np.int32]  #  [V] y*_v; negative where it is unknown
+    by: NDArray[np.float64]  #   [V] u_v; 0 where it is unknown
+
+
 @inner
-def _lifts(shapes, g, labelling, marginal, lift, least):
-    """Writes u_v of every known variable, 0 of the others.
+def _find_lifts(shapes, g, marginal, lifts, least):
+    """Writes u_v of every known variable, and 0 for the others.
 
     Returns (−Σ log μ_v(y*_v), whether all μ_v are greater than `least`).
     """
     v0, risk = shapes.var_off[g], 0.0
     for v in range(shapes.var_off[g + 1] - v0):
-        lift[v] = 0.0
-        if labelling[v] < 0:
+        lifts.by[v] = 0.0
+        if lifts.state[v] < 0:
             continue
         at, card, whole = shapes.state_off[v0 + v], shapes.card[v0 + v], 0.0
         for x in range(card):
@@ -49,10 +59,10 @@ def _lifts(shapes, g, labelling, marginal, lift, least):
         if whole == 0.0:  # it is in no factor
             risk += np.log(card)
             continue
-        p = marginal[at + labelling[v]]
+        p = marginal[at + lifts.state[v]]
         if not p > least:
             return np.inf, False
-        lift[v] = 1.0 / p
+        lifts.by[v] = 1.0 / p
         risk -= np.log(p)
     return risk, True
 
@@ -111,7 +121,7 @@ def _pull_lift(pattern, patterns, value, adjoint, places, half, state, u):
 
 
 @fast_inner
-def _forward(first, last, programs, patterns, value, scale, peak, half, local_end, labelling, lift):
+def _forward(first, last, programs, patterns, value, scale, peak, half, local_end, lifts):
     """Tangents of every result of a finished `forward_linear`; those of tables are 0.
 
     peak: set to 1 / scale, where the result begins.
@@ -132,15 +142,15 @@ def _forward(first, last, programs, patterns, value, scale, peak, half, local_en
                 value[half + c + j] = value[half + a + j] * value[other] + value[a + j] * value[half + other]
             continue
         v = programs.variable[i]
-        u = lift[v] if v >= 0 else 0.0
+        u = lifts.by[v] if v >= 0 else 0.0
         if a >= local_end:
             if u > 0.0:
-                _lift_state(pattern, patterns, value, a, a + half, labelling[v], u)
+                _lift_state(pattern, patterns, value, a, a + half, lifts.state[v], u)
             contract(pattern, patterns, value, a + half, b, c + half)
         else:
             value[half + c : half + c + size] = 0.0
             if u > 0.0:
-                _add_lift(pattern, patterns, value, (a, b, c), half, labelling[v], u)
+                _add_lift(pattern, patterns, value, (a, b, c), half, lifts.state[v], u)
         if b >= local_end:
             contract(pattern, patterns, value, a, b + half, spare)
             add_run(value, spare, size, value[half + c :])
@@ -148,7 +158,7 @@ def _forward(first, last, programs, patterns, value, scale, peak, half, local_en
 
 
 @fast_inner
-def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half, local_end, labelling, lift, memory):
+def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half, local_end, lifts, memory):
     """Adds the tangents of the derivatives by every table entry to `adjoint`, which must be 0 there."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
@@ -169,13 +179,13 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
             continue
         scale_run(adjoint, c, size, scale[i])
         v = programs.variable[i]
-        u = lift[v] if v >= 0 else 0.0
+        u = lifts.by[v] if v >= 0 else 0.0
         pull_tangents(pattern, patterns, value, adjoint, (a, b, c), half, local_end, memory)
         if u > 0.0 and a >= local_end:
-            _lift_state(pattern, patterns, adjoint, a + half, a, labelling[v], u * peak[a])
+            _lift_state(pattern, patterns, adjoint, a + half, a, lifts.state[v], u * peak[a])
         elif u > 0.0:
             # the derivative by C itself stands in for its tangent
-            _pull_lift(pattern, patterns, value, adjoint, (a, b, c), half, labelling[v], u)
+            _pull_lift(pattern, patterns, value, adjoint, (a, b, c), half, lifts.state[v], u)
     settle_all(patterns, value, adjoint, memory)
 
 
@@ -192,7 +202,7 @@ def _normaliser(value, index, left, a_k, right, b_k, num_k):
 
 
 @inner
-def _forward_log(first, last, programs, patterns, value, dot, labelling, lift):
+def _forward_log(first, last, programs, patterns, value, dot, lifts):
     """Tangents of every result of a finished `forward_log`: averages of the terms' tangents, weighted by the terms."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(first, last):
@@ -206,7 +216,7 @@ def _forward_log(first, last, programs, patterns, value, dot, labelling, lift):
         a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
         b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
         v = programs.variable[i]
-        raised = labelling[v] if v >= 0 and lift[v] > 0.0 else -1
+        raised = lifts.state[v] if v >= 0 and lifts.by[v] > 0.0 else -1
         out = c
         for ib in range(num_b):
             for il in range(num_l):
@@ -219,13 +229,13 @@ def _forward_log(first, last, programs, patterns, value, dot, labelling, lift):
                         x, y = left + index[a_k + k], right + index[b_k + k]
                         share = np.exp(value[x] + value[y] - peak) / total
                         if share > 0.0:
-                            mean += share * (dot[x] + dot[y] + (lift[v] if k == raised else 0.0))
+                            mean += share * (dot[x] + dot[y] + (lifts.by[v] if k == raised else 0.0))
                     dot[out] = mean
                     out += 1
 
 
 @inner
-def _backward_log(first, last, programs, patterns, value, dot, belief, change, labelling, lift):
+def _backward_log(first, last, programs, patterns, value, dot, belief, change, lifts):
     """Adds the marginals of all tables to `belief` and their tangents to `change`; both must be 0."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
@@ -243,7 +253,7 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
         a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
         b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
         v = programs.variable[i]
-        raised = labelling[v] if v >= 0 and lift[v] > 0.0 else -1
+        raised = lifts.state[v] if v >= 0 and lifts.by[v] > 0.0 else -1
         out = c
         for ib in range(num_b):
             for il in range(num_l):
@@ -256,7 +266,7 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                         share = np.exp(value[x] + value[y] - peak) / total
                         if share == 0.0:
                             continue
-                        tangent = dot[x] + dot[y] + (lift[v] if k == raised else 0.0)
+                        tangent = dot[x] + dot[y] + (lifts.by[v] if k == raised else 0.0)
                         p = belief[out] * share
                         moved = change[out] * share + p * (tangent - dot[out])
                         belief[x] += p
@@ -297,7 +307,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
-        known = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        lifts = _Lifts(labelling.value[labelling.off[s] : labelling.off[s + 1]], lift)
         state = UNDERFLOW
         if potentials.fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
@@ -310,13 +320,13 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             backward_linear(
                 a, b, programs, patterns, value, scale, bar, state_off, marginal, 1.0, memory, local_end
             )  # fmt: skip
-            risk[s], fits = _lifts(shapes, g, known, marginal, lift, LEAST_LINEAR)
+            risk[s], fits = _find_lifts(shapes, g, marginal, lifts, LEAST_LINEAR)
             state = OK if fits else UNDERFLOW
         if state == OK:
             value[half + shared : half + local_end] = 0.0
-            _forward(a, b, programs, patterns, value, scale, peak, half, local_end, known, lift)
+            _forward(a, b, programs, patterns, value, scale, peak, half, local_end, lifts)
             adjoint[shared:arena_end] = 0.0
-            _backward(a, b, programs, patterns, value, scale, peak, adjoint, half, local_end, known, lift, memory)
+            _backward(a, b, programs, patterns, value, scale, peak, adjoint, half, local_end, lifts, memory)
             for j in range(shared, local_end):
                 adjoint[j] *= -value[j]
             scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, totals.gradient)
@@ -332,15 +342,15 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
                 belief[:arena_end] = 0.0
                 marginal[:] = 0.0
                 backward_log(a, b, programs, patterns, logs, belief, state_off, marginal, 1.0)
-                risk[s], fits = _lifts(shapes, g, known, marginal, lift, LEAST)
+                risk[s], fits = _find_lifts(shapes, g, marginal, lifts, LEAST)
                 if not fits:
                     status[s] = OK
                     continue
                 dot[:local_end] = 0.0
-                _forward_log(a, b, programs, patterns, logs, dot, known, lift)
+                _forward_log(a, b, programs, patterns, logs, dot, lifts)
                 belief[:arena_end] = 0.0
                 change[:arena_end] = 0.0
-                _backward_log(a, b, programs, patterns, logs, dot, belief, change, known, lift)
+                _backward_log(a, b, programs, patterns, logs, dot, belief, change, lifts)
                 for j in range(local_end):
                     change[j] = -change[j]
                 scatter_gradient(s, shapes, kinds, bindings, rows, change, expected, totals.gradient)

@@ -67,6 +67,32 @@ def _mark(has_mass, producer, place, local_end):
         has_mass[producer[place]] = True
 
 
+@inlined
+def _best_partner(outside, out, stride, value, other, offsets, first, count):
+    """The first of `count` entries of C° and of the other operand that maximise their sum, and this maximum.
+
+    stride: between the entries of C°.   first: where the list of the other operand's offsets begins.
+    """
+    best, which = -np.inf, 0
+    for j in range(count):
+        score = outside[out + j * stride] + value[other + offsets[first + j]]
+        if score > best:
+            best, which = score, j
+    return best, which
+
+
+@inlined
+def _move_up(w, at, out, other, counts):
+    """Moves the mass outside of an operand's entry on to the entry of C° at `out`, and to the other operand's if that
+    counts.
+    """
+    mass = w.outside_mass[at]
+    w.outside_mass[at] = 0.0
+    w.outside_mass[out] += mass
+    if counts:
+        w.inside_mass[other] += mass
+
+
 @inner
 def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     """Passes the masses outside of A, the left operand of a contraction, on to C° and B."""
@@ -74,7 +100,7 @@ def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
     pattern, a, b, c = operands(i, programs)
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
-    value, outside, mass_in, mass_out = w.value, w.outside, w.inside_mass, w.outside_mass
+    outside, mass_out, counts = w.outside, w.outside_mass, counting or b >= local_end
     v, together, is_empty = programs.variable[i], index[a_k + num_k - 1] - index[a_k] == num_k - 1, False
     for ib in range(num_b):
         for il in range(num_l):
@@ -85,17 +111,11 @@ def _pass_left(i, programs, patterns, local_end, w, counting, labelling):
                     is_empty = not _has_mass(mass_out, at, num_k - k)
                 if is_empty or mass_out[at] == 0.0:
                     continue
-                mass, best, which, right = mass_out[at], -np.inf, 0, b + index[b_b + ib] + index[b_k + k]
-                for r in range(num_r):
-                    score = outside[out + r] + value[right + index[b_r + r]]
-                    if score > best:
-                        best, which = score, r
+                right = b + index[b_b + ib] + index[b_k + k]
+                best, r = _best_partner(outside, out, 1, w.value, right, index, b_r, num_r)
                 if best - w.top[i] < outside[at]:  # A does not depend on all of b; another one is better
                     continue
-                mass_out[at] = 0.0
-                mass_out[out + which] += mass
-                if counting or b >= local_end:
-                    mass_in[right + index[b_r + which]] += mass
+                _move_up(w, at, out + r, right + index[b_r + r], counts)
                 if v >= 0 and len(labelling) > 0:
                     labelling[v] = k
     w.has_outside[i] = True
@@ -109,7 +129,7 @@ def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
     pattern, a, b, c = operands(i, programs)
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
-    value, outside, mass_in, mass_out = w.value, w.outside, w.inside_mass, w.outside_mass
+    outside, mass_out, counts = w.outside, w.outside_mass, counting or a >= local_end
     v, together, is_empty = programs.variable[i], patterns.dims[pattern, 4] == 1, False
     for ib in range(num_b):
         for k in range(num_k):
@@ -119,15 +139,9 @@ def _pass_right(i, programs, patterns, local_end, w, counting, labelling):
                     is_empty = not _has_mass(mass_out, at, num_r - r)
                 if is_empty or mass_out[at] == 0.0:
                     continue
-                mass, best, which, x = mass_out[at], -np.inf, 0, a + index[a_b + ib] + index[a_k + k]
-                for il in range(num_l):
-                    score = outside[c + (ib * num_l + il) * num_r + r] + value[x + index[a_l + il]]
-                    if score > best:
-                        best, which = score, il
-                mass_out[at] = 0.0
-                mass_out[c + (ib * num_l + which) * num_r + r] += mass
-                if counting or a >= local_end:
-                    mass_in[x + index[a_l + which]] += mass
+                left, out = a + index[a_b + ib] + index[a_k + k], c + ib * num_l * num_r + r
+                _, il = _best_partner(outside, out, num_r, w.value, left, index, a_l, num_l)
+                _move_up(w, at, out + il * num_r, left + index[a_l + il], counts)
                 if v >= 0 and len(labelling) > 0:
                     labelling[v] = k
     w.has_outside[i] = True

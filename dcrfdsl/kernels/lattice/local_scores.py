@@ -5,16 +5,46 @@ Not here: contexts of several labels (`contexts`).
 
 from __future__ import annotations
 
-from ..runtime import inner
+from ..runtime import inlined, inner
 from ..tables import add_packed, scatter_single
 
 __all__ = ["scatter_labels", "score_labels"]
 
 
+@inlined
+def _pass_entry(x, cell, place, cells, table, scatters):
+    """See `_pass_features`."""
+    if scatters:
+        cells[cell] += x * table[place]
+    else:
+        table[place] += x * cells[cell]
+
+
+@inlined
+def _pass_features(s, length, k, states, kinds, bindings, rows, cells, table, scatters):
+    """Adds the weights of the features that fire to the table of labels, of a kind whose rows are not packed; or, if it
+    `scatters`, the table to the gradient. cells: weights or gradient.   table: scores or beliefs, [length · states].
+    """
+    packed, valued, row = rows.packed, len(rows.value) > 0, rows.first_row[kinds.feature_set[k], s]
+    inverse, shift = kinds.inverse_off[k], packed.entry_shift[k]
+    for t in range(length):
+        at = t * states
+        for i in range(rows.row_off[row + t], rows.row_off[row + t + 1]):
+            feature_run = kinds.run_base[k] + rows.feature[i]
+            x = rows.value[i] if valued else 1.0
+            for e in range(bindings.run_off[feature_run], bindings.run_off[feature_run + 1]):
+                if inverse == -1:
+                    _pass_entry(x, shift + e, at + bindings.entry[e], cells, table, scatters)
+                    continue
+                entry_list = -2 - inverse + bindings.entry[e]  # labels that a view does not tell apart
+                for c in range(kinds.inverse[entry_list], kinds.inverse[entry_list + 1]):
+                    _pass_entry(x, shift + e, at + kinds.inverse[-2 - inverse + c], cells, table, scatters)
+
+
 @inner
 def score_labels(s, length, local, kinds, bindings, rows, weights, score):
     """Log scores of all labels at every position of sequence s, score[t · states + label]."""
-    states, packed, valued = local.states, rows.packed, len(rows.value) > 0
+    states, packed = local.states, rows.packed
     for t in range(length):
         for y in range(states):
             score[t * states + y] = local.everywhere[y]
@@ -23,24 +53,12 @@ def score_labels(s, length, local, kinds, bindings, rows, weights, score):
         score[(length - 1) * states + y] += local.at_last[y]
     for n in range(len(local.scored)):
         k = local.scored[n]
-        row = rows.first_row[kinds.feature_set[k], s]
-        if packed.is_packed[k]:
-            for t in range(length):
-                add_packed(packed, k, packed.shift[k] + row + t, states, weights, score, t * states)
+        if not packed.is_packed[k]:
+            _pass_features(s, length, k, states, kinds, bindings, rows, weights, score, False)
             continue
-        inverse, shift = kinds.inverse_off[k], packed.entry_shift[k]
+        row = packed.shift[k] + rows.first_row[kinds.feature_set[k], s]
         for t in range(length):
-            at = t * states
-            for i in range(rows.row_off[row + t], rows.row_off[row + t + 1]):
-                feature_run = kinds.run_base[k] + rows.feature[i]
-                x = rows.value[i] if valued else 1.0
-                for e in range(bindings.run_off[feature_run], bindings.run_off[feature_run + 1]):
-                    if inverse == -1:
-                        score[at + bindings.entry[e]] += x * weights[shift + e]
-                        continue
-                    entry_list = -2 - inverse + bindings.entry[e]  # labels that a view does not tell apart
-                    for c in range(kinds.inverse[entry_list], kinds.inverse[entry_list + 1]):
-                        score[at + kinds.inverse[-2 - inverse + c]] += x * weights[shift + e]
+            add_packed(packed, k, row + t, states, weights, score, t * states)
 
 
 @inner
@@ -49,7 +67,7 @@ def scatter_labels(s, length, local, kinds, bindings, rows, label_off, label, be
 
     label_off [T+1], label: the labels with a belief at each position.   belief [T · states]: 0 for the others.
     """
-    states, packed, valued = local.states, rows.packed, len(rows.value) > 0
+    states, packed = local.states, rows.packed
     for n in range(len(local.plain)):
         base = kinds.base[local.plain[n]]
         for t in range(length):
@@ -65,27 +83,14 @@ def scatter_labels(s, length, local, kinds, bindings, rows, label_off, label, be
         k = local.scored[n]
         if kinds.fixed[k]:
             continue
-        row = rows.first_row[kinds.feature_set[k], s]
-        if packed.is_packed[k]:
-            start, width = packed.dense_start[k], packed.width[k]
-            for t in range(length):
-                at = packed.shift[k] + row + t
-                scatter_single(packed, k, at, belief, t * states, gradient)
-                for q in range(packed.dense_off[at], packed.dense_off[at + 1]):
-                    cell = start + packed.dense[q] * width
-                    for i in range(label_off[t], label_off[t + 1]):
-                        gradient[cell + label[i]] += belief[t * states + label[i]]
+        if not packed.is_packed[k]:
+            _pass_features(s, length, k, states, kinds, bindings, rows, gradient, belief, True)
             continue
-        inverse, shift = kinds.inverse_off[k], packed.entry_shift[k]
+        row, start, width = rows.first_row[kinds.feature_set[k], s], packed.dense_start[k], packed.width[k]
         for t in range(length):
-            at = t * states
-            for i in range(rows.row_off[row + t], rows.row_off[row + t + 1]):
-                feature_run = kinds.run_base[k] + rows.feature[i]
-                x = rows.value[i] if valued else 1.0
-                for e in range(bindings.run_off[feature_run], bindings.run_off[feature_run + 1]):
-                    if inverse == -1:
-                        gradient[shift + e] += x * belief[at + bindings.entry[e]]
-                        continue
-                    entry_list = -2 - inverse + bindings.entry[e]
-                    for c in range(kinds.inverse[entry_list], kinds.inverse[entry_list + 1]):
-                        gradient[shift + e] += x * belief[at + kinds.inverse[-2 - inverse + c]]
+            at = packed.shift[k] + row + t
+            scatter_single(packed, k, at, belief, t * states, gradient)
+            for q in range(packed.dense_off[at], packed.dense_off[at + 1]):
+                cell = start + packed.dense[q] * width
+                for i in range(label_off[t], label_off[t + 1]):
+                    gradient[cell + label[i]] += belief[t * states + label[i]]

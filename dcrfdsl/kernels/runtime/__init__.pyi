@@ -13,6 +13,7 @@ from .lane_vectors import (
     add_sums as add_sums,
     any_below as any_below,
     choose_below as choose_below,
+    fold as fold,
     load_at as load_at,
     prefetch as prefetch,
     transpose as transpose,

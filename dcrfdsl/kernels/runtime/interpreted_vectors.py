@@ -82,6 +82,10 @@ def add_sums(source, at, target, to):
     _part(target, to, LANES)[:] += sums
 
 
+def fold(x):
+    return x.reshape(-1, LANES).sum(axis=0)
+
+
 def any_below(x, y):
     return bool((x < y).any())
 

@@ -13,10 +13,10 @@ from numba.extending import intrinsic
 from .cpu import LANES
 from .machine_vectors import INT32, REGISTER, Vectors, check_bounds, fused, join, places_of, split
 
-__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "load_at", "prefetch", "transpose"]
+__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "fold", "load_at", "prefetch", "transpose"]
 
 if config.DISABLE_JIT:
-    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, load_at, prefetch, transpose
+    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, fold, load_at, prefetch, transpose
 else:
 
     @intrinsic
@@ -140,6 +140,19 @@ else:
             return join(builder, [result])
 
         return value(x, y, value), generate
+
+    @intrinsic
+    def fold(typing, x):
+        """The sum of all registers of x, a single register."""
+
+        def generate(context, builder, signature, arguments):
+            parts = split(builder, arguments[0])
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=False)
+                parts = [*(builder.fadd(*pair) for pair in pairs), *parts[len(parts) // 2 * 2 :]]
+            return join(builder, parts)
+
+        return Vectors(1)(x), generate
 
     @intrinsic
     def any_below(typing, x, y):
