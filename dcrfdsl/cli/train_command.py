@@ -21,7 +21,7 @@ from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
 from .probabilities import training_notes
-from .tune_command import Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
+from .tune_command import Jobs, Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -60,6 +60,7 @@ class TrainOptions:
     search: Search = None
     trials: Trials = None
     seed: SearchSeed = None
+    jobs: Jobs = None
     curve: Annotated[
         Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
     ] = None
@@ -78,7 +79,7 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --set "train.prior=gaussian(variance=1)"
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20 --jobs 2
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
       dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
@@ -188,7 +189,7 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
     constants = ConstantSearch(
         job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, should_stop=should_stop
     )
-    plan = plan_of(options.search, options.trials, options.seed)
+    plan = plan_of(options.search, options.trials, options.seed, options.jobs)
     return tuned(constants, plan, talk, as_json=options.as_json)
 
 
@@ -269,7 +270,10 @@ def _refuse_unusable(options: TrainOptions) -> None:
     """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
     from ..foundation import ensure_writable
 
-    refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
+    of_tune = {
+        "--search": options.search, "--trials": options.trials, "--seed": options.seed, "--jobs": options.jobs,
+    }  # fmt: skip
+    refuse_idle_options(options.tune, options.dev, of_tune)
     if options.tune and (options.resume or options.start is not None):
         name = "--resume" if options.resume else "--from"
         refuse(
