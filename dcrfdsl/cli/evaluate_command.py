@@ -40,7 +40,7 @@ def evaluate(
       dcrfdsl eval chunk.model test.txt
       dcrfdsl eval chunk.model test.txt --json
       dcrfdsl eval chunk.model test.txt --decode joint
-      zcat big.txt.gz | dcrfdsl eval chunk.model - --threads 2
+      cat test.txt | dcrfdsl eval chunk.model - --threads 2
     """
     check_decode(decode)
     from ..model import TrainedModel

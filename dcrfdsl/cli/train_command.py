@@ -64,6 +64,9 @@ class TrainOptions:
     curve: Annotated[
         Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
     ] = None
+    log: Annotated[
+        Path | None, Option("--log", metavar="FILE", help="Write a line of JSON for each event of training here.")
+    ] = None
     threads: Threads = None
     features: Features = None
     as_json: Json = False
@@ -81,6 +84,7 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20 --jobs 2
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --log log.jsonl
       dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
     \b
@@ -88,6 +92,8 @@ def train(options: TrainOptions) -> None:
     gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev without --dev. --json
     leaves such keys out.
     They are written as training goes on; those of the best trial of --tune at the end.
+    --log writes how training goes, for programs: a line at the beginning with data, settings and versions, one for each
+    stage and iteration, and one at the end. With --resume they follow those that are there.
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
@@ -194,7 +200,7 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
 
 
 def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
-    from ..training import Checkpoint, CurveWriter, fit  # loads the engine
+    from ..training import Checkpoint, CurveWriter, TrainingLog, fit  # loads the engine
 
     options = job.options
     _aim(progress, job.resolved.spec, options.stage)
@@ -203,6 +209,9 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
     with ExitStack() as stack:
         stack.enter_context(progress)
         writer = None if options.curve is None else stack.enter_context(CurveWriter(options.curve))
+        log = None
+        if options.log is not None:
+            log = stack.enter_context(TrainingLog(options.log, append=options.resume))
 
         def report(step: Iteration) -> None:
             if writer is not None:
@@ -221,11 +230,13 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
             on_stage=None if writer is None else writer.begin,
             start=job.start,
             checkpoint=checkpoint if is_file else None,
+            log=log,
             unchecked=True,
         )
-    if writer is not None and writer.failure is not None:
-        note = f"the learning curve in `{options.curve}` ends early: {(writer.failure.strerror or '').lower()}"
-        return model.with_record(replace(model.record, notes=(*model.record.notes, note)))
+    for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
+        if file is not None and file.failure is not None:
+            note = f"the {what} in `{path}` ends early: {(file.failure.strerror or '').lower()}"
+            model = model.with_record(replace(model.record, notes=(*model.record.notes, note)))
     return model
 
 
@@ -279,12 +290,17 @@ def _refuse_unusable(options: TrainOptions) -> None:
         refuse(
             "idle-option", f"every trial of `--tune` begins anew, so `{name}` changes nothing", "leave one of them out"
         )
-    _refuse_clashes((options.output, options.curve), options.template, options.data, options.dev)
+    if options.tune and options.log is not None:
+        message = "`--log` follows one training, and `--tune` does many"
+        refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
+    _refuse_clashes((options.output, options.curve, options.log), options.template, options.data, options.dev)
     ensure_writable(options.output)
     if options.curve is not None:
         from ..training import check_curve_path
 
         check_curve_path(options.curve)
+    if options.log is not None:
+        ensure_writable(options.log)
 
 
 def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
@@ -294,7 +310,7 @@ def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, de
         raise click.BadParameter("`-` (stdin) can be given once only")
     written = [path for path in outputs if path is not None]
     if len({path.resolve() for path in written}) < len(written):
-        raise click.BadParameter("`-o` and `--curve` name one file")
+        raise click.BadParameter("`-o`, `--curve` and `--log` name one file twice")
     for path, output in itertools.product(inputs, written):
         if path != STDIN and output.exists() and os.path.exists(path) and os.path.samefile(path, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")

@@ -85,7 +85,10 @@ class RunStatus:
         return self.not_converged == 0
 
     def contradiction(self, place: Callable[[int], str]) -> str | None:
-        """A message about the graphs without any labelling, None where there are none. place: of a graph, in words."""
+        """A message about the graphs without any labelling, None where there are none.
+
+        place: of a graph by its number, in words.
+        """
         return contradiction_message([place(number) for number in self.impossible]) if self.impossible else None
 
     def __add__(self, other: RunStatus) -> RunStatus:

@@ -181,11 +181,18 @@ class ScoringModel(TaggingModel):
         return values_of(tallies)
 
     def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
-        """A warning for each metric of the template that has nothing to count in a corpus of gold data."""
+        """A warning for each metric of the template that has nothing to count.
+
+        corpus: gold data.
+        """
         return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
-        """The first metric of `evaluate` on gold data, in the form in which more is better."""
+        """The first metric of `evaluate`, in the form in which more is better.
+
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        """
         name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
         return FirstScore(name, float(goodness(name, value)))
 
