@@ -48,6 +48,12 @@ from .semantics import (
     to_text as to_text,
 )
 from .syntax import parse as parse
-from .training import Checkpoint as Checkpoint, check as check, fit as fit, tune as tune
+from .training import (
+    Checkpoint as Checkpoint,
+    TrainingLog as TrainingLog,
+    check as check,
+    fit as fit,
+    tune as tune,
+)
 
 __version__: str

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text, render
-from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
-from .inputs import read_features, read_gold
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
+from .inputs import read_features, stream_gold
 from .options import Argument
+from .prefetching import prefetched
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -24,19 +26,21 @@ def evaluate(
     data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
     decode: Decode = None,
     rounds: Rounds = None,
+    threads: Threads = None,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Score a model on labelled data.
 
-    By the metrics that its template names.
+    By the metrics that its template names. Data of any length takes a constant amount of memory.
 
     \b
     Example:
       dcrfdsl eval chunk.model test.txt
       dcrfdsl eval chunk.model test.txt --json
       dcrfdsl eval chunk.model test.txt --decode joint
+      cat test.txt | dcrfdsl eval chunk.model - --threads 2
     """
     check_decode(decode)
     from ..model import TrainedModel
@@ -45,13 +49,16 @@ def evaluate(
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
     trained = trained if rounds is None else trained.at_round(rounds)
-    corpus = read_gold(data, trained.spec, talk)
-    scores = trained.evaluate(
-        corpus,
+    outcome = _Outcome()
+    parts = (trained.on(corpus) for corpus in stream_gold(data, trained.spec, talk) if corpus.num_tokens)
+    scores = trained.evaluate_parts(
+        parts if threads == 1 else prefetched(parts),
+        threads=threads,
         decode=decode,
-        on_status=lambda status: _warn(status, corpus, talk),
+        on_status=outcome.add,
         on_remark=lambda remark: talk(render(remark)),
     )
+    outcome.warn(talk)
     if as_json:
         print(json_text(scores))
         return
@@ -66,23 +73,42 @@ def evaluate(
             print(f"{name.replace('_', ' ')}: {value:,}")
 
 
-def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
-    """Warns about sentences without a possible labelling, or whose inference did not converge."""
-    if where := status.contradiction(lambda s: f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}"):
-        talk(f"warning: {where}; nothing is right there")
-    if tokens := status.pruning.positions:
-        report = status.pruning
-        kept, possible = report.kept / tokens, report.possible / tokens
-        talk(
-            f"note: inference was pruned to {kept:.1f} of {possible:.0f} labels a token. Gold labels were pruned in "
-            f"{report.early:,} of {report.judged:,} sentences; what was pruned has at most "
-            f"{100 * report.lost / max(1, status.graphs):.2g} % of the probability of a sentence, on average"
-        )
-    if not status.converged:
-        talk(
-            f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
-            f"(largest change {status.residual:.1e}); their labels are the best that was found"
-        )
+class _Outcome:
+    """How inference ended on the parts of the data so far."""
+
+    def __init__(self) -> None:
+        from ..inference import RunStatus
+
+        self.status, self.without, self.places = RunStatus(), 0, list[str]()  # places of the first sentences without
+
+    def add(self, status: RunStatus, corpus: Corpus) -> None:
+        from ..inference import MOST_PLACES
+
+        impossible = status.impossible
+        self.status += replace(status, impossible=())
+        self.without += len(impossible)
+        for s in impossible[: MOST_PLACES - len(self.places)]:
+            self.places.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+
+    def warn(self, talk: Talk) -> None:
+        """Warns about sentences without a possible labelling, or whose inference did not converge."""
+        from ..inference import contradiction_message
+
+        status, report = self.status, self.status.pruning
+        if self.without:
+            talk(f"warning: {contradiction_message(self.places, count=self.without)}; nothing is right there")
+        if tokens := report.positions:
+            kept, possible = report.kept / tokens, report.possible / tokens
+            talk(
+                f"note: inference was pruned to {kept:.1f} of {possible:.0f} labels a token. Gold labels were pruned "
+                f"in {report.early:,} of {report.judged:,} sentences; what was pruned has at most "
+                f"{100 * report.lost / max(1, status.graphs):.2g} % of the probability of a sentence, on average"
+            )
+        if not status.converged:
+            talk(
+                f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
+                f"(largest change {status.residual:.1e}); their labels are the best that was found"
+            )
 
 
 def _is_no_share(name: str) -> bool:

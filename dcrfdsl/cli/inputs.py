@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ __all__ = [
     "read_text",
     "read_unused_features",
     "resolved_template",
+    "stream_gold",
 ]
 
 STDIN = "-"
@@ -103,6 +104,17 @@ def data_statement(spec: ModelSpec) -> DataSpec:
 def read_gold(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
     """Data with the columns of all labels. Prints the warnings of the reader."""
     return _read(path, spec, talk, required=[label.name for label in spec.labels])
+
+
+def stream_gold(path: str, spec: ModelSpec, talk: Talk) -> Iterator[Corpus]:
+    """The same data in parts of whole sentences, of which one is held at a time."""
+    from ..data import stream_corpus
+
+    required = [label.name for label in spec.labels]
+    for chunk in stream_corpus(path, data_statement(spec), required=required, flush=False):
+        for warning in chunk.corpus.warnings:
+            talk(f"warning: {warning}")
+        yield chunk.corpus
 
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:

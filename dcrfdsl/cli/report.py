@@ -213,7 +213,7 @@ class PlainProgress(TrainingProgress):
 
 
 class LiveProgress(TrainingProgress):
-    """A table on a terminal that is updated in place: the last iterations and the time left."""
+    """A table on a terminal that is updated in place: the last iterations, the time left and the peak of memory."""
 
     _ROWS = 10
 
@@ -247,7 +247,8 @@ class LiveProgress(TrainingProgress):
                 dev,
                 duration(step.seconds),
             )
-        return Group(table, Text(self.estimate() or " ", style="dim"))
+        below = ", ".join(part for part in (self.estimate(), f"{peak_mb():,.0f} MB") if part)
+        return Group(table, Text(below, style="dim"))
 
 
 class TrialStatus(TrainingProgress):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..foundation import figure, json_text
@@ -108,7 +108,8 @@ def tag(options: TagOptions) -> None:
     announce_compiling(talk)
     prepared = map(tagger.prepared, _chunks(model, options))
     for work in prepared if options.threads == 1 else prefetched(prepared):
-        status += tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
+        ended = tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
+        status += replace(ended, impossible=())  # the tagger notes their places
         sys.stdout.flush()
     if not options.as_json:
         sys.stdout.buffer.write(tagger.output.close())
@@ -169,7 +170,7 @@ class _Tagger:
         self.sentences = 0  # written as JSON
         self.exact = self.tried = self.approximate = 0  # sentences by how their n-best labellings were found
         self.searched, self.score = 0, 0.0  # sentences that were labelled approximately, their total score
-        self.without: list[str] = []  # the places of sentences without any labelling
+        self.without, self.first_without = 0, ""  # sentences without any labelling, and the place of the first
         self.surely = True  # whether it is certain that they have none
         self.ranked = False
 
@@ -272,7 +273,8 @@ class _Tagger:
 
     def _note_without(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
         for s in sentences:
-            self.without.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+            self.without += 1
+            self.first_without = self.first_without or f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}"
             self.surely = self.surely and surely
 
     def notes(self) -> Iterator[str]:
@@ -303,10 +305,10 @@ class _Tagger:
         if self.without:
             kept = "that keeps to the given labels " if self.options.given else ""
             verdict = "is possible" if self.surely else "was found"
-            many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
+            many = f"{self.without} sentences, the first" if self.without > 1 else "the sentence"
             rank = "rank 0 and " if self.ranked else ""
             yield (
-                f"warning: no labelling {kept}{verdict} for {many} at {self.without[0]}; "
+                f"warning: no labelling {kept}{verdict} for {many} at {self.first_without}; "
                 f"written with {rank}`{_NO_LABEL}` for each label"
             )
 

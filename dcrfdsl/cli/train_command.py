@@ -21,7 +21,7 @@ from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
 from .probabilities import training_notes
-from .tune_command import Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
+from .tune_command import Jobs, Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -60,8 +60,12 @@ class TrainOptions:
     search: Search = None
     trials: Trials = None
     seed: SearchSeed = None
+    jobs: Jobs = None
     curve: Annotated[
         Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
+    ] = None
+    log: Annotated[
+        Path | None, Option("--log", metavar="FILE", help="Write a line of JSON for each event of training here.")
     ] = None
     threads: Threads = None
     features: Features = None
@@ -78,8 +82,9 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --set "train.prior=gaussian(variance=1)"
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
-      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20 --jobs 2
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --log log.jsonl
       dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
     \b
@@ -87,6 +92,8 @@ def train(options: TrainOptions) -> None:
     gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev without --dev. --json
     leaves such keys out.
     They are written as training goes on; those of the best trial of --tune at the end.
+    --log writes how training goes, for programs: a line at the beginning with data, settings and versions, one for each
+    stage and iteration, and one at the end. With --resume they follow those that are there.
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
@@ -188,12 +195,12 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
     constants = ConstantSearch(
         job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, should_stop=should_stop
     )
-    plan = plan_of(options.search, options.trials, options.seed)
+    plan = plan_of(options.search, options.trials, options.seed, options.jobs)
     return tuned(constants, plan, talk, as_json=options.as_json)
 
 
 def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
-    from ..training import Checkpoint, CurveWriter, fit  # loads the engine
+    from ..training import Checkpoint, CurveWriter, TrainingLog, fit  # loads the engine
 
     options = job.options
     _aim(progress, job.resolved.spec, options.stage)
@@ -202,6 +209,9 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
     with ExitStack() as stack:
         stack.enter_context(progress)
         writer = None if options.curve is None else stack.enter_context(CurveWriter(options.curve))
+        log = None
+        if options.log is not None:
+            log = stack.enter_context(TrainingLog(options.log, append=options.resume))
 
         def report(step: Iteration) -> None:
             if writer is not None:
@@ -220,11 +230,13 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
             on_stage=None if writer is None else writer.begin,
             start=job.start,
             checkpoint=checkpoint if is_file else None,
+            log=log,
             unchecked=True,
         )
-    if writer is not None and writer.failure is not None:
-        note = f"the learning curve in `{options.curve}` ends early: {(writer.failure.strerror or '').lower()}"
-        return model.with_record(replace(model.record, notes=(*model.record.notes, note)))
+    for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
+        if file is not None and file.failure is not None:
+            note = f"the {what} in `{path}` ends early: {(file.failure.strerror or '').lower()}"
+            model = model.with_record(replace(model.record, notes=(*model.record.notes, note)))
     return model
 
 
@@ -269,18 +281,26 @@ def _refuse_unusable(options: TrainOptions) -> None:
     """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
     from ..foundation import ensure_writable
 
-    refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
+    of_tune = {
+        "--search": options.search, "--trials": options.trials, "--seed": options.seed, "--jobs": options.jobs,
+    }  # fmt: skip
+    refuse_idle_options(options.tune, options.dev, of_tune)
     if options.tune and (options.resume or options.start is not None):
         name = "--resume" if options.resume else "--from"
         refuse(
             "idle-option", f"every trial of `--tune` begins anew, so `{name}` changes nothing", "leave one of them out"
         )
-    _refuse_clashes((options.output, options.curve), options.template, options.data, options.dev)
+    if options.tune and options.log is not None:
+        message = "`--log` follows one training, and `--tune` does many"
+        refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
+    _refuse_clashes((options.output, options.curve, options.log), options.template, options.data, options.dev)
     ensure_writable(options.output)
     if options.curve is not None:
         from ..training import check_curve_path
 
         check_curve_path(options.curve)
+    if options.log is not None:
+        ensure_writable(options.log)
 
 
 def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
@@ -290,7 +310,7 @@ def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, de
         raise click.BadParameter("`-` (stdin) can be given once only")
     written = [path for path in outputs if path is not None]
     if len({path.resolve() for path in written}) < len(written):
-        raise click.BadParameter("`-o` and `--curve` name one file")
+        raise click.BadParameter("`-o`, `--curve` and `--log` name one file twice")
     for path, output in itertools.product(inputs, written):
         if path != STDIN and output.exists() and os.path.exists(path) and os.path.samefile(path, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")

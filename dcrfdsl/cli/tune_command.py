@@ -16,13 +16,13 @@ from .console import Talk, refuse
 from .options import Option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from ..model import TrainedModel
     from ..semantics import Resolved
     from ..training import ConstantSearch, SearchPlan, Trial
 
-__all__ = ["Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_idle_options", "tuned"]
+__all__ = ["Jobs", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_idle_options", "tuned"]
 
 Tune = Annotated[
     bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
@@ -36,22 +36,29 @@ Trials = Annotated[
 SearchSeed = Annotated[
     int | None, Option("--seed", min=0, metavar="N", help="Seed of the search of --tune (default: 0).")
 ]
+Jobs = Annotated[
+    int | None,
+    Option("--jobs", min=1, metavar="N", help="Run N trials of --tune at once (default: 1); they share the threads."),
+]
 
 
-def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials: int | None, seed: int | None) -> None:
-    """Raises `DcrfError` for `--tune` without held-out data, and for options of a search without `--tune`."""
+def refuse_idle_options(tune: bool, dev: str | None, options: Mapping[str, object]) -> None:
+    """Raises `DcrfError` for `--tune` without held-out data, and for options of a search without `--tune`.
+
+    options: their values by name, None where they are not given.
+    """
     if tune and dev is None:
         refuse("no-dev-data", "`--tune` needs held-out data to score on", "give it by `--dev FILE`")
-    for name, value in (("--search", search), ("--trials", trials), ("--seed", seed)):
+    for name, value in options.items():
         if value is not None and not tune:
             raise click.BadParameter(f"`{name}` is an option of `--tune`")
 
 
-def plan_of(search: str | None, trials: int | None, seed: int | None) -> SearchPlan:
+def plan_of(search: str | None, trials: int | None, seed: int | None, jobs: int | None) -> SearchPlan:
     """The search that the options describe. Raises DcrfError for an unknown search."""
     from ..training import TRIALS, SearchPlan
 
-    return SearchPlan(search or "grid", trials or TRIALS, seed or 0)
+    return SearchPlan(search or "grid", trials or TRIALS, seed or 0, jobs or 1)
 
 
 def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:

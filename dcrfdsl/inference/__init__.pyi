@@ -65,6 +65,7 @@ from .run import (
     score_sequences as score_sequences,
 )
 from .run_status import (
+    MOST_PLACES as MOST_PLACES,
     GraphResult as GraphResult,
     PruningReport as PruningReport,
     RunStatus as RunStatus,

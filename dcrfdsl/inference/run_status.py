@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..foundation import Floats, Ints
 
-__all__ = ["GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
+__all__ = ["MOST_PLACES", "GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
 
 MOST_PLACES = 5  # named in a message
 
@@ -105,14 +105,16 @@ class RunStatus:
         )
 
 
-def contradiction_message(places: Sequence[str], *, certain: bool = True) -> str:
+def contradiction_message(places: Sequence[str], *, certain: bool = True, count: int | None = None) -> str:
     """`no labelling satisfies the constraints of the model in 2 sentences, at a.txt:4 and a.txt:9`.
 
-    certain: whether it is proven that no labelling does; otherwise the search found none.
+    certain: whether it is proven that no labelling does; otherwise the search found none.   count: of the sentences,
+    where `places` has only the first of them, at least `MOST_PLACES`.
     """
-    shown = [*places[:MOST_PLACES], *([f"{len(places) - MOST_PLACES:,} more"] if len(places) > MOST_PLACES else [])]
+    count = len(places) if count is None else count
+    shown = [*places[:MOST_PLACES], *([f"{count - MOST_PLACES:,} more"] if count > MOST_PLACES else [])]
     where = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
-    many = f"{len(places):,} sentences, at" if len(places) > 1 else "the sentence at"
+    many = f"{count:,} sentences, at" if count > 1 else "the sentence at"
     verdict = "no labelling satisfies" if certain else "no labelling was found that satisfies"
     return f"{verdict} the constraints of the model in {many} {where}"
 

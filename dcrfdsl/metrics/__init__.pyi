@@ -1,15 +1,16 @@
+from .corpus_scores import (
+    evaluate_predictions as evaluate_predictions,
+    measure as measure,
+    prediction_tallies as prediction_tallies,
+)
 from .empty_metrics import empty_metric_warnings as empty_metric_warnings
 from .evaluation import (
-    METRICS as METRICS,
     Evaluation as Evaluation,
     confusion as confusion,
-    default_metrics as default_metrics,
     encode_gold as encode_gold,
-    evaluate_predictions as evaluate_predictions,
-    goodness as goodness,
-    measure as measure,
     unseen_values as unseen_values,
 )
+from .metric_table import METRICS as METRICS, default_metrics as default_metrics, goodness as goodness
 from .segment_scores import (
     AMBIGUOUS as AMBIGUOUS,
     MISSING as MISSING,
@@ -18,3 +19,4 @@ from .segment_scores import (
     segment_counts as segment_counts,
     segments_by_type as segments_by_type,
 )
+from .tallies import ExactSum as ExactSum, Tally as Tally, added as added, values_of as values_of

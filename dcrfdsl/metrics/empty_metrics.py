@@ -1,6 +1,6 @@
 """Warnings for metrics that have nothing to count in the data: their value is 0 or 1 and means nothing.
 
-Not here: the metrics (`evaluation`), which are 0 if there is nothing to count.
+Not here: the metrics (`metric_table`), which are 0 if there is nothing to count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from ..data import Corpus, InternedColumn
 from ..foundation import Diagnostic
 from ..semantics import ModelSpec, plain
-from .evaluation import Evaluation, default_metrics, encode_gold, unseen_values
+from .evaluation import Evaluation, encode_gold, unseen_values
+from .metric_table import default_metrics
 
 __all__ = ["empty_metric_warnings"]
 

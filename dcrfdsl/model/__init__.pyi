@@ -6,6 +6,9 @@ from .record import (
     StartRecord as StartRecord,
     TrainingRecord as TrainingRecord,
     content_hash as content_hash,
+    settings_record as settings_record,
+    versions as versions,
 )
+from .serialization import parts_as_bytes as parts_as_bytes, parts_from_bytes as parts_from_bytes
 from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
 from .trained_model import TrainedModel as TrainedModel, load as load

@@ -16,9 +16,10 @@ import numpy as np
 from ..data import EncodedLabels
 from ..foundation import Codes, Floats
 from ..inference import Labellings, Workers
+from ..metrics import ExactSum
 from .predictor import Predictor
 
-__all__ = ["RankRisk", "rank_risk_of"]
+__all__ = ["RankRisk", "RankRiskSum", "rank_risk_of"]
 
 MOST, FEWEST, CODES = 1000, 10, 2**25  # limits of the labellings of a sentence, and a goal for the codes of all lists
 CLOSE = 1e-9  # relative difference of the scores of one labelling that were summed in different orders
@@ -31,9 +32,21 @@ class RankRisk(NamedTuple):
     at_least: int
 
 
+class RankRiskSum(NamedTuple):
+    """total: of the risks of so many sentences.   at_least: for how many only a lower bound is known."""
+
+    total: ExactSum
+    sentences: int
+    at_least: int
+
+    @property
+    def mean(self) -> RankRisk:
+        return RankRisk(float(self.total) / self.sentences if self.sentences else 0.0, self.at_least)
+
+
 def rank_risk_of(
     free: Predictor, clamped: Predictor, gold: EncodedLabels, workers: Workers
-) -> Callable[[Floats], RankRisk]:
+) -> Callable[[Floats], RankRiskSum]:
     """The risk as a function of weights [W]. clamped: as `free`, but clamped to the gold labels of the corpus.
 
     Leaves out sentences with a label that is not a single known state, and those whose gold labelling is impossible.
@@ -44,20 +57,20 @@ def rank_risk_of(
     complete = (unknown[off[1:]] == unknown[off[:-1]]) & (np.diff(off) > 0)
     count = int(np.clip(CODES // max(1, gold.codes.size), FEWEST, MOST))
 
-    def risk(weights: Floats) -> RankRisk:
+    def risk(weights: Floats) -> RankRiskSum:
         nothing = np.zeros_like(weights)
         right = clamped.log_z(weights, workers)
         log_wrong = _log_less_one(free.log_z(nothing, workers) - clamped.log_z(nothing, workers))
         chosen = np.flatnonzero(complete & np.isfinite(right))
         lists = free.nbest(weights, workers, count).sentences
-        total, at_least = 0.0, 0
+        risks, at_least = [], 0
         for s in chosen.tolist():
             codes = {name: gold.codes[m, off[s] : off[s + 1]] for m, name in zip(labels, lists[s].codes, strict=True)}
             above, is_all = _above(lists[s], codes, float(right[s]), count)
             if above > 0 and np.isfinite(log_wrong[s]):
-                total += min(1.0, float(np.exp(np.log(above) - log_wrong[s])))
+                risks.append(min(1.0, float(np.exp(np.log(above) - log_wrong[s]))))
             at_least += not is_all
-        return RankRisk(total / len(chosen) if len(chosen) else 0.0, at_least)
+        return RankRiskSum(ExactSum(risks), len(chosen), at_least)
 
     return risk
 

@@ -18,7 +18,9 @@ from ..foundation import Unfit, figure, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
-__all__ = ["Calibration", "InductionRound", "StartRecord", "TrainingRecord", "content_hash"]
+__all__ = [
+    "Calibration", "InductionRound", "StartRecord", "TrainingRecord", "content_hash", "settings_record", "versions",
+]  # fmt: skip
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
@@ -174,9 +176,9 @@ class TrainingRecord:
             sentences=corpus.num_sentences,
             tokens=corpus.num_tokens,
             data_sha256=content_hash(corpus),
-            settings=_settings_record(settings),
+            settings=settings_record(settings),
             notes=tuple(notes),
-            versions=dict(_versions()),
+            versions=dict(versions()),
             before=before,
             gradient_norm=outcome.gradient_norm,
             gap=outcome.gap,
@@ -196,12 +198,12 @@ class TrainingRecord:
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
-    """Read once a process: each reads a file of its package."""
+def versions() -> dict[str, str]:
+    """Of Python and the packages, read once a process: each reads a file of its package."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
-def _settings_record(settings: TrainSettings) -> dict[str, Any]:
+def settings_record(settings: TrainSettings) -> dict[str, Any]:
     """Every setting of a stage, as a model file keeps it."""
     return {name: _plain(value) for name, value in settings}
 

@@ -9,45 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-
-from ..data import Corpus, encode_labels, unknown_label_tokens
+from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import (
-    CORPUS,
-    Diagnostic,
-    Floats,
-    data_error,
-    require_kind,
-    require_whole,
-    warn_of,
-)
-from ..inference import RunStatus, Workers
-from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
+from ..foundation import require_whole
+from ..inference import Workers
 from ..optimizers import BoostingRound
-from ..semantics import inference_settings
 from .boosting_path import cut_at_round
 from .calibration import calibration_of
-from .explaining_model import ExplainingModel
 from .named_weights import NamedWeights
 from .prediction import Prediction
-from .rank_risk import RankRisk, rank_risk_of
 from .record import TrainingRecord
+from .scoring_model import ScoringModel
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
 
-class FirstScore(NamedTuple):
-    """A metric by its name, and its value; less a risk from 1, so that more is better."""
-
-    metric: str
-    value: float
-
-
-class TrainedModel(ExplainingModel):
+class TrainedModel(ScoringModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
     `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
@@ -96,181 +75,6 @@ class TrainedModel(ExplainingModel):
         """
         require_whole(rounds, "rounds", least=0)
         return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
-
-    # scores -------------------------------------------------------------------------------------------------------
-
-    def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
-        """The log-likelihood Σ log p(y | x) of the gold labels in nats, unknown ones summed out.
-
-        corpus: gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-
-        Bethe's approximation where messages pass on loops. Leaves out sentences whose gold labels include a value that
-        is no state, or agree with no possible labelling.
-        Raises DcrfError under a method that gives no log Z.
-
-        >>> model.log_likelihood(corpus) < 0
-        True
-        """
-        self._require_log_z("no likelihood")
-        return float(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).sum())
-
-    def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
-        """The terms of `log_likelihood` as a function of weights [W]; all other work is done once."""
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        gold = encode_labels(self.spec, self.states, corpus)
-        tokens = np.flatnonzero(unknown_label_tokens(self.spec, self.states, corpus))
-        strange = np.zeros(corpus.num_sentences, bool)
-        strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
-        clamped, free = self._structure.on(corpus, gold), self._structure.on(corpus)
-
-        def log_probabilities(weights: Floats) -> Floats:
-            known, log_z = clamped.log_z(weights, workers), free.log_z(weights, workers)
-            counted = np.isfinite(known) & ~strange
-            return known[counted] - log_z[counted]
-
-        return log_probabilities
-
-    def rank_risk(self, corpus: Corpus, *, threads: int | None = None) -> RankRisk:
-        """The mean share of wrong labellings that score as high as the gold one, or a lower bound of it.
-
-        corpus: gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-
-        Returns the `value` from 0 to 1, and `at_least`: for how many sentences it is only a bound. Raises DcrfError
-        under a method that gives no log Z.
-
-        >>> model.rank_risk(corpus)
-        RankRisk(value=0.0, at_least=0)
-        """
-        self._require_log_z("no rank risk")
-        return self._rank_risk_of(corpus, Workers(threads))(self.weights)
-
-    def _rank_risk_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
-        """`rank_risk` as a function of weights [W]; all other work is done once."""
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        gold = encode_labels(self.spec, self.states, corpus)
-        return rank_risk_of(self._structure.on(corpus), self._structure.on(corpus, gold), gold, workers)
-
-    def _require_log_z(self, without: str) -> None:
-        method = inference_settings(self.spec)
-        if not method.gives_log_z:
-            raise data_error("no-log-z", f"`{method.method}` gives no log Z, and so {without}", help="use `infer trp`")
-
-    def evaluate(
-        self,
-        corpus: Corpus,
-        *,
-        threads: int | None = None,
-        weights: Floats | None = None,
-        decode: str | None = None,
-        on_status: Callable[[RunStatus], None] | None = None,
-        on_remark: Callable[[Diagnostic], None] | None = None,
-    ) -> dict[str, float | int]:
-        """Scores the model on gold data: the template's `evaluate` metrics and counts by name, rates from 0 to 1.
-
-        corpus: gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        weights: [W], to score in place of the model's own.
-        decode: `joint`, `marginal` or `local`; by default the model's own.
-        on_status: called with the `RunStatus` of decoding.
-        on_remark: called for each metric that has nothing to count in this corpus; by default that is a `DcrfWarning`.
-
-        Raises DcrfError where gold labels do not fit the model.
-
-        >>> model.evaluate(corpus)["segments(part).f1"]
-        1.0
-        """
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        model = self if weights is None else self.with_weights(weights, self.record)
-        prediction = model.predict(corpus, threads=threads, decode=decode)
-        if on_status is not None:
-            on_status(model._with_pruning(prediction.status, corpus, Workers(threads)))
-        remarks = self.empty_metrics(corpus)
-        if on_remark is None:
-            warn_of(remarks, depth=2)
-        else:
-            for remark in remarks:
-                on_remark(remark)
-        return self._scores(
-            corpus,
-            prediction,
-            lambda: model.log_likelihood(corpus, threads=threads),
-            lambda: model.rank_risk(corpus, threads=threads),
-        )
-
-    def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
-        """A warning for each metric of the template that has nothing to count in a corpus.
-
-        corpus: gold data.
-        """
-        return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
-
-    def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
-        """The first metric of `evaluate`, in the form in which more is better.
-
-        corpus: gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        """
-        name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
-        return FirstScore(name, float(goodness(name, value)))
-
-    def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
-        """The status of a pruned run, with what pruning leaves out of gold data."""
-        if not status.pruning.positions:
-            return status
-        gold = encode_labels(self.spec, self.states, corpus)
-        report = self._structure.on(corpus).pruning(self._log_potentials, workers, gold)
-        return replace(status, pruning=report)
-
-    def evaluator(
-        self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
-    ) -> Callable[[Floats], float]:
-        """A function from weights [W] to the first score of `evaluate` on a corpus, negated for risks.
-
-        corpus: gold data.
-        workers: the threads to compute with.
-        decode: `joint`, `marginal` or `local`; None for the rule of `stage`.
-        stage: of training; by default the last.
-
-        All work that does not depend on weights is done once.
-        """
-        first = self.spec.evaluate[0].name if self.spec.evaluate else ""
-        if first == "log_likelihood":
-            log_probabilities = self._log_probabilities_of(corpus, workers)
-            return lambda weights: float(log_probabilities(weights).sum())
-        if first == "rank_risk":
-            rank = self._rank_risk_of(corpus, workers)
-            return lambda weights: goodness(first, rank(weights).value)
-        predictor = self._structure.on(corpus)
-
-        def score(weights: Floats) -> float:
-            prediction = self._prediction(predictor.best(weights, workers, decode, stage))
-            scores = self._scores(corpus, prediction, lambda: 0.0, lambda: RankRisk(0.0, 0))
-            return float(goodness(*next(iter(scores.items()))))
-
-        return score
-
-    def _scores(
-        self,
-        corpus: Corpus,
-        prediction: Prediction,
-        log_likelihood: Callable[[], float],
-        rank_risk: Callable[[], RankRisk],
-    ) -> dict[str, float | int]:
-        off, codes = corpus.sentence_off, {label: states.copy() for label, states in prediction.codes.items()}
-        for s in prediction.status.impossible:
-            for states in codes.values():
-                states[off[s] : off[s + 1]] = -1  # nothing was predicted, and nothing can be right
-        return evaluate_predictions(
-            self.spec,
-            corpus,
-            codes,
-            self.states,
-            known_values=self.known_values.__getitem__,
-            log_likelihood=log_likelihood,
-            rank_risk=rank_risk,
-        )
 
     # looking inside -----------------------------------------------------------------------------------------------
 

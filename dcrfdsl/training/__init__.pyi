@@ -10,6 +10,7 @@ from .pipeline import Iteration as Iteration, fit as fit, with_remarks as with_r
 from .problem import Assembly as Assembly, assemble as assemble
 from .searches import grid_values as grid_values
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
+from .training_log import TrainingLog as TrainingLog
 from .tuning import (
     TRIALS as TRIALS,
     ConstantSearch as ConstantSearch,

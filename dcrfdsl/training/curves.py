@@ -13,24 +13,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
-from ..foundation import (
-    WRITING,
-    DcrfError,
-    Diagnostic,
-    Table,
-    clear_os_errors,
-    ensure_writable,
-    json_text,
-    lock,
-    write_whole,
-)
+from ..foundation import DcrfError, Diagnostic, Table, ensure_writable, json_text, write_whole
 from ..model import TrainingRecord
 from ..optimizers import Iteration
+from .line_files import LineFile
 
 __all__ = ["FORMATS", "CurveWriter", "check_curve_path", "write_curve"]
 
@@ -61,61 +50,21 @@ FORMATS: Table[CurveFormat] = Table(
 )
 
 
-class CurveWriter:
-    """Writes each row as soon as its iteration is done, so that rows survive whatever ends the training.
-
-    An existing file keeps its content until the first row comes. Raises DcrfError where the file cannot be opened, or
-    another training is writing it. A row that cannot be written does not stop training.
-    """
+class CurveWriter(LineFile):
+    """Writes each row as soon as its iteration is done, so that rows survive whatever ends the training."""
 
     def __init__(self, path: Path):
         check_curve_path(path)
-        self._path, self._format, self._stage = path, FORMATS[path.suffix], ""
-        self._is_begun = False
-        self._failure: OSError | None = None
-        self._opened = ExitStack()
-
-    def __enter__(self) -> CurveWriter:
-        with clear_os_errors(self._path, WRITING):
-            self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8"))
-            try:
-                lock(self._file.fileno())
-            except BlockingIOError:
-                self._opened.close()
-                message = f"another training is writing its learning curve to `{self._path}`"
-                raise DcrfError(Diagnostic("file-error", message, help="name another file after `--curve`")) from None
-            except OSError:  # a file system without locks
-                pass
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(OSError):  # all rows are there: each was flushed
-            self._opened.close()
-
-    @property
-    def failure(self) -> OSError | None:
-        """Why a row could not be written; later rows are dropped. None so far."""
-        return self._failure
+        super().__init__(path, "learning curve", "--curve")
+        self._format, self._stage = FORMATS[path.suffix], ""
 
     def begin(self, stage: str) -> None:
         """Assigns the rows that follow to this stage."""
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
-        if self._failure is not None:
-            return
-        try:
-            if not self._is_begun:
-                self._is_begun = True
-                with suppress(OSError):  # a pipe
-                    self._file.truncate(0)
-                self._file.write(self._format.head)
-            self._file.write(self._format.line(_row(self._stage, step)))
-            self._file.flush()
-        except OSError as error:
-            self._failure = error
+        """Writes the row of an iteration."""
+        self.write(self._format.line(_row(self._stage, step)), self._format.head)
 
 
 def check_curve_path(path: Path) -> None:

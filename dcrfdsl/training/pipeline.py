@@ -28,9 +28,10 @@ from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .problem import Assembly, assemble
 from .restarts import best_of_restarts
-from .stage import Observers, Stage
+from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
+from .training_log import TrainingLog
 
 __all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
 
@@ -48,6 +49,7 @@ def fit(
     should_stop: Callable[[], bool] | None = None,
     on_stage: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    log: TrainingLog | None = None,
     unchecked: bool = False,
 ) -> TrainedModel:
     """Trains a model on gold data.
@@ -65,6 +67,7 @@ def fit(
     should_stop: polled then; True ends training with the current weights.
     on_stage: called with the name of each stage as it begins.
     checkpoint: a `Checkpoint`: where training saves what it needs to go on after a break, and whether it goes on now.
+    log: a `TrainingLog`, to which each event is written as a line of JSON.
     unchecked: skips the checker, for callers that have run it.
 
     Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
@@ -101,7 +104,9 @@ def fit(
     saving = None
     if checkpoint is not None:
         saving = Checkpointing(checkpoint, fingerprint_of(spec, [label for label, _ in chain], corpus, dev, start))
-    observers = Observers(on_iteration, should_stop, on_stage, None if saving is None else saving.after_iteration)
+    observers = Observers(on_iteration, should_stop, on_stage, None if saving is None else saving.after_iteration, log)
+    if log is not None:
+        log.begin(spec, chain, corpus, dev, start, workers)
     runs = StageRuns(RunState() if saving is None else saving.state)
     for number, (label, settings) in enumerate(chain):
         settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
@@ -122,7 +127,10 @@ def fit(
         if saving.failure is not None:
             note = f"no checkpoint could be written: {saving.failure}"
             trained = trained.with_record(replace(trained.record, notes=(*trained.record.notes, note)))
-    return trained if dev is None else with_probabilities(trained, dev, threads)
+    trained = trained if dev is None else with_probabilities(trained, dev, threads)
+    if log is not None:
+        log.end(trained)
+    return trained
 
 
 def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
@@ -142,8 +150,11 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
 
 def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, Supervision]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
+    LOGGER.info("stage %s begins: %d weights", stage.label, stage.model.num_weights)
     if stage.observers.on_stage is not None:
         stage.observers.on_stage(stage.label)
+    if stage.observers.log is not None:
+        stage.observers.log.stage(stage.label, stage.model.num_weights)
     rounds: Sequence[InductionRound] = ()
     if isinstance(stage.settings.criterion, InduceSettings):
         stage, rounds = with_induced_features(stage, stage.settings.criterion)
@@ -156,6 +167,7 @@ def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, S
     raise_if_any(impossible_gold(corpus, objective.contradictions()))
     outcome = best_of_restarts(stage, objective, run.state)
     record = _record_of(stage, corpus, objective, outcome, rounds)
+    LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
     model = stage.model.with_weights(outcome.weights, record, outcome.voters)
     return with_support_vectors_only(model) if stage.settings.clique_kernels else model, supervision
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..foundation import DcrfError, Diagnostic, Table
 from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
-__all__ = ["SEARCHES", "Proposals", "Values", "grid_values"]
+__all__ = ["ONE_AFTER_ANOTHER", "SEARCHES", "Proposals", "Values", "grid_values"]
 
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 
@@ -127,3 +127,5 @@ def _suggested(trial: Any, name: str, span: SearchRange) -> Value:
 SEARCHES: Table[Callable[[Mapping[str, SearchRange], Values, int, int], Proposals]] = Table(
     "way to search", {"grid": _grid, "random": _random, "optuna": _optuna}, {"tpe": "optuna", "bayesian": "optuna"}
 )
+
+ONE_AFTER_ANOTHER = frozenset({"optuna"})  # searches that look at a score before they propose again

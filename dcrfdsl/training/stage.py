@@ -8,6 +8,7 @@ objective (`minimisation`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,8 +22,11 @@ from ..model import TrainedModel
 from ..optimizers import Iteration, NotNow, Outcome, RunState, ignores_start
 from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
+from .training_log import TrainingLog
 
-__all__ = ["Observers", "Stage"]
+__all__ = ["LOGGER", "Observers", "Stage"]
+
+LOGGER = logging.getLogger("dcrfdsl.training")  # quiet unless a program sets it up
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,15 @@ class Observers:
     """Callbacks of a training.
 
     on_iteration: called after each iteration.   should_stop: polled then; True ends training with the current weights.
-    on_stage: called as each stage begins.   after_iteration: called last, with whether training is to stop.
+    on_stage: called as each stage begins.   after_iteration: called last, with whether training is to stop.   log: is
+    told of stages and iterations.
     """
 
     on_iteration: Callable[[Iteration], None] | None = None
     should_stop: Callable[[], bool] | None = None
     on_stage: Callable[[str], None] | None = None
     after_iteration: Callable[[bool], None] | None = None
+    log: TrainingLog | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +105,11 @@ class Stage:
         With `patience`, the first weights with the best dev score are kept, however training ends; but converged
         weights are kept if none scored better.
         """
-        watch = _Watch(self, objective, number, state)
         remembered = state.take("objective")
         if remembered is not None:
             objective.recall(remembered)
         state.keep("objective", objective.remembered)
+        watch = _Watch(self, objective, number, state)
         point = objective.start(start).copy()
         outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state)
         outcome = watch.best_of(outcome)
@@ -135,6 +141,7 @@ class _Watch:
         if saved is not None:
             self._score, self._best = saved["score"], saved["best"] and _BestScored(*saved["best"])
         state.keep("scores", self._remember)
+        self._status = objective.status_so_far
         self._evaluate: Callable[[Floats], float] | None = None
         if stage.dev is not None:
             workers, rule = stage.supervision.workers, stage.settings.decode
@@ -151,11 +158,26 @@ class _Watch:
                 self._best = _BestScored(self._score, step.iteration, weights.copy())
             patience = self._stage.settings.patience
             self._is_impatient = patience is not None and step.iteration - self._best.iteration >= patience
-        self._stage.report(step._replace(start=self._number) if self._number else step)
+        step = step._replace(start=self._number) if self._number else step
+        self._stage.report(step)
+        self._log(step)
         is_stopped = self._stage.is_stopped()
         if self._stage.observers.after_iteration is not None:
             self._stage.observers.after_iteration(is_stopped)
         return self._is_impatient or is_stopped
+
+    def _log(self, step: Iteration) -> None:
+        """Logs an iteration, with how inference ended in it."""
+        LOGGER.debug("%s: iteration %d, objective %.6g", self._stage.label, step.iteration, step.objective)
+        log = self._stage.observers.log
+        if log is not None:
+            before, self._status = self._status, self._objective.status_so_far
+            since = replace(
+                self._status,
+                graphs=self._status.graphs - before.graphs,
+                not_converged=self._status.not_converged - before.not_converged,
+            )
+            log.iteration(self._stage.label, step, since)
 
     def _remember(self) -> dict[str, Any]:
         if self._is_impatient:

@@ -8,8 +8,8 @@ the same weights. Not here: which values to try (`searches`), training (`pipelin
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 
 from ..data import Corpus
@@ -18,19 +18,16 @@ from ..foundation import CORPUS, DcrfError, Diagnostic, require_kind, require_wh
 from ..model import TrainedModel
 from ..optimizers import Iteration
 from ..semantics import (
-    ModelSpec,
     Number,
     Resolved,
     Value,
-    stage_chain,
-    stage_settings,
     tuned_ranges,
     value_text,
-    with_constants,
 )
 from .checking import Template, as_resolved, checker_warnings, require_arguments
-from .pipeline import fit, with_probabilities, with_remarks
-from .searches import SEARCHES, Proposals, Values
+from .pipeline import with_probabilities, with_remarks
+from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values
+from .trials import Ended, TrialData, run_trials
 
 __all__ = ["TRIALS", "ConstantSearch", "SearchPlan", "Trial", "tune"]
 
@@ -53,24 +50,38 @@ class Trial:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """How to search. search: `grid`, `random` or `optuna`.   trials: how many at most.   seed: of the search.
+    """How to search. search: `grid`, `random` or `optuna`.   trials: how many at most.   seed: of the search.   jobs:
+    how many trials at once, in processes.   executor: runs the trials, in place of these processes.
 
-    DcrfError where there is no such search, TypeError or ValueError where a number is not valid.
+    DcrfError where there is no such search, or it cannot run trials at once; TypeError or ValueError where a number is
+    not valid.
     """
 
     search: str = "grid"
     trials: int = TRIALS
     seed: int = 0
+    jobs: int = 1
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         require_whole(self.trials, "trials")
         require_whole(self.seed, "seed", least=0)
+        require_whole(self.jobs, "jobs")
+        require_kind(self.executor, (Executor, type(None)), "executor", "a `concurrent.futures.Executor`")
         require_kind(self.search, str, "search", "the name of a way to search")
         if self.search not in SEARCHES:
             guess = SEARCHES.suggest(self.search)
             remedy = f"did you mean `{guess}`?" if guess else f"known are {', '.join(f'`{name}`' for name in SEARCHES)}"
             message = f"`{self.search}` is not a {SEARCHES.kind}"
             raise DcrfError(Diagnostic("unknown-method", message, help=remedy))
+        if self.is_parallel and self.search in ONE_AFTER_ANOTHER:
+            message = f"`{self.search}` chooses each trial by the scores of those before it, so they run one by one"
+            raise DcrfError(Diagnostic("idle-option", message, help="use `random`, or one job"))
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether several trials may run at once."""
+        return self.jobs > 1 or self.executor is not None
 
 
 def tune(
@@ -81,6 +92,8 @@ def tune(
     search: str = "grid",
     trials: int = TRIALS,
     seed: int = 0,
+    jobs: int = 1,
+    executor: Executor | None = None,
     stage: str | None = None,
     threads: int | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
@@ -96,15 +109,19 @@ def tune(
     search: `grid`, `random` or `optuna` (which is a package of its own).
     trials: how many trainings at most.
     seed: of the search.
+    jobs: how many trials run at once, each in a process of its own; they share the threads. Not for `optuna`.
+    executor: runs the trials in place of such processes: a `concurrent.futures.Executor`, whose workers have this
+        package, such as the `client.get_executor()` of Dask.
     stage: the training stage to run; by default the last one.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
     on_trial: called after each trial with its `number`, `values`, `dev` score and `seconds`.
-    on_iteration: called after each iteration of training.
-    should_stop: polled then; True ends the search with the best model so far.
+    on_iteration: called after each iteration of training, but not where trials run in other processes.
+    should_stop: polled then, and while trials run; True ends the search with the best model so far.
 
-    Returns a `TrainedModel`. Its template has the chosen values; `record.tuning` has the whole search. Raises DcrfError
-    where there is nothing to tune, where a range is not valid, and where `fit` does.
+    Returns a `TrainedModel`. Its template has the chosen values; `record.tuning` has the whole search. The result does
+    not depend on `jobs`. Raises DcrfError where there is nothing to tune, where a range is not valid, where a process
+    is lost, and where `fit` does.
 
     >>> m = Model()
     >>> word, _ = m.data("conll", "word", "part")
@@ -119,7 +136,7 @@ def tune(
     resolved = as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
-    plan = SearchPlan(search, trials, seed)
+    plan = SearchPlan(search, trials, seed, jobs, executor)
     remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
     constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, on_iteration, should_stop)
@@ -149,13 +166,7 @@ class ConstantSearch:
         spec = self.resolved.spec
         current = {name: spec.settled(spec.constant(name) or Number(value=0)) for name in ranges}
         proposals = SEARCHES[plan.search](ranges, current, plan.trials, plan.seed)
-        scores: dict[tuple[Value, ...], float] = {}  # by values; repeated proposals are not trained again
-        values = next(proposals, None)
-        while values is not None and all(trial.complete for trial in self._trials):
-            key = tuple(values.values())
-            if key not in scores:
-                scores[key] = self._try(values)
-            values = _next(proposals, scores[key])
+        (self._run_together if plan.is_parallel else self._run_by_turns)(proposals, plan)
         assert self._best is not None
         trial, model = self._best
         model = with_probabilities(model, self.dev, self.threads)
@@ -169,35 +180,39 @@ class ConstantSearch:
         }
         return model.with_record(replace(model.record, tuning=path))
 
-    def _try(self, values: Values) -> float:
-        """Trains with these values; returns the score on the held-out data."""
-        begun = time.perf_counter()
-        model = fit(
-            with_constants(self.resolved, values),
-            self.corpus,
-            stage=self.stage,
-            dev=self.dev if _needs_dev(self.resolved.spec, self.stage) else None,
-            threads=self.threads,
-            registered=self.registered,
-            on_iteration=self.on_iteration,
-            should_stop=self.should_stop,
-            unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
-        )
-        self._metric, score = model.first_score(self.dev, threads=self.threads)
-        is_stopped = self.should_stop is not None and self.should_stop()
+    def _run_by_turns(self, proposals: Proposals, plan: SearchPlan) -> None:
+        """Runs a trial after the other; the search sees each score before it proposes again."""
+        scores: dict[tuple[Value, ...], float] = {}  # by values; repeated proposals are not trained again
+        values = next(proposals, None)
+        while values is not None and all(trial.complete for trial in self._trials):
+            key = tuple(values.values())
+            if key not in scores:
+                scores[key] = self._add(values, self._data.run(values, self.on_iteration, self.should_stop))
+            values = _next(proposals, scores[key])
+
+    def _run_together(self, proposals: Proposals, plan: SearchPlan) -> None:
+        """Runs several trials at once; they are numbered, reported and compared in the order of the search."""
+        every = list({tuple(values.values()): values for values in proposals}.values())
+        for number, ended in run_trials(self._data, every, plan.jobs, plan.executor, self.should_stop):
+            self._add(every[number], ended)
+        if self._best is None:
+            raise KeyboardInterrupt  # it was to stop before any trial began
+
+    @property
+    def _data(self) -> TrialData:
+        return TrialData(self.resolved, self.corpus, self.dev, self.stage, self.threads, self.registered)
+
+    def _add(self, values: Values, ended: Ended) -> float:
+        """Adds a trial that has ended with these values. Returns its score."""
+        self._metric = ended.metric
         shown = {name: _plain(value) for name, value in values.items()}
-        trial = Trial(len(self._trials) + 1, shown, score, time.perf_counter() - begun, not is_stopped)
+        trial = Trial(len(self._trials) + 1, shown, ended.dev, ended.seconds, ended.complete)
         self._trials.append(trial)
         if self.on_trial is not None:
             self.on_trial(trial)
-        if self._best is None or (trial.complete and _is_better(score, self._best[0].dev)):
-            self._best = trial, model
-        return score
-
-
-def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:
-    """Whether training itself looks at the held-out data."""
-    return any(stage_settings(spec, entry.label).patience is not None for entry in stage_chain(spec, stage))
+        if self._best is None or _is_better(trial, self._best[0]):
+            self._best = trial, ended.model
+        return ended.dev
 
 
 def _next(proposals: Proposals, score: float) -> Values | None:
@@ -207,8 +222,11 @@ def _next(proposals: Proposals, score: float) -> Values | None:
         return None
 
 
-def _is_better(score: float, best: float) -> bool:
-    return score > best or (math.isnan(best) and not math.isnan(score))
+def _is_better(trial: Trial, best: Trial) -> bool:
+    """Whether a trial takes the place of the best so far. One that was broken off does so only if that was too."""
+    if trial.complete != best.complete:
+        return trial.complete
+    return trial.dev > best.dev or (math.isnan(best.dev) and not math.isnan(trial.dev))
 
 
 def _plain(value: Value) -> float | str:

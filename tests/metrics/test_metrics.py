@@ -199,7 +199,7 @@ TWO_LABELS = Evaluation(
     sentence_off=np.array([0, 3, 5]),
     oov={"word": np.array([True, False, True, False, True])}.__getitem__,
     log_likelihood=lambda: -12.5,
-    rank_risk=lambda: (0.25, 1),
+    rank_risk=lambda: (0.5, 2, 1),
 )
 MEASURED = {
     "accuracy(pos)": {"accuracy(pos)": 4 / 5},

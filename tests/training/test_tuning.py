@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 from template_cases import CHAIN, sentences
 
 import dcrfdsl
+from dcrfdsl import RegisteredFeature
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
@@ -24,6 +28,7 @@ from dcrfdsl.semantics.schema.expressions import Number
 from dcrfdsl.semantics.schema.search_ranges import Interval
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.searches import SEARCHES
+from dcrfdsl.training.trials import TrialData
 from dcrfdsl.training.tuning import Trial, tune
 
 Captured = pytest.CaptureFixture[str]
@@ -199,6 +204,80 @@ def test_an_interrupt_keeps_the_best_trial_so_far(during: int) -> None:
     assert model.predict(data(load_text(VARIANCE), 1)).codes["y"].size
 
 
+# several at once ----------------------------------------------------------------------------------------------------
+
+
+def without_times(model: TrainedModel) -> list[dict[str, Any]]:
+    return [{name: value for name, value in trial.items() if name != "seconds"} for trial in trials_of(model)]
+
+
+def trials_of(model: TrainedModel) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = model.record.tuning["trials"]
+    return found
+
+
+@pytest.mark.parametrize("search", ["grid", "random"])
+def test_trials_at_once_give_the_same_search(search: str) -> None:
+    """By processes, and by an executor of the caller's, the same bits as one after another."""
+    alone = tuned(VARIANCE, search=search, trials=5)
+    reported: list[int] = []
+    together = tuned(VARIANCE, search=search, trials=5, jobs=3, on_trial=lambda trial: reported.append(trial.number))
+    with ThreadPoolExecutor(2) as executor:
+        elsewhere = tuned(VARIANCE, search=search, trials=5, executor=executor)
+    assert reported == [1, 2, 3, 4, 5]
+    for model in (together, elsewhere):
+        assert np.array_equal(model.weights, alone.weights)
+        assert without_times(model) == without_times(alone)
+        assert model.record.tuning["chosen"] == alone.record.tuning["chosen"]
+        assert model.record.objective == alone.record.objective
+
+
+def test_a_stop_ends_the_trials_that_run_at_once() -> None:
+    """The first trial is short, and the others would take for ever; the best that has ended is kept."""
+    text = VARIANCE.replace("lbfgs(max_iterations = 15)", "sgd(epochs = n)").replace(
+        "let v = 10 tune log(0.01, 100)", "let v = 10\nlet n = 1 tune among(1, 10000000, 10000001, 10000002)"
+    )
+    ended: list[Trial] = []
+    model = tuned(text, jobs=2, on_trial=ended.append, should_stop=lambda: bool(ended))
+    complete = [trial["complete"] for trial in trials_of(model)]
+    assert complete[0] and not any(complete[1:]) and len(complete) >= 2
+    assert model.record.tuning["values"] == {"n": 1}
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_of_a_trial_comes_home_and_leaves_no_process() -> None:
+    def late() -> bool:
+        raise RuntimeError("later")
+
+    with pytest.raises(RuntimeError, match="later"):
+        tuned(VARIANCE, jobs=2, trials=4, should_stop=late)
+    assert not multiprocessing.active_children()
+    resolved = load_text(VARIANCE)
+    bare = corpus_from_rows([{"word": ["a"]}], resolved.require().data, optional=["y"])
+    with pytest.raises(DcrfError, match="`y` has no gold values"):
+        tune(resolved, data(resolved, 0), bare, jobs=2, trials=2)
+
+
+def test_a_process_that_dies_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TrialData, "run", lambda *_, **__: os._exit(9))
+    with pytest.raises(DcrfError) as caught:
+        tuned(VARIANCE, jobs=2, trials=4)
+    assert caught.value.diagnostics[0].slug == "lost-trial"
+
+
+def test_a_feature_function_needs_no_pickle_in_a_forked_process() -> None:
+    text = f"data conll(word, y)\nlabel y\nclique y: mine(word)\nlet v = 10 tune log(0.01, 100)\n{TRAIN}"
+    registered = {"mine": RegisteredFeature("mine", lambda word: word.lower())}
+    resolved = load_text(text)
+    if sys.platform != "linux":
+        pytest.skip("only Linux forks")
+    models = [
+        tune(resolved, data(resolved, 0), data(resolved, 1), trials=3, jobs=jobs, registered=registered)
+        for jobs in (1, 2)
+    ]
+    assert np.array_equal(models[0].weights, models[1].weights)
+
+
 # mistakes -----------------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
@@ -206,6 +285,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "every constant is set": (lambda: tuned(VARIANCE, "v=1"), "nothing-to-tune", "no constant"),
     "no such search": (lambda: tuned(VARIANCE, search="gird"), "unknown-method", "`gird`"),
     "no range": (lambda: tuned(VARIANCE.replace("(0.01, 100)", "(100, 0.01)")), "bad-argument", "`log(100, 0.01)`"),
+    "jobs of a search that looks at scores": (
+        lambda: tuned(VARIANCE, search="optuna", jobs=2), "idle-option", "`optuna` chooses each trial",
+    ),
     "a value that is none of the setting": (
         lambda: tuned(VARIANCE.replace("log(0.01, 100)", "linear(-1, 1)")), "bad-setting", "`variance`",
     ),
@@ -271,11 +353,21 @@ def test_the_command_prints_trials_as_json(here: Path, capsys: Captured) -> None
     assert last["tuned"] == max(trials, key=lambda trial: trial["dev"])["values"]
 
 
+def test_the_command_runs_trials_at_once(here: Path, capsys: Captured) -> None:
+    assert run(command("--tune", "--dev", "dev.txt", "--trials", "3")) == 0
+    alone = dcrfdsl.load("a.model")
+    assert run(command("--tune", "--dev", "dev.txt", "--trials", "3", "--jobs", "2")) == 0
+    together = dcrfdsl.load("a.model")
+    assert np.array_equal(alone.weights, together.weights)
+    assert without_times(alone) == without_times(together)
+
+
 USAGE: dict[str, tuple[Sequence[str], int, str]] = {
     "no held-out data": (["--tune"], 1, "error[no-dev-data]: `--tune` needs held-out data"),
     "nothing to tune": (["--tune", "--dev", "dev.txt", "--set", "v=1"], 1, "error[nothing-to-tune]"),
     "no such search": (["--tune", "--dev", "dev.txt", "--search", "gird"], 1, "did you mean `grid`?"),
     "an idle option": (["--trials", "3"], 2, "`--trials` is an option of `--tune`"),
+    "idle jobs": (["--jobs", "3"], 2, "`--jobs` is an option of `--tune`"),
 }
 
 

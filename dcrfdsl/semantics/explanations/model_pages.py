@@ -58,6 +58,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "would give a model that belongs to neither.",
         "Give the template, settings and data of that training again; or train anew, without `--resume`.",
     ),
+    "lost-trial": (
+        "Each trial of a search with several jobs runs in a process of its own, and one of these has died. Most often "
+        "the system ended it because memory ran out.",
+        "Run fewer trials at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
+    ),
     "nothing-to-rescale": (
         "`rescale` multiplies weights that an earlier stage trained by factors, and no stage comes before it.",
         "Write `train rescale after STAGE`.",

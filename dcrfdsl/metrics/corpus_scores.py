@@ -1,0 +1,132 @@
+"""Scores of the labels that a model predicts for a corpus with gold labels, whole or part by part.
+
+    part of a corpus, predicted codes -> tallies;   tallies + tallies -> tallies;   tallies -> scores
+
+Not here: the metrics (`metric_table`), decoding, printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+
+from ..data import Corpus, InternedColumn
+from ..foundation import Integers, Mask, data_error, did_you_mean
+from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, violations
+from .evaluation import Evaluation, Gold, encode_gold, unseen_values
+from .metric_table import default_metrics, metric_error, tally_of
+from .tallies import Counts, ExactSum, Tally, Values, values_of
+
+__all__ = ["evaluate_predictions", "measure", "prediction_tallies"]
+
+
+def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
+    """The value of each of `metrics` (default: `default_metrics`) in order, then `tokens`, `sentences` and
+    `unseen_labels` (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric
+    cannot be computed.
+    """
+    return values_of(_tallies(evaluation, metrics))
+
+
+def evaluate_predictions(
+    spec: ModelSpec,
+    corpus: Corpus,
+    predicted: Mapping[str, Integers],
+    states: Mapping[str, Sequence[str]],
+    *,
+    known_values: Callable[[str], Collection[str]] | None = None,
+) -> Values:
+    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and the counts that qualify them.
+
+    Takes what `prediction_tallies` takes, which says more.
+    """
+    return values_of(prediction_tallies(spec, corpus, predicted, states, known_values=known_values))
+
+
+def prediction_tallies(
+    spec: ModelSpec,
+    corpus: Corpus,
+    predicted: Mapping[str, Integers],
+    states: Mapping[str, Sequence[str]],
+    *,
+    known_values: Callable[[str], Collection[str]] | None = None,
+    log_likelihood: Callable[[], float | ExactSum] | None = None,
+    rank_risk: Callable[[], tuple[float | ExactSum, int, int]] | None = None,
+) -> list[Tally]:
+    """What the metrics of `spec` count on the gold labels of `corpus`, and the counts that qualify them.
+
+    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
+    the values of the training data.
+    Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or `ambiguous`,
+    `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
+    leave out); `not_scored(joint_accuracy)` if some label is partly known.
+    Raises DcrfError if a metric cannot be computed or a label has no column.
+    """
+    golds: dict[str, Gold] = {}
+    for label in spec.labels:
+        if not isinstance(corpus.columns.get(label.name), InternedColumn):
+            raise data_error("missing-column", f"label `{label.name}` has no gold values here", file=corpus.file)
+        golds[label.name] = encode_gold(label, states[label.name], corpus)
+
+    def oov(column: str) -> Mask:
+        texts = corpus.columns.get(column)
+        if known_values is None or not isinstance(texts, InternedColumn):
+            guess = did_you_mean(column, corpus.columns)
+            remedy = f"did you mean `{guess}`?" if guess else None
+            raise metric_error(f"`oov_accuracy`: `{column}` is no column of texts", remedy)
+        return unseen_values(texts, known_values(column))
+
+    evaluation = Evaluation(
+        gold={name: gold.codes for name, gold in golds.items()},
+        predicted=predicted,
+        states={name: gold.states for name, gold in golds.items()},
+        sentence_off=corpus.sentence_off,
+        known={name: len(states[name]) for name in golds},
+        oov=oov,
+        log_likelihood=log_likelihood,
+        rank_risk=rank_risk,
+        sets={name: gold.sets for name, gold in golds.items()},
+    )
+    tallies = _tallies(evaluation, spec.evaluate)
+    joint = any(tally.name == "joint_accuracy" for tally in tallies)
+    for label in spec.labels:
+        if isinstance(label.domain, Scheme):
+            allowed = legal_moves(label.domain.name, states[label.name])
+            broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
+            tallies.append(_number(f"illegal_moves({label.name})", len(broken)))
+    return [*tallies, *_left_out(spec, evaluation, joint=joint)]
+
+
+def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]:
+    known = {label: evaluation.known_states(label) for label in evaluation.gold}
+    unseen = sum(int(np.count_nonzero(evaluation.unseen(label))) for label in evaluation.gold)
+    return [
+        *(tally_of(evaluation, call) for call in metrics or default_metrics(known)),
+        _number("tokens", evaluation.num_tokens),
+        _number("sentences", len(evaluation.sentence_off) - 1),
+        _number("unseen_labels", unseen),
+    ]
+
+
+def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> list[Tally]:
+    """The number of tokens that the metrics of partly known labels leave out."""
+    tallies = []
+    partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
+    for label in partial:
+        missing = int(np.count_nonzero(~evaluation.scored(label.name)))
+        tallies.append(_number(f"not_scored({label.name})", missing))
+        if label.ambiguous is not None:
+            tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
+    if joint and partial:
+        scored = np.logical_and.reduce([evaluation.scored(label) for label in evaluation.gold])
+        tallies.append(_number("not_scored(joint_accuracy)", int(np.count_nonzero(~scored))))
+    return tallies
+
+
+def _number(name: str, count: int) -> Tally:
+    return Tally(name, (count,), _as_it_is)
+
+
+def _as_it_is(name: str, counts: Counts) -> Values:
+    return {name: counts[0]}  # type: ignore[dict-item]  # a whole number

@@ -1,0 +1,206 @@
+"""The metrics of `evaluate`: accuracies, segment scores, risks. Each counts, and makes its values of the counts.
+
+Shares lie in 0–1, and are 0 if there is nothing to count. Not here: what is right (`evaluation`), scores of a corpus
+(`corpus_scores`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data import has_segments, split_mark
+from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean
+from ..semantics import Argument, CallSpec, Reference, plain
+from .evaluation import Evaluation
+from .segment_scores import SegmentCounts, ratio, segment_counts
+from .tallies import Counts, Tally, Values
+
+__all__ = ["METRICS", "Metric", "default_metrics", "goodness", "metric_error", "tally_of"]
+
+
+def goodness(name: str, value: float) -> float:
+    """A value of `measure`, negated for risks so that more is better: training and tuning compare it."""
+    return 1.0 - value if name in METRICS and METRICS[name].is_risk else value
+
+
+def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]:
+    """The metrics of a template without `evaluate`, given the model's states of each scored label."""
+    calls = [_call("segments" if has_segments(texts) else "accuracy", label) for label, texts in states.items()]
+    return (*calls, *([_call("joint_accuracy")] if len(states) > 1 else []))
+
+
+def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
+    """What a metric counts in some sentences. `DcrfError` if it cannot be computed."""
+    if call.name not in METRICS:
+        guess = METRICS.suggest(call.name)
+        remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
+        raise metric_error(f"`{call.name}` is not a metric", remedy)
+    metric = METRICS[call.name]
+    names = [str(plain(argument.value)) for argument in call.arguments]
+    written = f"{call.name}({', '.join(names)})"
+    if len(names) != len(metric.takes):
+        expected = f"{call.name}({', '.join(metric.takes)})" if metric.takes else call.name
+        raise metric_error(f"found `{written}`, expected `{expected}`", None)
+    if names and names[0] not in evaluation.gold:
+        guess = did_you_mean(names[0], evaluation.gold)
+        raise metric_error(
+            f"`{written}`: `{names[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
+        )
+    return Tally(written if names else call.name, metric.count(evaluation, *names), metric.values)
+
+
+# what they count --------------------------------------------------------------------------------------------------
+
+
+def _accuracy(evaluation: Evaluation, label: str) -> Counts:
+    return _part(evaluation.right(label), evaluation.scored(label))
+
+
+def _joint_accuracy(evaluation: Evaluation) -> Counts:
+    """The tokens with every label right, among those whose labels are all known (ambiguous counts as known).
+
+    A token with a missing label is left out: judged by its other labels it would be easier than the rest.
+    """
+    right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in evaluation.gold:
+        right &= evaluation.right(label)
+        scored &= evaluation.scored(label)
+    return _part(right, scored)
+
+
+def _sentence_accuracy(evaluation: Evaluation) -> Counts:
+    """The sentences without a wrong label, among those with a scored position."""
+    wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in evaluation.gold:
+        scored |= evaluation.scored(label)
+        wrong |= evaluation.scored(label) & ~evaluation.right(label)
+    off = evaluation.sentence_off
+    return _part(~_any_by_sentence(wrong, off), _any_by_sentence(scored, off))
+
+
+def _segments(evaluation: Evaluation, label: str) -> Counts:
+    unmarked = next((state for state in evaluation.known_states(label) if split_mark(state) is None), None)
+    if unmarked is not None:
+        raise metric_error(
+            f"`segments({label})`: state `{unmarked}` marks no segment",
+            f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`",
+        )
+    states, predicted = evaluation.states[label], np.asarray(evaluation.predicted[label])
+    outside = list(states).index("O") if "O" in states else 0
+    return segment_counts(
+        evaluation.gold[label], np.where(predicted >= 0, predicted, outside), states, evaluation.sentence_off
+    )
+
+
+def _oov_accuracy(evaluation: Evaluation, label: str, column: str) -> Counts:
+    if evaluation.oov is None:
+        name = f"oov_accuracy({label}, {column})"
+        raise metric_error(f"`{name}`: the values of the training data are not known here", None)
+    return _part(evaluation.right(label), evaluation.scored(label) & evaluation.oov(column))
+
+
+def _log_likelihood(evaluation: Evaluation) -> Counts:
+    if evaluation.log_likelihood is None:
+        raise metric_error("`log_likelihood` needs the model's probabilities, and only labels are given", None)
+    return (evaluation.log_likelihood(),)
+
+
+def _zero_one_risk(evaluation: Evaluation) -> Counts:
+    """The sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
+    off = evaluation.sentence_off
+    scored = np.logical_or.reduce([evaluation.scored(label) for label in evaluation.gold])
+    wrong = np.logical_or.reduce([evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold])
+    return _part(_any_by_sentence(wrong, off), _any_by_sentence(scored, off))
+
+
+def _hamming_risk(evaluation: Evaluation) -> Counts:
+    """The wrong labels among all scored labels of all label variables (Altun 2003 eq. 7)."""
+    scored = np.concatenate([evaluation.scored(label) for label in evaluation.gold])
+    right = np.concatenate([evaluation.right(label) for label in evaluation.gold])
+    return _part(~right, scored)
+
+
+def _rank_risk(evaluation: Evaluation) -> Counts:
+    """See `model.rank_risk`."""
+    if evaluation.rank_risk is None:
+        raise metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
+    return evaluation.rank_risk()
+
+
+# the values of counts ---------------------------------------------------------------------------------------------
+
+
+def _share(name: str, counts: Counts) -> Values:
+    part, whole = counts
+    return {name: ratio(part, whole)}  # type: ignore[arg-type]  # two whole numbers
+
+
+def _sum(name: str, counts: Counts) -> Values:
+    return {name: float(counts[0])}
+
+
+def _scores_of_segments(name: str, counts: Counts) -> Values:
+    segments = SegmentCounts(*counts)  # type: ignore[arg-type]  # three whole numbers
+    return {f"{name}.f1": segments.f1, f"{name}.precision": segments.precision, f"{name}.recall": segments.recall}
+
+
+def _mean_rank(name: str, counts: Counts) -> Values:
+    """The mean over sentences; with it, if any, the number of sentences for which only a lower bound is known."""
+    total, sentences, at_least = (float(count) for count in counts)
+    value: Values = {name: total / sentences if sentences else 0.0}
+    return value | ({f"at_least({name})": int(at_least)} if at_least else {})
+
+
+@dataclass(frozen=True)
+class Metric:
+    """`takes` names the arguments of the call, a label first.   count: of some sentences and the arguments; counts of
+    several parts add up.   values: of name and counts.   is_risk: whether less is better, in 0–1."""
+
+    takes: tuple[str, ...]
+    count: Callable[..., Counts]
+    values: Callable[[str, Counts], Values] = _share
+    is_risk: bool = False
+
+
+METRICS: Table[Metric] = Table(
+    "metric",
+    {
+        "accuracy": Metric(("label",), _accuracy),
+        "joint_accuracy": Metric((), _joint_accuracy),
+        "sentence_accuracy": Metric((), _sentence_accuracy),
+        "segments": Metric(("label",), _segments, _scores_of_segments),
+        "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
+        "log_likelihood": Metric((), _log_likelihood, _sum),
+        "zero_one_risk": Metric((), _zero_one_risk, is_risk=True),
+        "hamming_risk": Metric((), _hamming_risk, is_risk=True),
+        "rank_risk": Metric((), _rank_risk, _mean_rank, is_risk=True),
+    },
+    {
+        "f1": "segments",
+        "fscore": "segments",
+        "conlleval": "segments",
+        "chunks": "segments",
+        "likelihood": "log_likelihood",
+    },
+)
+
+
+def metric_error(message: str, remedy: str | None) -> DcrfError:
+    return DcrfError(Diagnostic("bad-metric", message, help=remedy))
+
+
+def _call(name: str, *labels: str) -> CallSpec:
+    return CallSpec(name=name, arguments=tuple(Argument(value=Reference(name=label)) for label in labels))
+
+
+def _any_by_sentence(mask: Mask, sentence_off: Offsets) -> Mask:
+    """[S] whether the sentence has a marked token."""
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    return before[sentence_off[1:]] > before[sentence_off[:-1]]
+
+
+def _part(right: Mask, asked: Mask) -> Counts:
+    return int(np.count_nonzero(right & asked)), int(np.count_nonzero(asked))
