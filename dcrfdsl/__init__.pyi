@@ -39,7 +39,7 @@ from .data import (
 )
 from .features import RegisteredFeature as RegisteredFeature, feature as feature
 from .foundation import DcrfError as DcrfError, DcrfWarning as DcrfWarning
-from .model import TrainedModel as TrainedModel, load as load
+from .model import TrainedModel as TrainedModel, compare as compare, load as load
 from .semantics import (
     ModelSpec as ModelSpec,
     Resolved as Resolved,

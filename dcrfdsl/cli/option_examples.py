@@ -39,6 +39,10 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl eval boosted.model test.txt --rounds 3",
         "dcrfdsl eval shapes.model test.txt --features shapes.py --quiet",
     ),
+    "compare": (
+        "dcrfdsl compare chunk.model boosted.model gold.txt --level 0.9 --draws 99 --seed 7 --threads 2 --json -q",
+        "dcrfdsl compare shapes.model chunk.model gold.txt --features shapes.py",
+    ),
     "show": (
         "dcrfdsl show chunk.model --top 1000 --json --quiet > weights.jsonl",
         "dcrfdsl show shapes.model --features shapes.py",

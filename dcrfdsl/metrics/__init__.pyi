@@ -1,5 +1,12 @@
+from .by_sentence import (
+    SentenceCounts as SentenceCounts,
+    correct_sentences as correct_sentences,
+    correct_tokens as correct_tokens,
+    sentence_counts as sentence_counts,
+)
 from .corpus_scores import (
     evaluate_predictions as evaluate_predictions,
+    evaluation_of as evaluation_of,
     measure as measure,
     prediction_tallies as prediction_tallies,
 )
@@ -18,5 +25,11 @@ from .segment_scores import (
     SegmentCounts as SegmentCounts,
     segment_counts as segment_counts,
     segments_by_type as segments_by_type,
+)
+from .significance import (
+    Interval as Interval,
+    bootstrap_interval as bootstrap_interval,
+    mcnemar as mcnemar,
+    randomisation_test as randomisation_test,
 )
 from .tallies import ExactSum as ExactSum, Tally as Tally, added as added, values_of as values_of

@@ -8,6 +8,7 @@ Not here: the metrics (`metric_table`), decoding, printing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from .evaluation import Evaluation, Gold, encode_gold, unseen_values
 from .metric_table import default_metrics, metric_error, tally_of
 from .tallies import Counts, ExactSum, Tally, Values, values_of
 
-__all__ = ["evaluate_predictions", "measure", "prediction_tallies"]
+__all__ = ["evaluate_predictions", "evaluation_of", "measure", "prediction_tallies"]
 
 
 def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
@@ -63,11 +64,6 @@ def prediction_tallies(
     leave out); `not_scored(joint_accuracy)` if some label is partly known.
     Raises DcrfError if a metric cannot be computed or a label has no column.
     """
-    golds: dict[str, Gold] = {}
-    for label in spec.labels:
-        if not isinstance(corpus.columns.get(label.name), InternedColumn):
-            raise data_error("missing-column", f"label `{label.name}` has no gold values here", file=corpus.file)
-        golds[label.name] = encode_gold(label, states[label.name], corpus)
 
     def oov(column: str) -> Mask:
         texts = corpus.columns.get(column)
@@ -77,17 +73,8 @@ def prediction_tallies(
             raise metric_error(f"`oov_accuracy`: `{column}` is no column of texts", remedy)
         return unseen_values(texts, known_values(column))
 
-    evaluation = Evaluation(
-        gold={name: gold.codes for name, gold in golds.items()},
-        predicted=predicted,
-        states={name: gold.states for name, gold in golds.items()},
-        sentence_off=corpus.sentence_off,
-        known={name: len(states[name]) for name in golds},
-        oov=oov,
-        log_likelihood=log_likelihood,
-        rank_risk=rank_risk,
-        sets={name: gold.sets for name, gold in golds.items()},
-    )
+    evaluation = evaluation_of(spec, corpus, predicted, states)
+    evaluation = replace(evaluation, oov=oov, log_likelihood=log_likelihood, rank_risk=rank_risk)
     tallies = _tallies(evaluation, spec.evaluate)
     joint = any(tally.name == "joint_accuracy" for tally in tallies)
     for label in spec.labels:
@@ -96,6 +83,25 @@ def prediction_tallies(
             broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
             tallies.append(_number(f"illegal_moves({label.name})", len(broken)))
     return [*tallies, *_left_out(spec, evaluation, joint=joint)]
+
+
+def evaluation_of(
+    spec: ModelSpec, corpus: Corpus, predicted: Mapping[str, Integers], states: Mapping[str, Sequence[str]]
+) -> Evaluation:
+    """Gold and predicted labels of a corpus. DcrfError if a label has no column."""
+    golds: dict[str, Gold] = {}
+    for label in spec.labels:
+        if not isinstance(corpus.columns.get(label.name), InternedColumn):
+            raise data_error("missing-column", f"label `{label.name}` has no gold values here", file=corpus.file)
+        golds[label.name] = encode_gold(label, states[label.name], corpus)
+    return Evaluation(
+        gold={name: gold.codes for name, gold in golds.items()},
+        predicted=predicted,
+        states={name: gold.states for name, gold in golds.items()},
+        sentence_off=corpus.sentence_off,
+        known={name: len(states[name]) for name in golds},
+        sets={name: gold.sets for name, gold in golds.items()},
+    )
 
 
 def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]:

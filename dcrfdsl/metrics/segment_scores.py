@@ -13,7 +13,16 @@ import numpy as np
 from ..data import Segments, mark_table, segments_of
 from ..foundation import Integers, Mask, Offsets
 
-__all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
+__all__ = [
+    "AMBIGUOUS",
+    "MISSING",
+    "UNSEEN",
+    "SegmentCounts",
+    "compared_segments",
+    "ratio",
+    "segment_counts",
+    "segments_by_type",
+]
 
 UNSEEN = -1  # the model does not know the gold value, and its text does not matter
 MISSING = -2  # the gold value is unknown: the position is not scored
@@ -49,7 +58,7 @@ def segment_counts(gold: Integers, predicted: Integers, states: Sequence[str], s
     A position whose gold value is missing or ambiguous is outside (O) in both, because whether a segment continues
     there cannot be compared. A segment that reaches such positions is compared by its parts beside them.
     """
-    golds, ours, same, _ = _compared(gold, predicted, states, sentence_off)
+    golds, ours, same, _ = compared_segments(gold, predicted, states, sentence_off)
     return SegmentCounts(int(np.count_nonzero(same)), len(ours.start), len(golds.start))
 
 
@@ -57,7 +66,7 @@ def segments_by_type(
     gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
 ) -> dict[str, SegmentCounts]:
     """The same counts for each segment type, in alphabetical order."""
-    golds, ours, same, types = _compared(gold, predicted, states, sentence_off)
+    golds, ours, same, types = compared_segments(gold, predicted, states, sentence_off)
     size = len(types)
     correct = np.bincount(ours.kind[same], minlength=size)
     num_ours, num_golds = np.bincount(ours.kind, minlength=size), np.bincount(golds.kind, minlength=size)
@@ -68,7 +77,7 @@ def segments_by_type(
     }
 
 
-def _compared(
+def compared_segments(
     gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
 ) -> tuple[Segments, Segments, Mask, list[str]]:
     """Gold segments, predicted segments, which of the latter are right, and the names of the types."""

@@ -20,7 +20,7 @@ from ..foundation import Floats
 
 __all__ = ["Interval", "bootstrap_interval", "mcnemar", "randomisation_test"]
 
-Score = Callable[[Floats], float]  # from sums of counts [C]
+Score = Callable[[Floats], Floats]  # from sums of counts [..., C] to [...]
 AT_ONCE = 2**24  # numbers of drawn sentences in memory
 CLOSE = 1e-12  # differences of scores that tie
 
@@ -37,10 +37,10 @@ def bootstrap_interval(
 ) -> Interval:
     """The percentile interval of a score.
 
-    counts [S, C]: of each sentence.   score: of their sums [C].   level: of confidence, in 0–1.   draws: of S sentences
-    with replacement.   seed: of the draws; the same seed gives the same bounds.
+    counts [S, C]: of each sentence.   score: of their sums [..., C].   level: of confidence, in 0–1.   draws: of S
+    sentences with replacement.   seed: of the draws; the same seed gives the same bounds.
     """
-    scores = [score(total) for total in _drawn_sums(np.asarray(counts, np.float64), draws, seed)]
+    scores = score(_drawn_sums(np.asarray(counts, np.float64), draws, seed))
     low, high = np.quantile(scores, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return Interval(float(low), float(high))
 
@@ -61,18 +61,19 @@ def randomisation_test(
 ) -> float:
     """The two-sided p-value of a difference in score between two systems, by paired approximate randomisation.
 
-    first, second [S, C]: the counts of either system on the same sentences.   score: of their sums [C].
+    first, second [S, C]: the counts of either system on the same sentences.   score: of their sums [..., C].
     draws: of exchanges.   seed: of these.
     """
     one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
     generator, gap = np.random.default_rng(seed), one - other
     moves = np.flatnonzero(gap.any(axis=1))  # the exchange of equal counts changes nothing
-    observed = abs(score(one.sum(axis=0)) - score(other.sum(axis=0)))
     sums, run, above = (one.sum(axis=0), other.sum(axis=0)), max(1, AT_ONCE // max(1, len(moves))), 0
+    observed = abs(score(sums[0]) - score(sums[1]))
     for start in range(0, draws, run):
         exchanged = generator.random((min(run, draws - start), len(moves))) < 0.5
-        for moved in exchanged @ gap[moves]:
-            above += abs(score(sums[0] - moved) - score(sums[1] + moved)) >= observed - CLOSE
+        moved = exchanged @ gap[moves]
+        drawn = np.abs(score(sums[0] - moved) - score(sums[1] + moved))
+        above += int((drawn >= observed - CLOSE).sum())
     return (1 + above) / (1 + draws)
 
 

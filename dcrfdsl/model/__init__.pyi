@@ -1,3 +1,9 @@
+from .comparison import (
+    ComparedCases as ComparedCases,
+    ComparedScore as ComparedScore,
+    Comparison as Comparison,
+    compare as compare,
+)
 from .explanation import Contribution as Contribution, Explanation as Explanation
 from .file_format import read_model as read_model, write_model as write_model
 from .predictor import Predictor as Predictor

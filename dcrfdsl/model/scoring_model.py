@@ -12,9 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Corpus, encode_labels, unknown_label_tokens
-from ..foundation import CORPUS, Diagnostic, Floats, data_error, require_kind, warn_of
+from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
 from ..inference import RunStatus, Workers
-from ..metrics import ExactSum, Tally, added, empty_metric_warnings, goodness, prediction_tallies, values_of
+from ..metrics import (
+    Evaluation,
+    ExactSum,
+    Tally,
+    added,
+    empty_metric_warnings,
+    evaluation_of,
+    goodness,
+    prediction_tallies,
+    values_of,
+)
 from ..semantics import inference_settings
 from .explaining_model import ExplainingModel
 from .prediction import Prediction
@@ -187,6 +197,14 @@ class ScoringModel(ExplainingModel):
         """
         return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
 
+    def judged(self, corpus: Corpus, prediction: Prediction) -> Evaluation:
+        """Gold and predicted labels of a corpus side by side, and which of them are right.
+
+        corpus: gold data.
+        prediction: what `predict` gives for it.
+        """
+        return evaluation_of(self.spec, corpus, _predicted_codes(corpus, prediction), self.states)
+
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
         """The first metric of `evaluate`, in the form in which more is better.
 
@@ -236,16 +254,21 @@ class ScoringModel(ExplainingModel):
         self, corpus: Corpus, prediction: Prediction, threads: int | None, *, with_probabilities: bool = True
     ) -> list[Tally]:
         """What the metrics count. Without probabilities those that need them count nothing."""
-        off, codes = corpus.sentence_off, {label: states.copy() for label, states in prediction.codes.items()}
-        for s in prediction.status.impossible:
-            for states in codes.values():
-                states[off[s] : off[s + 1]] = -1  # nothing was predicted, and nothing can be right
         return prediction_tallies(
             self.spec,
             corpus,
-            codes,
+            _predicted_codes(corpus, prediction),
             self.states,
             known_values=self.known_values.__getitem__,
             log_likelihood=lambda: self._log_likelihood(corpus, threads) if with_probabilities else 0.0,
             rank_risk=lambda: self._rank_risk(corpus, threads) if with_probabilities else (0.0, 0, 0),
         )
+
+
+def _predicted_codes(corpus: Corpus, prediction: Prediction) -> dict[str, Codes]:
+    """The codes of each label, -1 where a sentence has no possible labelling: nothing can be right there."""
+    off, codes = corpus.sentence_off, {label: states.copy() for label, states in prediction.codes.items()}
+    for s in prediction.status.impossible:
+        for states in codes.values():
+            states[off[s] : off[s + 1]] = -1
+    return codes

@@ -12,12 +12,12 @@ from dcrfdsl.metrics.significance import bootstrap_interval, mcnemar, randomisat
 
 
 def share(counts):
-    return counts[0] / counts[1] if counts[1] else 0.0
+    return np.divide(counts[..., 0], counts[..., 1], out=np.zeros(counts.shape[:-1]), where=counts[..., 1] > 0)
 
 
 def f1(counts):
-    right, found, gold = counts
-    return 2 * right / (found + gold) if found + gold else 0.0
+    right, both = counts[..., 0], counts[..., 1] + counts[..., 2]
+    return np.divide(2.0 * right, both, out=np.zeros(counts.shape[:-1]), where=both > 0)
 
 
 def tokens(seed, sentences=60, skill=0.8):

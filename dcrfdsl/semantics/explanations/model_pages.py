@@ -161,6 +161,18 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`--tune` compares settings on held-out data, and none is given.",
         "Give it by `--dev FILE`.",
     ),
+    "bad-level": (
+        "A level of confidence is a share: intervals hold a score that often.",
+        "Give a number between 0 and 1, as `--level 0.95`.",
+    ),
+    "nothing-to-compare": (
+        "There are fewer than two models to compare, or they have no label in common.",
+        "Name two model files of one task or more, and the data behind them.",
+    ),
+    "other-sentences": (
+        "The models read different sentences from the data, so their scores cannot be compared.",
+        "Compare models whose templates cut the data into the same sentences and tokens.",
+    ),
     "no-other-state": (
         "A prediction is explained by comparing it with another state, and that one is the same, or impossible there.",
         "Compare with another state: `--against STATE`; or ask about another position.",

@@ -1,0 +1,210 @@
+"""Compares models on one corpus: scores with bootstrap intervals, and tests of each model against the first.
+
+Scores take sentences as units, which are drawn and exchanged whole: tokens of a sentence are not independent. Not here:
+intervals and tests (`metrics.significance`), how they are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data import Corpus
+from ..foundation import DcrfError, Diagnostic, Mask, require_whole
+from ..metrics import (
+    Evaluation,
+    Interval,
+    SentenceCounts,
+    bootstrap_interval,
+    correct_sentences,
+    correct_tokens,
+    mcnemar,
+    randomisation_test,
+    sentence_counts,
+)
+from .trained_model import TrainedModel
+
+__all__ = ["ComparedCases", "ComparedScore", "Comparison", "compare"]
+
+
+class ComparedScore(NamedTuple):
+    """A score of all models.
+
+    name: as `evaluate` has it: `accuracy(y)`, `segments(y)` (F1), `segments(y).TYPE` …
+    values: of each model, 0–1.
+    intervals: of each, by the bootstrap.
+    p_values: of the difference from the first model, two-sided, by paired randomisation; None for the first.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    intervals: tuple[Interval, ...]
+    p_values: tuple[float | None, ...]
+
+
+class ComparedCases(NamedTuple):
+    """McNemar's test of a model against the first one.
+
+    unit: `tokens(y)` or `sentences`.
+    model: the name of the other model.
+    only_first, only_other: cases that only one of the two has right.
+    p_value: two-sided, exact.
+    """
+
+    unit: str
+    model: str
+    only_first: int
+    only_other: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models on one corpus. Made by `compare`.
+
+    models: their names, the one that others are tested against first.
+    labels: the labels that all of them have.
+    sentences, tokens: of the corpus.
+    scores: one after another, `ComparedScore`.
+    cases: McNemar's tests, `ComparedCases`.
+    differing: the numbers of the sentences, from 0, that two models label differently.
+    predictions: by model, the states of each label as texts, [N].
+    """
+
+    models: tuple[str, ...]
+    labels: tuple[str, ...]
+    sentences: int
+    tokens: int
+    scores: tuple[ComparedScore, ...]
+    cases: tuple[ComparedCases, ...]
+    differing: tuple[int, ...]
+    predictions: Mapping[str, Mapping[str, tuple[str, ...]]]
+
+
+def compare(
+    models: Mapping[str, TrainedModel],
+    corpus: Corpus | Mapping[str, Corpus],
+    *,
+    level: float = 0.95,
+    draws: int = 1000,
+    exchanges: int = 10_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """Compares two models or more on gold data, by the labels that all of them have.
+
+    models: by name; the first one is what the others are tested against.
+    corpus: gold data, or by model the same sentences as its template reads them.
+    level: of confidence of the intervals, in 0–1.
+    draws: of sentences with replacement, for the intervals.
+    exchanges: of sentences between two models, for the tests.
+    seed: of both; the same seed gives the same numbers.
+    threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+    Returns a `Comparison`. Raises DcrfError where there are fewer than two models, no common label, or different
+    sentences.
+
+    >>> comparison = compare({"first": model, "again": model}, corpus)
+    >>> comparison.scores[0].values, comparison.scores[0].p_values
+    ((1.0, 1.0), (None, 1.0))
+    """
+    require_whole(draws, "draws")
+    require_whole(exchanges, "exchanges")
+    if not 0.0 < level < 1.0:
+        raise _error("bad-level", f"the level of confidence is {level:g}", "give one between 0 and 1, as 0.95")
+    if len(models) < 2:
+        raise _error("nothing-to-compare", "a comparison takes two models or more", "name another model")
+    corpora = {name: corpus if isinstance(corpus, Corpus) else corpus[name] for name in models}
+    _require_same_sentences(corpora)
+    labels = tuple(y for y in next(iter(models.values())).labels if all(y in model.labels for model in models.values()))
+    if not labels:
+        listed = "; ".join(f"{name}: {', '.join(model.labels)}" for name, model in models.items())
+        raise _error(
+            "nothing-to-compare", f"the models have no label in common ({listed})", "compare models of one task"
+        )
+    evaluations, predictions = [], {}
+    for name, model in models.items():
+        prediction = model.predict(corpora[name], threads=threads)
+        evaluations.append(model.judged(corpora[name], prediction))
+        predictions[name] = {label: tuple(prediction.texts(label)) for label in labels}
+    counts = [{one.name: one for one in sentence_counts(evaluation, labels)} for evaluation in evaluations]
+    first = evaluations[0]
+    return Comparison(
+        tuple(models),
+        labels,
+        len(first.sentence_off) - 1,
+        first.num_tokens,
+        tuple(_score(name, counts, level, draws, exchanges, seed) for name in _names(counts)),
+        tuple(_cases(list(models), evaluations, labels)),
+        _differing(list(predictions.values()), first.sentence_off.tolist()),
+        predictions,
+    )
+
+
+def _error(slug: str, message: str, remedy: str) -> DcrfError:
+    return DcrfError(Diagnostic(slug, message, help=remedy))
+
+
+def _require_same_sentences(corpora: Mapping[str, Corpus]) -> None:
+    (name, first), *others = corpora.items()
+    for other, corpus in others:
+        if not np.array_equal(corpus.sentence_off, first.sentence_off):
+            message = (
+                f"`{name}` reads {first.num_sentences:,} sentences with {first.num_tokens:,} tokens, "
+                f"`{other}` {corpus.num_sentences:,} with {corpus.num_tokens:,}, or cuts them elsewhere"
+            )
+            raise _error("other-sentences", message, "compare models on the same sentences")
+    if first.num_tokens == 0:
+        raise _error("empty-file", "there is nothing to compare: the data has no token", "give it sentences")
+
+
+def _names(counts: Sequence[Mapping[str, SentenceCounts]]) -> list[str]:
+    """The names of all scores in order; one model may find segments of types that another does not."""
+    return sorted({name: None for one in counts for name in one}, key=_place)
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Scores by token first, sentences last, types behind all segments of their label."""
+    kinds = ("accuracy", "joint_accuracy", "segments", "sentence_accuracy")
+    return kinds.index(name.partition("(")[0]), name
+
+
+def _score(
+    name: str, counts: Sequence[Mapping[str, SentenceCounts]], level: float, draws: int, exchanges: int, seed: int
+) -> ComparedScore:
+    known = next(one[name] for one in counts if name in one)
+    none = SentenceCounts(name, np.zeros_like(known.counts))  # segments of a type that neither gold nor the model has
+    every = [one.get(name, none) for one in counts]
+    intervals = tuple(bootstrap_interval(one.counts, one.score, level=level, draws=draws, seed=seed) for one in every)
+    tests = (
+        randomisation_test(every[0].counts, one.counts, one.score, draws=exchanges, seed=seed) for one in every[1:]
+    )
+    return ComparedScore(name, tuple(one.value for one in every), intervals, (None, *tests))
+
+
+def _cases(models: Sequence[str], evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[ComparedCases]:
+    units = {f"tokens({label})": [correct_tokens(one, [label])[0] for one in evaluations] for label in labels}
+    units["sentences"] = [correct_sentences(one, labels)[0] for one in evaluations]
+    return [
+        _mcnemar(unit, name, right[0], other)
+        for unit, right in units.items()
+        for name, other in zip(models[1:], right[1:], strict=True)
+    ]
+
+
+def _mcnemar(unit: str, model: str, first: Mask, other: Mask) -> ComparedCases:
+    only_first, only_other = int((first & ~other).sum()), int((other & ~first).sum())
+    return ComparedCases(unit, model, only_first, only_other, mcnemar(only_first, only_other))
+
+
+def _differing(predictions: Sequence[Mapping[str, tuple[str, ...]]], off: Sequence[int]) -> tuple[int, ...]:
+    first, *others = predictions
+    return tuple(
+        s
+        for s, (start, end) in enumerate(pairwise(off))
+        if any(first[y][start:end] != other[y][start:end] for other in others for y in first)
+    )
