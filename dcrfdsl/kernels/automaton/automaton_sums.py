@@ -188,7 +188,9 @@ def _sum_blocks(g, later, automaton, tables, workspace):
 
 @inner
 def _retreat(t, longest, wanted, automaton, tables, workspace):
-    """The marginals of position t, what the position before needs of it (`tail`), and the counts of moves from it."""
+    """The marginals of position t, in place of its scores, what the position before needs of it (`tail`), and the counts
+    of moves from it.
+    """
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
     lane, marginal = workspace.lane, workspace.marginal
     at, row = t * automaton.states * lanes, t * automaton.width * lanes
@@ -231,6 +233,8 @@ def _retreat(t, longest, wanted, automaton, tables, workspace):
             store(workspace.tail, place, multiply(beta, label_potential(k, row, automaton, workspace.rows)))
     if len(automaton.cards) == 1:
         store(marginal, cell, sum_of_label)
+    for c in range(0, automaton.width * lanes, lanes):  # only now are the scores of this position done with
+        store(workspace.rows, row + c, load(registers, marginal, c))
     moves, begin = 3 * _whole(automaton.states), len(automaton.source) // LANES * LANES
     if wanted and follows and begin < len(automaton.source):  # what lies beyond the last transition is never read
         ring = (len(workspace.recent) - MOVES_FROM) // LANES - 1
@@ -279,7 +283,7 @@ def _pass_on(t, automaton, problem, workspace, gradient, marginals):
     width, lanes = automaton.width, len(automaton.registers) * LANES
     for c in range(0, width, LANES):
         for n in range(0, lanes, LANES):
-            transpose(workspace.marginal, c * lanes + n, lanes, workspace.label, n * width + c, width)
+            transpose(workspace.rows, (t * width + c) * lanes + n, lanes, workspace.label, n * width + c, width)
     for n in range(lanes):
         if t >= workspace.length[n]:
             continue
@@ -336,8 +340,9 @@ def automaton_expectations(
         for at in range(0, count, lanes):
             longest = load_lanes(at, count, token_off, workspace)
             _begin(automaton, workspace)
-            for t in range(longest):
+            for t in range(longest):  # apart from the sums, which would displace the weights from the cache
                 score_lanes(t, automaton, problem, weights, workspace, workspace.rows)
+            for t in range(longest):
                 exponentiate_lanes(t, automaton, workspace)
                 advance_lanes(t, automaton, tables, workspace)
                 rescale_lanes(t, automaton, tables, workspace)
@@ -345,6 +350,7 @@ def automaton_expectations(
             if wanted or len(marginals.value) > 0:
                 for t in range(longest - 1, -1, -1):
                     _retreat(t, longest, wanted, automaton, tables, workspace)
+                for t in range(longest):
                     _pass_on(t, automaton, problem, workspace, gradient, marginals)
     if wanted:
         _add_counts(automaton, tables, workspace, totals.sums)
