@@ -30,6 +30,7 @@ import passes
 import pieces
 import scaling
 import shapes
+import streams
 import training
 from figures import Benchmark, Figure, Skip
 from rich.console import Console
@@ -56,6 +57,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "dialogues": dialogues.dialogue_passes,
     "reading": commands.reading,
     "tagging": commands.tagging,
+    "streams": streams.streaming,
     "latency": latency.latency,
     "loading": commands.loading,
     "start": commands.cold_start,

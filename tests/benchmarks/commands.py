@@ -36,13 +36,13 @@ from dcrfdsl.features.values.lexicons import load_lexicons
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
 
-__all__ = ["cold_start", "compiling", "loading", "reading", "tagging"]
+__all__ = ["chunker", "cold_start", "compiling", "loading", "reading", "tagging"]
 
 STARTS = 1 if SMOKE else 11
 EMPTY, NUMPY = "pass", "import numpy"  # what a start is compared with
 
 
-def _chunker() -> Path:
+def chunker() -> Path:
     """A model file of the chunking template, trained for a few iterations."""
     path = work_folder() / "chunker.model"
     if not path.exists():
@@ -86,7 +86,7 @@ def reading() -> Iterator[Figure]:
 
 def tagging() -> Iterator[Figure]:
     """`dcrfdsl tag FILE > OUT` in a running process, against CRFsuite's tagger without extraction."""
-    model, path, out = _chunker(), repeated_file(1 if SMOKE else 4), work_folder() / "tagged.txt"
+    model, path, out = chunker(), repeated_file(1 if SMOKE else 4), work_folder() / "tagged.txt"
     tokens = corpus_of(CHUNKING).num_tokens * (1 if SMOKE else 4)
 
     def tag() -> None:
@@ -108,7 +108,7 @@ def tagging() -> Iterator[Figure]:
 
 def loading() -> Iterator[Figure]:
     """A model of 456,468 weights from its file, checksum included."""
-    path = _chunker()
+    path = chunker()
     yield Figure(
         "model load", seconds_of(lambda: TrainedModel.load(path), ROUNDS), "s",
         "header, checksum over all bytes, template, tables", at_most(0.1),
@@ -117,7 +117,7 @@ def loading() -> Iterator[Figure]:
 
 def cold_start() -> Iterator[Figure]:
     """Commands in fresh processes, kernels and bytecode compiled before, as on the second day after an install."""
-    chunking, sentence, model = template(CHUNKING), _sentence(), _chunker()
+    chunking, sentence, model = template(CHUNKING), _sentence(), chunker()
     starts: dict[str, tuple[list[str | Path], float]] = {
         "--help": (["--help"], 0.4),
         "check": (["check", chunking], 0.35),
