@@ -48,6 +48,13 @@ from .semantics import (
     to_text as to_text,
 )
 from .syntax import parse as parse
-from .training import Checkpoint as Checkpoint, check as check, fit as fit, tune as tune
+from .training import (
+    Checkpoint as Checkpoint,
+    CorpusParts as CorpusParts,
+    check as check,
+    fit as fit,
+    open_parts as open_parts,
+    tune as tune,
+)
 
 __version__: str

@@ -3,6 +3,7 @@ from .predictor import Predictor as Predictor
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,
+    TrainingData as TrainingData,
     TrainingRecord as TrainingRecord,
     content_hash as content_hash,
 )

@@ -1,0 +1,7 @@
+from .corpus_parts import CorpusParts as CorpusParts, open_parts as open_parts
+from .part_resources import (
+    PartResources as PartResources,
+    refuse_part_options as refuse_part_options,
+    untrained_on_parts as untrained_on_parts,
+)
+from .summed_criterion import PartedSupervision as PartedSupervision, refuse_unsummed as refuse_unsummed
