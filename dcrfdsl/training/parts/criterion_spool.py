@@ -80,10 +80,10 @@ class _Unpickler(pickle.Unpickler):
 class CriterionSpool:
     """The criteria of some parts on disk. Threads may share it.
 
-    folder: where the file without a name lies.   shared: objects that all parts refer to.
+    folder: where the file without a name lies; None: among temporary files.   shared: objects that all parts refer to.
     """
 
-    def __init__(self, folder: Path, shared: Sequence[Any]):
+    def __init__(self, folder: Path | None, shared: Sequence[Any]):
         self._shared = tuple(shared)
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 (it lasts as long as this object)
         self._end, self._lock = 0, Lock()

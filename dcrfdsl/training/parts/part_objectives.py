@@ -21,11 +21,12 @@ from ...criteria import CRITERIA, Criterion, Supervision
 from ...data import Corpus, raise_if_any
 from ...foundation import Floats
 from ...graph import Gold, ModelGraph, Parameters, placed_counts
-from ...inference import RunStatus, Workers
+from ...inference import RunStatus
 from ...model import impossible_gold
 from ...semantics import ModelSpec, NoPrior, TrainSettings
 from .criterion_spool import CriterionSpool
 from .part_files import CompiledPart, read_compiled
+from .part_trees import task_workers
 
 __all__ = ["PartSum", "Point", "StageTerms", "add_terms", "forget_terms", "no_data", "supervision_of", "term_of_part"]
 
@@ -36,12 +37,13 @@ MOST_STAGES = 2  # whose layouts a process keeps
 class StageTerms:
     """What the terms of a stage share.
 
-    key: of the stage in this training.   method: the criterion.   folder: for layouts.   paths: of the
-    compiled parts.   weights, start, earlier: as in `Supervision`.   threads: for one part.
+    key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
+    paths: of the compiled parts.   weights, start, earlier: as in `Supervision`.   threads: for one part; 0: as the
+    process decides.
     """
 
     key: str
-    folder: Path
+    folder: Path | None
     paths: tuple[Path, ...]
     spec: ModelSpec
     graph: ModelGraph
@@ -94,8 +96,8 @@ def no_data(shared: StageTerms) -> Supervision:
     nothing = Gold(np.zeros((len(shared.states), 0), np.int32), ((),) * len(shared.states))
     return Supervision(
         shared.spec, shared.graph, shared.parameters, (), {}, np.zeros(1, np.int64), nothing,
-        np.zeros(shared.parameters.num_weights), Workers(shared.threads), stage=shared.stage, weights=shared.weights,
-        states=shared.states, earlier=shared.earlier, start=shared.start,
+        np.zeros(shared.parameters.num_weights), task_workers(shared.threads), stage=shared.stage,
+        weights=shared.weights, states=shared.states, earlier=shared.earlier, start=shared.start,
     )  # fmt: skip
 
 
@@ -109,9 +111,9 @@ def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
 
 
 def add_terms(one: PartSum, other: PartSum) -> PartSum:
-    """The sum of two terms; the gradient of the first one is reused where it can be."""
-    gradient = np.add(one.gradient, other.gradient, out=one.gradient if one.gradient.flags.writeable else None)
-    return PartSum(one.value + other.value, gradient, one.status + other.status, one.is_hidden or other.is_hidden)
+    """The sum of two terms. Neither is changed, as on a cluster one may be asked for again."""
+    is_hidden = one.is_hidden or other.is_hidden
+    return PartSum(one.value + other.value, one.gradient + other.gradient, one.status + other.status, is_hidden)
 
 
 def forget_terms(key: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ...foundation import DcrfError, Diagnostic
 from ...inference import Workers
 from ...model import TrainedModel
 from ...semantics import ModelSpec
+from .cluster_runner import part_runner, require_shared, ship_functions
 from .corpus_parts import CorpusParts
 from .learning import learn_parts
 from .part_trees import InTurn, PartRunner
@@ -56,6 +56,8 @@ def memory_in_use() -> int:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
+        import resource
+
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else most * 1024
 
@@ -69,6 +71,8 @@ class PartResources:
 
     def runner(self, threads: int) -> PartRunner:
         """What runs tasks on parts, with this number of threads in this process."""
+        if self.cluster is not None:
+            return part_runner(self.cluster)
         return InTurn(threads, self._at_once(threads))
 
     def _at_once(self, threads: int) -> int:
@@ -109,6 +113,9 @@ def untrained_on_parts(
     resources: PartResources,
 ) -> tuple[TrainedModel, PartedSupervision]:
     """The model with all weights 0, and its training data in parts."""
+    if resources.cluster is not None:
+        require_shared(resources.cluster, parts.cache)
+        ship_functions(registered)
     runner = resources.runner(workers.threads)
     learned = learn_parts(spec, parts, directories, registered, runner, resources.fits)
     return learned.model, empty_supervision(learned, workers, runner, resources.fits)

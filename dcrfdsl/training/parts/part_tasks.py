@@ -27,12 +27,12 @@ from ...data import (
 from ...features import FeatureExtractor, FeatureSurvey, KeyCounts, Lexicons, PartLearner, RegisteredFeature
 from ...foundation import DcrfError
 from ...graph import ModelGraph, Parameters, learn_parameters
-from ...inference import Workers
 from ...model import gold_of
 from ...semantics import ModelSpec
 from ..problem import broken_constraints
 from .corpus_parts import CorpusParts
 from .part_files import CompiledPart, write_compiled
+from .part_trees import task_workers
 
 __all__ = ["Compiling", "Counting", "Surveying", "compile_part", "count_part", "states_of_parts", "survey_part"]
 
@@ -96,7 +96,7 @@ class Counting:
 def count_part(shared: Counting, number: int) -> list[list[KeyCounts]]:
     """The keys of a part, for each feature set and template."""
     corpus = shared.surveying.parts.corpus(number)
-    return shared.surveying.learner.count(corpus, shared.survey, Workers(shared.surveying.threads).map)
+    return shared.surveying.learner.count(corpus, shared.survey, task_workers(shared.surveying.threads).map)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,14 @@ that it can be sent to another process.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["InTurn", "PartRunner", "TreeSum"]
+from ...inference import Workers
+
+__all__ = ["InTurn", "PartRunner", "TreeSum", "task_workers"]
 
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -41,13 +44,21 @@ class TreeSum:
         return item
 
 
+def task_workers(threads: int) -> Workers:
+    """The threads of a task; with 0 as many as `DCRFDSL_THREADS` says where the task runs, else one."""
+    return Workers(threads or (None if os.environ.get("DCRFDSL_THREADS") else 1))
+
+
 class PartRunner(Protocol):
     """Runs tasks on parts."""
 
-    threads: int  # of one task
+    threads: int  # of one task; 0: as the process decides in which it runs
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
         """`task(shared, n)` for each part n, in order."""
+
+    def everywhere(self, task: Callable[[str], None], argument: str) -> None:
+        """`task(argument)` in each process."""
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
@@ -67,6 +78,10 @@ class InTurn:
         """See `PartRunner`."""
         for number in range(count):
             yield task(shared, number)
+
+    def everywhere(self, task: Callable[[str], None], argument: str) -> None:
+        """See `PartRunner`."""
+        task(argument)
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,

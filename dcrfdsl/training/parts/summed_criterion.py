@@ -68,8 +68,9 @@ class PartedSupervision(Supervision):
         """The criterion of a stage. DcrfError where it is no sum over sentences."""
         refuse_unsummed(self.stage, settings)
         assert self.learned is not None and self.runner is not None
+        paths = self.learned.paths
         terms = StageTerms(
-            secrets.token_hex(8), self.learned.paths[0].parent, self.learned.paths, self.spec, self.graph,
+            secrets.token_hex(8), paths[0].parent if self.runner.threads else None, paths, self.spec, self.graph,
             self.parameters, self.states, settings.criterion.method, settings, self.stage, self.weights, self.start,
             self.earlier, self.runner.threads,
         )  # fmt: skip
@@ -131,7 +132,7 @@ class SummedCriterion(Criterion):
             return weights
         likelihood = replace(self._terms, key=secrets.token_hex(8), method="likelihood")
         downhill = self._total(likelihood, weights).gradient
-        forget_terms(likelihood.key)
+        self._runner.everywhere(forget_terms, likelihood.key)
         return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
     def gap(self, gradient: Floats) -> float | None:
@@ -161,4 +162,4 @@ class SummedCriterion(Criterion):
 
     def close(self) -> None:
         """Frees the layouts of the parts."""
-        forget_terms(self._terms.key)
+        self._runner.everywhere(forget_terms, self._terms.key)
