@@ -74,13 +74,15 @@ class PartOptions(NamedTuple):
             yield client
 
 
-def opened_parts(options: PartOptions, resolved: Resolved, cluster: Any, talk: Talk) -> CorpusParts:
+def opened_parts(options: PartOptions, resolved: Resolved, stage: str | None, cluster: Any, talk: Talk) -> CorpusParts:
     """The training data in parts. Prints the warnings of the reader."""
-    from ..training import open_parts, part_runner
+    from ..training import open_parts, part_runner, refuse_unsummed_stages
 
+    refuse_unsummed_stages(resolved.spec, stage)
     runner = None if cluster is None else part_runner(cluster)
     parts = open_parts(options.data, resolved, cache=options.folder, runner=runner)
     for warning in parts.warnings:
         talk(f"warning: {warning}")
-    talk(f"{parts.num_tokens:,} tokens in {len(parts.parts):,} parts in {options.folder}")
+    count = len(parts.parts)
+    talk(f"{parts.num_tokens:,} tokens in {count:,} {'part' if count == 1 else 'parts'} in {options.folder}")
     return parts

@@ -110,6 +110,16 @@ def train(options: TrainOptions) -> None:
     0. `prior = gaussian(mean = model)` keeps weights near them.
     """
     _refuse_unusable(options)
+    try:
+        _train(options)
+    except DcrfError:
+        if not _checkpoint_path(options).exists():  # there is nothing to go on from
+            _part_options(options).forget()
+        raise
+
+
+def _train(options: TrainOptions) -> None:
+    """Reads, trains and writes the model."""
     from . import report
 
     talk, parts = Talk(options.quiet), _part_options(options)
@@ -176,7 +186,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     announce_compiling(talk)
     corpus: Corpus | CorpusParts
     if (parts := _part_options(options)).are_wanted:
-        corpus = opened_parts(parts, resolved, cluster, talk)
+        corpus = opened_parts(parts, resolved, options.stage, cluster, talk)
     else:
         corpus = read_gold(options.data[0], resolved.spec, talk)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)

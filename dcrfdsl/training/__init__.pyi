@@ -12,6 +12,7 @@ from .parts import (
     open_parts as open_parts,
     parse_memory as parse_memory,
     part_runner as part_runner,
+    refuse_unsummed_stages as refuse_unsummed_stages,
 )
 from .pipeline import Iteration as Iteration, fit as fit, with_remarks as with_remarks
 from .problem import Assembly as Assembly, assemble as assemble

@@ -27,7 +27,7 @@ from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
-from .parts import CorpusParts, PartResources, refuse_part_options, refuse_unsummed, untrained_on_parts
+from .parts import CorpusParts, PartResources, refuse_part_options, refuse_unsummed_stages, untrained_on_parts
 from .problem import Assembly, assemble, known_columns
 from .restarts import best_of_restarts
 from .stage import Observers, Stage
@@ -97,8 +97,7 @@ def fit(
     workers = Workers(threads)
     supervision: Supervision
     if isinstance(corpus, CorpusParts):
-        for label, settings in chain:
-            refuse_unsummed(label, settings)
+        refuse_unsummed_stages(spec, stage)
         trained, supervision = untrained_on_parts(
             spec, corpus, resolved.directories, registered or {}, workers, PartResources(memory, cluster)
         )

@@ -6,4 +6,4 @@ from .part_resources import (
     refuse_part_options as refuse_part_options,
     untrained_on_parts as untrained_on_parts,
 )
-from .summed_criterion import PartedSupervision as PartedSupervision, refuse_unsummed as refuse_unsummed
+from .summed_criterion import PartedSupervision as PartedSupervision, refuse_unsummed_stages as refuse_unsummed_stages

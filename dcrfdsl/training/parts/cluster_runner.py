@@ -82,14 +82,17 @@ class ClusterRunner:
     ) -> Result:  # fmt: skip
         """See `PartRunner`."""
         with self._clear_errors():
-            for _ in range(ATTEMPTS):
+
+            def once() -> Result:
                 try:
-                    total: Result = self._total(task, shared, count, argument, add)
+                    result: Result = self._total(task, shared, count, argument, add)
                 except _LostWorker:
                     self._sent = None
-                else:
-                    return total
-            raise self._lost("workers were lost again and again")
+                    raise
+                return result
+
+            total: Result = self._again(once)
+            return total
 
     def _total(self, task: Any, shared: Any, count: int, argument: Any, add: Any) -> Any:
         submit, sent = self._client.submit, self._send(shared)
@@ -116,15 +119,23 @@ class ClusterRunner:
                 if not used <= set(self._alive()):
                     future.cancel()
                     raise _LostWorker from None
-            except (CancelledError, KilledWorker):
+            except (CancelledError, KilledWorker, OSError):
+                time.sleep(POLL)
                 self._alive()
                 raise _LostWorker from None
 
     def _send(self, shared: Any) -> Any:
         """Where the workers have what all tasks of a pass share."""
         if self._sent is None or self._sent[0] is not shared:
-            self._sent = shared, self._scattered(shared)
+            self._sent = shared, self._again(lambda: self._scattered(shared))
         return self._sent[1]
+
+    def _again(self, act: Callable[[], Any]) -> Any:
+        """The result of an action, which is done again where a worker is lost."""
+        for _ in range(ATTEMPTS):
+            with suppress(_LostWorker):
+                return act()
+        raise self._lost("workers were lost again and again")
 
     def _scattered(self, item: Any) -> Any:
         from distributed import CancelledError, TimeoutError
@@ -132,7 +143,9 @@ class ClusterRunner:
         self._alive()
         try:
             return self._client.scatter(item, broadcast=True, hash=False)
-        except (CancelledError, TimeoutError, KeyError):
+        except (CancelledError, TimeoutError, KeyError, OSError):
+            time.sleep(POLL)
+            self._alive()  # an error if it was the scheduler that went
             raise _LostWorker from None
 
     def _alive(self) -> list[str]:

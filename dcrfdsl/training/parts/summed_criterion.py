@@ -19,13 +19,23 @@ from ...criteria import CRITERIA, Criterion, Supervision
 from ...foundation import DcrfError, Diagnostic, Floats
 from ...graph import Gold
 from ...inference import RunStatus, Workers
-from ...semantics import PIECES, LikelyCases, MceSettings, MeasureLoss, PieceSettings, TrainSettings
+from ...semantics import (
+    PIECES,
+    LikelyCases,
+    MceSettings,
+    MeasureLoss,
+    ModelSpec,
+    PieceSettings,
+    TrainSettings,
+    stage_chain,
+    stage_settings,
+)
 from .learning import LearnedParts
 from .part_files import read_compiled
 from .part_objectives import PartSum, Point, StageTerms, add_terms, forget_terms, supervision_of, term_of_part
 from .part_trees import PartRunner
 
-__all__ = ["PartedSupervision", "SummedCriterion", "empty_supervision", "refuse_unsummed"]
+__all__ = ["PartedSupervision", "SummedCriterion", "empty_supervision", "refuse_unsummed", "refuse_unsummed_stages"]
 
 SUMMED = ("likelihood", "mce", "marginal", "exponential", *PIECES)  # criteria that are sums over sentences
 FULL = ("auto", "lbfgs", "owlqn", "cg")  # optimizers that need value and gradient alone
@@ -54,6 +64,12 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
         "or on data in memory: one file without `--memory`, `--cache`, `--workers` and `--cluster`"
     )
     raise DcrfError(Diagnostic("no-sum-over-parts", message, help=remedy))
+
+
+def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
+    """As `refuse_unsummed` for a stage and those before it; by default for the last one."""
+    for entry in stage_chain(spec, stage):
+        refuse_unsummed(entry.label, stage_settings(spec, entry.label))
 
 
 @dataclass(frozen=True, eq=False)
