@@ -16,7 +16,7 @@ Where to look:
 
     templates     dcrfdsl.load_template, dcrfdsl.load_text, dcrfdsl.Model, dcrfdsl.to_text; help(dcrfdsl.builder)
     data          dcrfdsl.read_corpus, dcrfdsl.corpus_from_rows, dcrfdsl.corpus_from_frame
-    training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune, dcrfdsl.Checkpoint
+    training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune, dcrfdsl.Checkpoint, dcrfdsl.open_parts
     models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save
     scikit-learn  dcrfdsl.sklearn.SequenceTagger, dcrfdsl.sklearn.CRF
     functions     dcrfdsl.feature marks your own feature functions

@@ -50,9 +50,11 @@ from .semantics import (
 from .syntax import parse as parse
 from .training import (
     Checkpoint as Checkpoint,
+    CorpusParts as CorpusParts,
     TrainingLog as TrainingLog,
     check as check,
     fit as fit,
+    open_parts as open_parts,
     tune as tune,
 )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
@@ -20,6 +20,7 @@ from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, 
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
+from .parted_data import PartOptions, opened_parts
 from .probabilities import training_notes
 from .tune_command import Jobs, Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..foundation import Diagnostic
     from ..model import TrainedModel
     from ..semantics import ModelSpec, Resolved, TrainSettings
-    from ..training import Iteration
+    from ..training import CorpusParts, Iteration
     from .report import TrainingProgress
 
 __all__ = ["train"]
@@ -42,7 +43,7 @@ class TrainOptions:
     """The command line of `train`."""
 
     template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
-    data: Annotated[str, Argument("DATA", help="Training data; - is stdin.")]
+    data: Annotated[list[str], Argument("DATA...", help="Training data: files, or folders of files; - is stdin.")]
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
         None
@@ -54,6 +55,18 @@ class TrainOptions:
     checkpoint: Annotated[
         int, Option("--checkpoint", metavar="SECONDS", min=0, help="Save what --resume needs as often as this.")
     ] = 60
+    memory: Annotated[
+        str | None, Option("--memory", metavar="SIZE", help="Read the data in parts, and use no more memory: 2GB.")
+    ] = None
+    cache: Annotated[
+        Path | None, Option("--cache", metavar="DIR", help="Keep the parts of the data here, for later trainings.")
+    ] = None
+    workers: Annotated[
+        int | None, Option("--workers", metavar="N", min=1, help="Train by N processes of this machine (needs dask).")
+    ] = None
+    cluster: Annotated[
+        str | None, Option("--cluster", metavar="ADDRESS", help="Train by the workers of this Dask scheduler.")
+    ] = None
     stage: StageName = None
     set_: SetPaths = None
     tune: Tune = False
@@ -85,6 +98,7 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20 --jobs 2
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --resume
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --log log.jsonl
+      dcrfdsl train chunk.dcrf train.txt more.txt -o chunk.model --memory 2GB --cache parts
       dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
     \b
@@ -103,13 +117,23 @@ def train(options: TrainOptions) -> None:
     0. `prior = gaussian(mean = model)` keeps weights near them.
     """
     _refuse_unusable(options)
+    try:
+        _train(options)
+    except DcrfError:
+        if not _checkpoint_path(options).exists():  # there is nothing to go on from
+            _part_options(options).forget()
+        raise
+
+
+def _train(options: TrainOptions) -> None:
+    """Reads, trains and writes the model."""
     from . import report
 
-    talk = Talk(options.quiet)
-    with Interruption(talk) as interruption:
+    talk, parts = Talk(options.quiet), _part_options(options)
+    with Interruption(talk) as interruption, parts.machines(options.threads) as cluster:
         if not options.resume and not options.tune and _checkpoint_path(options).exists():
             talk(f"`{_checkpoint_path(options)}` is of a training that was broken off; `--resume` goes on from it")
-        job = _read(options, talk)
+        job = _read(options, cluster, talk)
         interruption.training()
         if options.tune and job.dev is not None:
             model = _tuned(job, job.dev, talk, interruption.requested)
@@ -121,6 +145,7 @@ def train(options: TrainOptions) -> None:
         _save(_noted(model, job.remarks), options.output)
         if not is_stopped and not options.tune:
             _checkpoint_path(options).unlink(missing_ok=True)
+            parts.forget()
         if options.curve is not None and (options.tune or options.resume):
             from ..training import write_curve
 
@@ -134,31 +159,43 @@ def _checkpoint_path(options: TrainOptions) -> Path:
     return options.output.with_name(f"{options.output.name}.checkpoint")
 
 
+def _part_options(options: TrainOptions) -> PartOptions:
+    return PartOptions(options.data, options.output, options.memory, options.cache, options.workers, options.cluster)
+
+
 class _Job(NamedTuple):
-    """The inputs that the command line names, read and checked. remarks: the warnings and notes of the checker."""
+    """The inputs that the command line names, read and checked. remarks: the warnings and notes of the checker.
+
+    cluster: the client of the machines that compute, if they are others.
+    """
 
     options: TrainOptions
     resolved: Resolved
     registered: Mapping[str, RegisteredFeature]
-    corpus: Corpus
+    corpus: Corpus | CorpusParts
     dev: Corpus | None
     start: TrainedModel | None
     remarks: Sequence[Diagnostic]
+    cluster: Any = None
 
 
-def _read(options: TrainOptions, talk: Talk) -> _Job:
+def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     """Reads the inputs. The template is checked before the data is read, and again with the data."""
     from ..semantics import check_or_raise
 
     registered = read_features(options.features)
-    resolved = resolved_template(options.template, options.set_, options.stage, options.data)
+    resolved = resolved_template(options.template, options.set_, options.stage, options.data[0])
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
         check_ranges(resolved, options.stage, registered)
     from .compiler_notice import announce_compiling  # loads Numba, as reading does
 
     announce_compiling(talk)
-    corpus = read_gold(options.data, resolved.spec, talk)
+    corpus: Corpus | CorpusParts
+    if (parts := _part_options(options)).are_wanted:
+        corpus = opened_parts(parts, resolved, options.stage, cluster, talk)
+    else:
+        corpus = read_gold(options.data[0], resolved.spec, talk)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
     if remarks and not options.quiet:
         print_diagnostics(remarks)
@@ -169,7 +206,7 @@ def _read(options: TrainOptions, talk: Talk) -> _Job:
         from ..model import load
 
         start = load(options.start, registered=registered)
-    return _Job(options, resolved, registered, corpus, dev, start, remarks)
+    return _Job(options, resolved, registered, corpus, dev, start, remarks, cluster)
 
 
 def _save(model: TrainedModel, output: Path) -> None:
@@ -189,9 +226,10 @@ def _save(model: TrainedModel, output: Path) -> None:
 
 
 def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) -> TrainedModel:
-    from ..training import ConstantSearch
+    from ..training import ConstantSearch, CorpusParts
 
     options = job.options
+    assert not isinstance(job.corpus, CorpusParts)  # refused before
     constants = ConstantSearch(
         job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, should_stop=should_stop
     )
@@ -231,6 +269,8 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
             start=job.start,
             checkpoint=checkpoint if is_file else None,
             log=log,
+            memory=options.memory,
+            cluster=job.cluster,
             unchecked=True,
         )
     for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
@@ -293,7 +333,12 @@ def _refuse_unusable(options: TrainOptions) -> None:
     if options.tune and options.log is not None:
         message = "`--log` follows one training, and `--tune` does many"
         refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
-    _refuse_clashes((options.output, options.curve, options.log), options.template, options.data, options.dev)
+    parts = _part_options(options)
+    parts.refuse_unusable()
+    if options.tune and parts.are_wanted:
+        message = "`--tune` trains many times on data in memory, and this is data in parts"
+        refuse("idle-option", message, "search on a part of the data: one file without `--memory` and `--cache`")
+    _refuse_clashes((options.output, options.curve, options.log), (options.template, *options.data, options.dev))
     ensure_writable(options.output)
     if options.curve is not None:
         from ..training import check_curve_path
@@ -303,9 +348,9 @@ def _refuse_unusable(options: TrainOptions) -> None:
         ensure_writable(options.log)
 
 
-def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
+def _refuse_clashes(outputs: Sequence[Path | None], named: Sequence[str | None]) -> None:
     """Raises `DcrfError` if more than one input is stdin, or if an output would overwrite another file named here."""
-    inputs = [path for path in (template, data, dev) if path is not None]
+    inputs = [path for path in named if path is not None]
     if inputs.count(STDIN) > 1:
         raise click.BadParameter("`-` (stdin) can be given once only")
     written = [path for path in outputs if path is not None]

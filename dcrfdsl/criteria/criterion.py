@@ -62,6 +62,9 @@ class Criterion(Objective):
         """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
         return () if self.clamped is None else self.clamped.contradictions()
 
+    def close(self) -> None:
+        """Frees what is kept outside memory; nothing is asked of the criterion afterwards."""
+
     # checkpoints ----------------------------------------------------------------------------------------------------
 
     earlier_status: RunStatus | None = None  # of the evaluations before the checkpoint from which training goes on

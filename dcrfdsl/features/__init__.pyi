@@ -5,6 +5,12 @@ from .extract import FeatureExtractor as FeatureExtractor
 from .extractor_parts import LearnedParts as LearnedParts, learned_parts as learned_parts
 from .feature_rows import FeatureRows as FeatureRows
 from .observation_kernels import ObservationKernel as ObservationKernel
+from .part_counts import (
+    FeatureSurvey as FeatureSurvey,
+    KeyCounts as KeyCounts,
+    PartLearner as PartLearner,
+    join_surveys as join_surveys,
+)
 from .plan.expansion import (
     ExpandedFeature as ExpandedFeature,
     Factor as Factor,

@@ -25,7 +25,7 @@ from .sentence_rows import PlainFeatures, Texts
 from .sentence_runs import Block, PairBlock, cut
 from .values import is_weighted
 
-__all__ = ["Spread", "extracted_rows", "extracted_sentence", "has_values", "in_turn", "learned_rows"]
+__all__ = ["Spread", "blocks_of", "extracted_rows", "extracted_sentence", "has_values", "in_turn", "learned_rows"]
 
 # `spread(task, runs)`: the results of task(first, last) for all runs, in order; the runs may be shared by threads.
 Spread: TypeAlias = Callable[[Callable[[int, int], Any], Sequence[tuple[int, int]]], list[Any]]
@@ -64,7 +64,7 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
         TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
         for feature in plan.features
     ]
-    blocks, pair_off = _blocks(plan, atoms)
+    blocks, pair_off = blocks_of(plan, atoms)
     each = [(number, number + 1) for number in range(len(plan.features))]
     numbered: dict[int, tuple[int, list[_Fired]]] = {}
     for block in blocks:
@@ -93,7 +93,7 @@ def _counted(
 
 def extracted_rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
     """The rows of a corpus by a locked alphabet."""
-    blocks, pair_off = _blocks(plan, atoms)
+    blocks, pair_off = blocks_of(plan, atoms)
     with_values = _with_values(plan, alphabet, atoms.values.spec)
 
     def parts() -> Iterator[_BlockRows]:
@@ -155,7 +155,7 @@ def _joined(plan: FeatureSetPlan, parts: Iterable[_BlockRows], pair_off: Offsets
     )
 
 
-def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], Ints | None]:
+def blocks_of(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], Ints | None]:
     """The anchors of a feature set in blocks; for a relational clique also the pairs before each sentence."""
     corpus = atoms.values.corpus
     if plan.relation < 0:

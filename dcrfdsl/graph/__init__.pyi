@@ -6,6 +6,7 @@ from .automata.automaton_cost import (
 from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
+from .joined_parameters import join_parameters as join_parameters, placed_counts as placed_counts
 from .known_labels import (
     UNKNOWN as UNKNOWN,
     Gold as Gold,

@@ -111,6 +111,10 @@ class ModelGraph:
         self._inside: list[int] | None = None
         self._derived: dict[str, object] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is derived, which a process makes again where it needs it."""
+        return {**vars(self), "_derived": {}}
+
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
         return self.is_thin and len(template.offsets) > 1

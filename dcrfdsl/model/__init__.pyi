@@ -10,6 +10,7 @@ from .predictor import Predictor as Predictor
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,
+    TrainingData as TrainingData,
     TrainingRecord as TrainingRecord,
     content_hash as content_hash,
     settings_record as settings_record,

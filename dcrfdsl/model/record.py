@@ -11,7 +11,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from ..data import BagColumn, Corpus, InternedColumn
 from ..foundation import Unfit, figure, typed
@@ -19,7 +19,8 @@ from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
 __all__ = [
-    "Calibration", "InductionRound", "StartRecord", "TrainingRecord", "content_hash", "settings_record", "versions",
+    "Calibration", "InductionRound", "StartRecord", "StoredData", "TrainingData", "TrainingRecord", "content_hash",
+    "settings_record", "versions",
 ]  # fmt: skip
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
@@ -153,7 +154,7 @@ class TrainingRecord:
         stage: str,
         settings: TrainSettings,
         outcome: Outcome,
-        corpus: Corpus,
+        corpus: TrainingData,
         inference: str,
         notes: Sequence[str],
         earlier: TrainingRecord,
@@ -197,6 +198,26 @@ class TrainingRecord:
         return value if self.gradient_norm is None else f"{value} (gradient norm {self.gradient_norm:.2g})"
 
 
+class StoredData(Protocol):
+    """Training data that is not in memory, as a record describes it."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def num_sentences(self) -> int: ...
+
+    @property
+    def num_tokens(self) -> int: ...
+
+    @property
+    def sha256(self) -> str:
+        """A hash of its content."""
+
+
+TrainingData: TypeAlias = Corpus | StoredData
+
+
 @functools.cache
 def versions() -> dict[str, str]:
     """Of Python and the packages, read once a process: each reads a file of its package."""
@@ -217,8 +238,13 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def content_hash(corpus: Corpus) -> str:
-    """SHA-256 of the columns and sentence offsets: equal for equal content, whatever the name of the file."""
+def content_hash(corpus: TrainingData) -> str:
+    """SHA-256 of the columns and sentence offsets: equal for equal content, whatever the name of the file.
+
+    Data that is no corpus in memory has a hash of its own.
+    """
+    if not isinstance(corpus, Corpus):
+        return corpus.sha256
     digest = hashlib.sha256(corpus.sentence_off.tobytes())
     for name, column in sorted(corpus.columns.items()):
         digest.update(name.encode())

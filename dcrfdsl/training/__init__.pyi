@@ -6,6 +6,14 @@ from .checking import (
 )
 from .checkpoints import Checkpoint as Checkpoint
 from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
+from .parts import (
+    CorpusParts as CorpusParts,
+    cluster_client as cluster_client,
+    open_parts as open_parts,
+    parse_memory as parse_memory,
+    part_runner as part_runner,
+    refuse_unsummed_stages as refuse_unsummed_stages,
+)
 from .pipeline import Iteration as Iteration, fit as fit, with_remarks as with_remarks
 from .problem import Assembly as Assembly, assemble as assemble
 from .searches import grid_values as grid_values

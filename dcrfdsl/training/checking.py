@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
+from ..foundation import CORPUS, DcrfError, Diagnostic, Ints, require_callable, require_kind
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
 __all__ = [
@@ -28,8 +28,25 @@ __all__ = [
     "require_registered",
 ]
 
+_DATA = f"{CORPUS}, or its parts, as `open_parts` gives them"
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
+
+
+@runtime_checkable
+class StoredCorpus(Protocol):
+    """Training data that is not in memory, as `parts.CorpusParts`."""
+
+    @property
+    def sha256(self) -> str: ...
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+
+    def lengths(self) -> Ints: ...
 
 
 @runtime_checkable
@@ -121,7 +138,7 @@ def as_resolved(template: Template, name: str = "model") -> Resolved:
 
 def checker_warnings(
     resolved: Resolved,
-    corpus: Corpus,
+    corpus: Corpus | StoredCorpus,
     *,
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
@@ -139,7 +156,8 @@ def require_arguments(
     *functions: object,
 ) -> None:
     """TypeError unless these arguments of `fit` have the right types. The messages name these parameters."""
-    require_kind(corpus, Corpus, "corpus", CORPUS)
+    if not isinstance(corpus, StoredCorpus):
+        require_kind(corpus, Corpus, "corpus", _DATA)
     require_kind(dev, (Corpus, type(None)), "dev", CORPUS)
     require_kind(stage, (str, type(None)), "stage", "the name of a training stage")
     require_registered(registered)

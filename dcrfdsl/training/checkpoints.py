@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic
-from ..model import TrainedModel, content_hash, read_model, write_model
+from ..model import TrainedModel, TrainingData, content_hash, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import ModelSpec, to_text
 
@@ -92,7 +92,7 @@ class Checkpointing:
 
 
 def fingerprint_of(
-    spec: ModelSpec, stages: list[str], corpus: Corpus, dev: Corpus | None, start: TrainedModel | None
+    spec: ModelSpec, stages: list[str], corpus: TrainingData, dev: Corpus | None, start: TrainedModel | None
 ) -> dict[str, str]:
     """What must be the same for a training to go on, as texts by name."""
     return {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +19,16 @@ from ..data import Corpus, raise_if_any
 from ..features import RegisteredFeature
 from ..foundation import DcrfError, Diagnostic, Floats, in_a_line, require_kind, warn_of
 from ..inference import Workers, resolve_decode_rule
-from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
+from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome, RunState
-from ..semantics import InduceSettings, ModelSpec, Resolved, guiding_stages, plain, stage_chain, stage_settings
+from ..semantics import InduceSettings, ModelSpec, Resolved, guiding_stages, stage_chain, stage_settings
 from .carried_weights import carried_weights
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
-from .problem import Assembly, assemble
+from .parts import CorpusParts, PartResources, refuse_part_options, refuse_unsummed_stages, untrained_on_parts
+from .problem import Assembly, assemble, known_columns
 from .restarts import best_of_restarts
 from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
@@ -38,7 +40,7 @@ __all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
 
 def fit(
     model: Template,
-    corpus: Corpus,
+    corpus: Corpus | CorpusParts,
     *,
     stage: str | None = None,
     start: TrainedModel | None = None,
@@ -50,13 +52,15 @@ def fit(
     on_stage: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
     log: TrainingLog | None = None,
+    memory: int | str | None = None,
+    cluster: Any = None,
     unchecked: bool = False,
 ) -> TrainedModel:
     """Trains a model on gold data.
 
     model: a resolved template, its path, a `Model`, or a specification (paths in it are then relative to the working
         directory).
-    corpus: gold data, as `read_corpus` gives it.
+    corpus: gold data, as `read_corpus` gives it, or in parts on disk, as `open_parts` does.
     stage: the training stage to run with its `after` chain; by default the last one.
     start: a model to start from. Weights of the same clique, feature and states are taken over, the others begin at 0.
         A prior with `mean = model` keeps weights near them.
@@ -68,6 +72,9 @@ def fit(
     on_stage: called with the name of each stage as it begins.
     checkpoint: a `Checkpoint`: where training saves what it needs to go on after a break, and whether it goes on now.
     log: a `TrainingLog`, to which each event is written as a line of JSON.
+    memory: with parts, the most memory that this process may use, in bytes or as "2GB". Where it does not suffice,
+        training ends with an error that says what would.
+    cluster: with parts, a `distributed.Client` whose workers compute.
     unchecked: skips the checker, for callers that have run it.
 
     Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
@@ -91,8 +98,17 @@ def fit(
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
     workers = Workers(threads)
-    problem = assemble(spec, corpus, resolved.directories, registered or {}, workers)
-    trained, supervision = _untrained(problem, workers)
+    supervision: Supervision
+    if isinstance(corpus, CorpusParts):
+        refuse_unsummed_stages(spec, stage)
+        trained, supervision = untrained_on_parts(
+            spec, corpus, resolved.directories, registered or {}, workers, PartResources(memory, cluster)
+        )
+    else:
+        refuse_part_options(memory, cluster)
+        trained, supervision = _untrained(
+            assemble(spec, corpus, resolved.directories, registered or {}, workers), workers
+        )
     started: StartRecord | None = None
     if start is not None:
         weights, started = carried_weights(start, trained)
@@ -109,7 +125,7 @@ def fit(
         log.begin(spec, chain, corpus, dev, start, workers)
     runs = StageRuns(RunState() if saving is None else saving.state)
     for number, (label, settings) in enumerate(chain):
-        settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
+        settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, trained.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
         running = Stage(trained, begun, settings, dev, observers, continues=start is not None and number == 0)
         if runs.is_done(number) and running.can_be_skipped:
@@ -148,7 +164,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
     return model, supervision
 
 
-def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, Supervision]:
+def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun) -> tuple[TrainedModel, Supervision]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     LOGGER.info("stage %s begins: %d weights", stage.label, stage.model.num_weights)
     if stage.observers.on_stage is not None:
@@ -164,7 +180,8 @@ def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, S
     stage = replace(stage, earlier=stage.last)
     run.restore_curve(stage)
     objective = stage.objective()
-    raise_if_any(impossible_gold(corpus, objective.contradictions()))
+    if isinstance(corpus, Corpus):
+        raise_if_any(impossible_gold(corpus, objective.contradictions()))
     outcome = best_of_restarts(stage, objective, run.state)
     record = _record_of(stage, corpus, objective, outcome, rounds)
     LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
@@ -173,8 +190,9 @@ def _after(stage: Stage, corpus: Corpus, run: StageRun) -> tuple[TrainedModel, S
 
 
 def _record_of(
-    stage: Stage, corpus: Corpus, objective: Criterion, outcome: Outcome, rounds: Sequence[InductionRound]
+    stage: Stage, corpus: TrainingData, objective: Criterion, outcome: Outcome, rounds: Sequence[InductionRound]
 ) -> TrainingRecord:
+    objective.close()
     return TrainingRecord.of(
         stage.label,
         stage.settings,
@@ -214,6 +232,5 @@ def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None =
 
 
 def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
-    """The training values of every column that an `oov_accuracy(label, column)` metric asks about."""
-    columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
-    return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
+    """The training values of every column that a metric asks about."""
+    return {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}

@@ -18,9 +18,9 @@ from ..foundation import Diagnostic, Floats
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
 from ..inference import Workers
 from ..model import gold_of
-from ..semantics import ModelSpec, statement_text
+from ..semantics import ModelSpec, plain, statement_text
 
-__all__ = ["Assembly", "assemble"]
+__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns"]
 
 ALONE = Workers(1)
 
@@ -73,11 +73,11 @@ def assemble(
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
     gold = gold_of(spec, states, extractor, corpus, labels)
-    raise_if_any(_broken_constraints(spec, states, graph, corpus, gold, rows))
+    raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
     return Assembly(spec, corpus, states, lexicons, extractor, rows, extractor.relations(corpus), graph, gold)
 
 
-def _broken_constraints(
+def broken_constraints(
     spec: ModelSpec,
     states: Mapping[str, tuple[str, ...]],
     graph: ModelGraph,
@@ -104,3 +104,9 @@ def _broken_constraints(
                 )
             )
     return complaints
+
+
+def known_columns(spec: ModelSpec) -> list[str]:
+    """The columns whose training values an `oov_accuracy(label, column)` metric asks about."""
+    columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
+    return sorted(map(str, columns))

@@ -22,6 +22,7 @@ from ..model import TrainedModel
 from ..optimizers import Iteration, NotNow, Outcome, RunState, ignores_start
 from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
+from .parts import PartedSupervision
 from .training_log import TrainingLog
 
 __all__ = ["LOGGER", "Observers", "Stage"]
@@ -79,7 +80,11 @@ class Stage:
         return not isinstance(self.settings.criterion, InduceSettings) and not self.settings.clique_kernels
 
     def objective(self) -> Criterion:
-        objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+        objective: Criterion
+        if isinstance(self.supervision, PartedSupervision):
+            objective = self.supervision.summed(self.settings)
+        else:
+            objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
         if self.continues:
             if ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"

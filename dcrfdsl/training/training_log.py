@@ -21,7 +21,7 @@ from typing import Any
 from ..data import Corpus
 from ..foundation import DcrfError, json_text
 from ..inference import RunStatus, Workers
-from ..model import TrainedModel, content_hash, settings_record, versions
+from ..model import TrainedModel, TrainingData, content_hash, settings_record, versions
 from ..optimizers import Iteration
 from ..semantics import ModelSpec, TrainSettings, to_text
 from .line_files import LineFile
@@ -76,7 +76,7 @@ class TrainingLog:
         self,
         spec: ModelSpec,
         stages: Sequence[tuple[str, TrainSettings]],
-        corpus: Corpus,
+        corpus: TrainingData,
         dev: Corpus | None,
         start: TrainedModel | None,
         workers: Workers,
@@ -161,7 +161,7 @@ class TrainingLog:
         self._file.write(json_text({"event": event, "time": now, **there}) + "\n")
 
 
-def _data(corpus: Corpus) -> dict[str, Any]:
+def _data(corpus: TrainingData) -> dict[str, Any]:
     return {
         "file": corpus.file,
         "sentences": corpus.num_sentences,

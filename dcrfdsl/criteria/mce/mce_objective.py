@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -110,12 +111,15 @@ def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) ->
         message = f"`{criterion.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
 
-    def downhill() -> Floats:
-        free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
-        return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
-
+    downhill = partial(_downhill, supervision, settings)
     clamped = clamped_part(supervision, inference)
     return Mce(counter, measure, supervision, supervision.penalty(settings), inference.name, clamped, downhill)
+
+
+def _downhill(supervision: Supervision, settings: TrainSettings) -> Floats:
+    """The gradient of the likelihood at 0, [W]."""
+    free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
+    return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
 
 
 def _inference(supervision: Supervision, settings: TrainSettings, criterion: MceSettings) -> Inference:

@@ -113,6 +113,14 @@ class _KeyCounter:
         self.num, ids = intern(keys, self._slot_key, self._slot_id, self.distinct, self.counts, self.num)
         return ids
 
+    def add_counts(self, keys: Ints, counts: Ints) -> None:
+        """Adds counts of distinct keys."""
+        if self.direct:
+            self.counts[keys] += counts
+        else:
+            numbers = self.number(keys)
+            self.counts[numbers] += counts - 1  # each was counted once when it got its number
+
     def result(self) -> tuple[Ints, Ints]:
         """The keys seen so far, and the count of each."""
         if self.direct:
@@ -146,6 +154,14 @@ class TemplateCounter:
 
     def add(self, keys: Ints) -> Ints32:
         return self._last.add(keys)
+
+    def add_counts(self, keys: Ints, counts: Ints) -> None:
+        """Adds counts of distinct keys, as if each had been added so often."""
+        self._last.add_counts(keys, counts)
+
+    def stage_keys(self) -> dict[int, Ints]:
+        """The joined keys that `compact` has numbered so far, in order of numbers, by the place of the factor."""
+        return {place: counter.result()[0] for place, counter in self._stages.items()}
 
     def result(self) -> tuple[Ints, Ints]:
         return self._last.result()

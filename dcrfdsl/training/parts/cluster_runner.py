@@ -1,0 +1,254 @@
+"""Runs tasks on parts by the workers of a Dask cluster, with the bits of one machine.
+
+Each evaluation sends the weights to all workers once. A part has a home, the worker that keeps its layout; its term is
+computed there, and terms are added in the fixed tree wherever the scheduler sees fit. Homes stay while their workers
+live: parts of a lost worker move to those with fewest, and some to a new worker. An evaluation that loses a worker is
+computed again, and as tasks depend on nothing but files, weights and numbers, its result is the same.
+
+Workers must reach the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the worker, else
+one, as Dask gives each thread of a worker a task of its own. Not here: the tasks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...foundation import DcrfError, Diagnostic
+from ...inference import Workers
+
+__all__ = ["ClusterRunner", "cluster_client", "part_runner"]
+
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+ATTEMPTS = 20  # of an evaluation that loses workers
+POLL = 0.5  # seconds between looks at the workers
+PATIENCE = 60.0  # seconds without any worker before training ends
+RESUME = "start the scheduler and its workers again, and run the same command with `--resume`"
+
+
+class _LostWorker(Exception):
+    """A worker with a part of the evaluation has gone."""
+
+
+class ClusterRunner:
+    """Runs tasks by the workers of a `distributed.Client`."""
+
+    threads = 0  # each worker decides: see `task_workers`
+
+    def __init__(self, client: Any):
+        self._client = client
+        self._homes: dict[int, str] = {}
+        self._sent: tuple[Any, Any] | None = None  # what all tasks of a pass share, and where it is
+
+    def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
+        """See `PartRunner`. Few results wait for those before them."""
+        with self._clear_errors():
+            ahead = 2 * max(1, len(self._alive()))
+            begun: deque[tuple[int, Any]] = deque()
+            sent = self._send(shared)
+            for number in range(count):
+                begun.append((number, self._client.submit(task, sent, number, pure=False)))
+                if len(begun) > ahead:
+                    yield self._result_again(task, shared, *begun.popleft())
+            while begun:
+                yield self._result_again(task, shared, *begun.popleft())
+
+    def everywhere(self, task: Callable[[str], None], argument: str) -> None:
+        """See `PartRunner`."""
+        with suppress(Exception):  # workers that are gone keep nothing
+            self._client.run(task, argument)
+
+    def _result_again(self, task: Callable[[Shared, int], Result], shared: Shared, number: int, future: Any) -> Any:
+        """The result of a task, which is begun again if what it needs was lost."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._waited(future, set())
+            except _LostWorker:
+                self._sent = None
+                future = self._client.submit(task, self._send(shared), number, pure=False)
+        raise self._lost("workers were lost again and again")
+
+    def total(
+        self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
+        add: Callable[[Result, Result], Result],
+    ) -> Result:  # fmt: skip
+        """See `PartRunner`."""
+        with self._clear_errors():
+
+            def once() -> Result:
+                try:
+                    result: Result = self._total(task, shared, count, argument, add)
+                except _LostWorker:
+                    self._sent = None
+                    raise
+                return result
+
+            total: Result = self._again(once)
+            return total
+
+    def _total(self, task: Any, shared: Any, count: int, argument: Any, add: Any) -> Any:
+        submit, sent = self._client.submit, self._send(shared)
+        self._assign(count)
+        point = self._scattered(argument)
+        level = [
+            submit(task, sent, number, point, pure=False, workers=[self._homes[number]], allow_other_workers=False)
+            for number in range(count)
+        ]
+        used = set(self._homes.values())
+        while len(level) > 1:
+            pairs = [submit(add, *level[n : n + 2], pure=False) for n in range(0, len(level) - 1, 2)]
+            level = [*pairs, *level[2 * len(pairs) :]]
+        return self._waited(level[0], used)
+
+    def _waited(self, future: Any, used: set[str]) -> Any:
+        """The result of a future. _LostWorker if one of the workers that it needs has gone."""
+        from distributed import CancelledError, KilledWorker, TimeoutError
+
+        while True:
+            try:
+                return future.result(timeout=POLL)
+            except TimeoutError:
+                if not used <= set(self._alive()):
+                    future.cancel()
+                    raise _LostWorker from None
+            except (CancelledError, KilledWorker, OSError):
+                time.sleep(POLL)
+                self._alive()
+                raise _LostWorker from None
+
+    def _send(self, shared: Any) -> Any:
+        """Where the workers have what all tasks of a pass share."""
+        if self._sent is None or self._sent[0] is not shared:
+            self._sent = shared, self._again(lambda: self._scattered(shared))
+        return self._sent[1]
+
+    def _again(self, act: Callable[[], Any]) -> Any:
+        """The result of an action, which is done again where a worker is lost."""
+        for _ in range(ATTEMPTS):
+            with suppress(_LostWorker):
+                return act()
+        raise self._lost("workers were lost again and again")
+
+    def _scattered(self, item: Any) -> Any:
+        from distributed import CancelledError, TimeoutError
+
+        self._alive()
+        try:
+            return self._client.scatter(item, broadcast=True, hash=False)
+        except (CancelledError, TimeoutError, KeyError, OSError):
+            time.sleep(POLL)
+            self._alive()  # an error if it was the scheduler that went
+            raise _LostWorker from None
+
+    def _alive(self) -> list[str]:
+        """The addresses of the workers. DcrfError if none comes within `PATIENCE`, or if there is no scheduler."""
+        begun = time.monotonic()
+        while True:
+            try:
+                if self._client.status != "running":
+                    raise OSError("the connection is closed")
+                found = sorted(self._client.nthreads())
+            except (OSError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+                raise self._lost(f"the scheduler does not answer ({error})") from None
+            if found:
+                return found
+            if time.monotonic() - begun > PATIENCE:
+                raise self._lost(f"no worker came within {PATIENCE:.0f} seconds")
+            time.sleep(POLL)
+
+    def _assign(self, count: int) -> None:
+        """Gives each part a home: its former one, unless that has gone or has more than its share."""
+        alive = self._alive()
+        most = -(-count // len(alive))
+        load: Counter[str] = Counter(dict.fromkeys(alive, 0))
+        homes: dict[int, str] = {}
+        for number in range(count):
+            home = self._homes.get(number, "")
+            if home in load and load[home] < most:
+                homes[number] = home
+                load[home] += 1
+        for number in range(count):
+            if number not in homes:
+                homes[number] = min(alive, key=lambda one: (load[one], one))
+                load[homes[number]] += 1
+        self._homes = homes
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        """Errors of a lost connection as a DcrfError."""
+        from distributed import CancelledError, TimeoutError
+
+        try:
+            yield
+        except (OSError, CancelledError, TimeoutError) as error:
+            raise self._lost(f"{type(error).__name__}: {error}") from None
+
+    def _lost(self, why: str) -> DcrfError:
+        return DcrfError(Diagnostic("cluster-lost", f"the cluster is lost: {why}", help=RESUME))
+
+
+def part_runner(client: Any) -> ClusterRunner:
+    """What runs tasks on parts by the workers of a `distributed.Client`. TypeError for anything else."""
+    if not all(hasattr(client, name) for name in ("submit", "scatter", "nthreads")):
+        raise TypeError(f"cluster: a `distributed.Client` is needed, not {type(client).__name__}")
+    return ClusterRunner(client)
+
+
+@contextmanager
+def cluster_client(address: str | None, workers: int | None, threads: int | None) -> Iterator[Any]:
+    """A client of the scheduler at `address`, or of a cluster of `workers` processes on this machine.
+
+    threads: that these processes share; by default all cores. DcrfError if dask is not installed, or if
+    nothing answers.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        message = "`--cluster` and `--workers` need dask, which is not installed"
+        raise DcrfError(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[dask]'")) from None
+    if address is not None:
+        try:
+            client = Client(address, timeout=20)
+        except (OSError, ValueError) as error:
+            message = f"no scheduler answers at `{address}`: {error}"
+            remedy = "name the address that `dask scheduler` prints, as tcp://HOST:8786"
+            raise DcrfError(Diagnostic("no-cluster", message, help=remedy)) from None
+        with client:
+            yield client
+        return
+    count = workers or 1
+    share = max(1, Workers(threads).threads // count)
+    cluster = LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None,
+        env={"DCRFDSL_THREADS": str(share)},
+    )  # fmt: skip
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def ship_functions(registered: Any) -> None:
+    """Lets functions of the user travel by value: workers do not have the files that define them."""
+    import cloudpickle
+
+    for function in registered.values():
+        module = sys.modules.get(function.function.__module__)
+        if module is not None and not str(getattr(module, "__name__", "")).startswith("dcrfdsl"):
+            cloudpickle.register_pickle_by_value(module)
+
+
+def require_shared(client: Any, folder: Path) -> None:
+    """DcrfError if a worker cannot reach a folder."""
+    found = client.run(os.path.isdir, str(folder))
+    missing = [address for address, is_there in found.items() if not is_there]
+    if missing:
+        message = f"{len(missing)} of {len(found)} workers do not see the folder `{folder}`, as {missing[0]}"
+        remedy = "name a folder that all machines share: `--cache DIR`"
+        raise DcrfError(Diagnostic("no-shared-folder", message, help=remedy))

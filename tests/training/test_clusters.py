@@ -1,0 +1,151 @@
+"""Training by Dask workers: the bits of one machine, for any number of workers and after losses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_parts import CHAIN, REFUSED, parted, written
+
+from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.checkpoints import Checkpoint
+from dcrfdsl.training.parts.cluster_runner import ClusterRunner, cluster_client, part_runner
+from dcrfdsl.training.parts.corpus_parts import open_parts
+from dcrfdsl.training.pipeline import fit
+
+pytest.importorskip("distributed", reason="dask is not installed: pip install 'dcrfdsl[dask]'")
+pytestmark = pytest.mark.long
+TEXT = f"{CHAIN}train likelihood: optimizer = lbfgs(max_iterations = 12)\n"
+
+
+def test_any_number_of_workers_gives_the_bits_of_one_machine(tmp_path: Path) -> None:
+    resolved, path = load_text(TEXT), written(tmp_path)
+    alone = fit(resolved, parted(path, resolved, tmp_path))
+    for count in (1, 2, 4):
+        with cluster_client(None, count, 2) as client:
+            cache = tmp_path / f"cache-{count}"
+            parts = open_parts(path, resolved, cache=cache, part_tokens=50, runner=part_runner(client))
+            model = fit(resolved, parts, cluster=client)
+        np.testing.assert_array_equal(model.weights, alone.weights)
+        assert model.record.objective == alone.record.objective
+
+
+def test_it_goes_on_when_workers_are_killed(tmp_path: Path) -> None:
+    resolved, path = load_text(TEXT), written(tmp_path)
+    parts = parted(path, resolved, tmp_path)
+    alone, killed = fit(resolved, parts), list[int]()
+    with cluster_client(None, 2, 2) as client:
+
+        def kill(step: Iteration) -> None:
+            if step.iteration in (2, 5, 8):
+                worker = sorted(client.run(os.getpid).values())[-1]
+                os.kill(worker, signal.SIGKILL)
+                killed.append(worker)
+
+        model = fit(resolved, parts, cluster=client, on_iteration=kill)
+    assert len(set(killed)) == 3
+    np.testing.assert_array_equal(model.weights, alone.weights)
+
+
+@contextmanager
+def scheduler(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A scheduler at a port, with two workers, as processes of their own."""
+    program = [sys.executable, "-m", "distributed.cli.dask_"]
+    begin, worker = [*program[:2], f"{program[2]}scheduler"], [*program[:2], f"{program[2]}worker"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    address = f"tcp://127.0.0.1:{port}"
+    options = ["--host", "127.0.0.1", "--no-dashboard"]
+    processes = [subprocess.Popen([*begin, "--port", str(port), *options], **quiet)]
+    workers = [address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+    processes.append(subprocess.Popen([*worker, *workers, "--death-timeout", "20"], **quiet))
+    try:
+        yield processes[0]
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_a_lost_scheduler_is_one_error_and_training_goes_on_later(tmp_path: Path) -> None:
+    resolved, path, port = load_text(TEXT), written(tmp_path), free_port()
+    parts, file = parted(path, resolved, tmp_path), tmp_path / "checkpoint"
+    alone = fit(resolved, parts)
+    with scheduler(port) as process, cluster_client(f"tcp://127.0.0.1:{port}", None, None) as client:
+
+        def kill(step: Iteration) -> None:
+            if step.iteration == 4:
+                process.kill()
+                process.wait()
+
+        with pytest.raises(DcrfError) as lost:
+            fit(resolved, parts, cluster=client, on_iteration=kill, checkpoint=Checkpoint(file, seconds=0))
+    (problem,) = lost.value.diagnostics
+    assert problem.slug == "cluster-lost" and "--resume" in (problem.help or "")
+    resumed = fit(resolved, parts, checkpoint=Checkpoint(file, resume=True))
+    np.testing.assert_array_equal(resumed.weights, alone.weights)
+
+
+def test_wrong_uses_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DcrfError) as silent, cluster_client(f"tcp://127.0.0.1:{free_port()}", None, None):
+        pass
+    assert silent.value.diagnostics[0].slug == "no-cluster"
+    with pytest.raises(TypeError, match="Client"):
+        part_runner("tcp://127.0.0.1:8786")
+    resolved, path = load_text(REFUSED["perceptron"]), written(tmp_path)
+    with cluster_client(None, 1, 1) as client:
+        with pytest.raises(DcrfError, match="no sum over sentences"):
+            fit(resolved, parted(path, resolved, tmp_path), cluster=client)
+        wrong = load_text(f"{DATA_WITHOUT}train likelihood\n")
+        with pytest.raises(DcrfError) as error:  # an error of a worker arrives as it was
+            fit(wrong, parted(path, wrong, tmp_path), cluster=client)
+        assert error.value.diagnostics[0].slug == "unknown-label"
+
+
+DATA_WITHOUT = CHAIN.replace("label y in bio", "label y in {B-X, I-X, O}")
+
+
+class _Fake:
+    """The part of a client that homes are given by."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.alive = ["a", "b"]
+
+    def nthreads(self) -> dict[str, int]:
+        return dict.fromkeys(self.alive, 1)
+
+
+def test_parts_stay_at_home_while_their_worker_lives() -> None:
+    client = _Fake()
+    runner = ClusterRunner(client)
+
+    def homes() -> dict[int, str]:
+        runner._assign(8)
+        return dict(runner._homes)
+
+    first = homes()
+    assert sorted(first.values()) == ["a"] * 4 + ["b"] * 4 and homes() == first
+    client.alive = ["a", "c"]  # b has gone
+    second = homes()
+    assert all(second[n] == (home if home == "a" else "c") for n, home in first.items())
+    client.alive = ["a", "c", "d"]
+    third = homes()
+    assert sorted(map(list(third.values()).count, "acd")) == [2, 3, 3]
+    assert sum(third[n] != second[n] for n in range(8)) == 2
