@@ -28,6 +28,7 @@ import latency
 import margins
 import passes
 import pieces
+import pruned
 import scaling
 import shapes
 import streams
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "memory29": automata.memory29,
     "dictionary": candidates.tag_dictionary,
     "partly": candidates.partly_known,
+    "pruned": pruned.pruned_passes,
     "pieces": pieces.piecewise_training,
     "margins": margins.margin_training,
     "criteria": coupled.coupled_criteria,
