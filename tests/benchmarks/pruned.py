@@ -58,7 +58,7 @@ def pruned_passes() -> Iterator[Figure]:
     tags = len(corpus.text_column("tag").values)
     yield Figure(
         f"third order over {tags} tags, pruned", third, "s",
-        f"-log p(y|x) and gradient at the weights of iteration {ITERATIONS}, {corpus.num_tokens:,} tokens of UD English "
-        "EWT, one thread, processor time; peer: exact inference of first order with the same features",
+        f"-log p(y|x) and gradient at the weights of iteration {ITERATIONS}, {corpus.num_tokens:,} tokens of English "
+        "EWT (UD), one thread, processor time; peer: exact inference of first order with the same features",
         None, first,
     )  # fmt: skip
