@@ -230,7 +230,7 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None,
         env={"DCRFDSL_THREADS": str(share)},
     )  # fmt: skip
-    with cluster, Client(cluster) as client:
+    with cluster, Client(cluster, direct_to_workers=True) as client:
         yield client
 
 

@@ -20,28 +20,21 @@ from threading import Lock, local
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...criteria import Criterion
+from ...kernels.runtime import aligned_zeros
 
 __all__ = ["CriterionSpool"]
 
 LEAST_BYTES = 1 << 14  # of an array that is mapped; smaller ones are copied
 
 
-class _Zeros:
+def _zeros(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     """An array of zeros, of which nothing is stored."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: str):
-        self.shape, self.dtype = shape, dtype
-
-    def array(self) -> np.ndarray:
-        size = int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
-        raw = np.frombuffer(mmap.mmap(-1, max(1, size)), np.uint8)  # at the start of a page, and zero
-        return raw[:size].view(self.dtype).reshape(self.shape)
-
-
-def _zeros(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    return _Zeros(shape, dtype).array()
+    doubles = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 8)
+    raw: NDArray[Any] = aligned_zeros(doubles).view(np.uint8)
+    return raw[: int(np.prod(shape)) * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
 
 
 class _Pickler(pickle.Pickler):
