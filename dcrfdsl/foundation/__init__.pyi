@@ -69,4 +69,4 @@ from .files import (
 from .late_modules import (
     Late as Late,
 )
-from .processes import new_event as new_event, processes as processes
+from .process_pools import new_event as new_event, processes as processes

@@ -2,7 +2,7 @@
 
     values, values, … -> training and score, training and score, …   in the order of the values
 
-Not here: which values to try (`searches`), which trial is the best (`tuning`), processes (`foundation.processes`).
+Not here: which values to try (`searches`), which trial is the best (`tuning`), processes (`foundation.process_pools`).
 """
 
 from __future__ import annotations
