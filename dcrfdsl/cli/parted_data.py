@@ -76,11 +76,10 @@ class PartOptions(NamedTuple):
 
 def opened_parts(options: PartOptions, resolved: Resolved, stage: str | None, cluster: Any, talk: Talk) -> CorpusParts:
     """The training data in parts. Prints the warnings of the reader."""
-    from ..training import open_parts, part_runner, refuse_unsummed_stages
+    from ..training import open_parts, refuse_unsummed_stages
 
     refuse_unsummed_stages(resolved.spec, stage)
-    runner = None if cluster is None else part_runner(cluster)
-    parts = open_parts(options.data, resolved, cache=options.folder, runner=runner)
+    parts = open_parts(options.data, resolved, cache=options.folder, memory=options.memory, cluster=cluster)
     for warning in parts.warnings:
         talk(f"warning: {warning}")
     count = len(parts.parts)

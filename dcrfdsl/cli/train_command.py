@@ -164,10 +164,7 @@ def _part_options(options: TrainOptions) -> PartOptions:
 
 
 class _Job(NamedTuple):
-    """The inputs that the command line names, read and checked. remarks: the warnings and notes of the checker.
-
-    cluster: the client of the machines that compute, if they are others.
-    """
+    """The inputs that the command line names, read and checked. remarks: the warnings and notes of the checker."""
 
     options: TrainOptions
     resolved: Resolved
@@ -176,7 +173,6 @@ class _Job(NamedTuple):
     dev: Corpus | None
     start: TrainedModel | None
     remarks: Sequence[Diagnostic]
-    cluster: Any = None
 
 
 def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
@@ -206,7 +202,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
         from ..model import load
 
         start = load(options.start, registered=registered)
-    return _Job(options, resolved, registered, corpus, dev, start, remarks, cluster)
+    return _Job(options, resolved, registered, corpus, dev, start, remarks)
 
 
 def _save(model: TrainedModel, output: Path) -> None:
@@ -238,7 +234,14 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
 
 
 def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
-    from ..training import Checkpoint, CurveWriter, TrainingLog, fit  # loads the engine
+    from ..training import (  # loads the engine
+        Checkpoint,
+        CurveWriter,
+        Observers,
+        TrainingLog,
+        TrainingRequest,
+        train_model,
+    )
 
     options = job.options
     _aim(progress, job.resolved.spec, options.stage)
@@ -256,23 +259,12 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
                 writer.add(step)
             progress(step)
 
-        model = fit(
-            job.resolved,
-            job.corpus,
-            stage=options.stage,
-            dev=job.dev,
-            threads=options.threads,
-            registered=job.registered,
-            on_iteration=report,
-            should_stop=should_stop,
-            on_stage=None if writer is None else writer.begin,
-            start=job.start,
-            checkpoint=checkpoint if is_file else None,
-            log=log,
-            memory=options.memory,
-            cluster=job.cluster,
-            unchecked=True,
-        )
+        observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log)
+        asked = TrainingRequest(
+            options.stage, job.start, job.dev, options.threads, job.registered, observers,
+            checkpoint if is_file else None,
+        )  # fmt: skip
+        model = train_model(job.resolved, job.corpus, asked)
     for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
         if file is not None and file.failure is not None:
             note = f"the {what} in `{path}` ends early: {(file.failure.strerror or '').lower()}"

@@ -69,3 +69,4 @@ from .files import (
 from .late_modules import (
     Late as Late,
 )
+from .process_pools import new_event as new_event, processes as processes

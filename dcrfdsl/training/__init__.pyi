@@ -14,9 +14,16 @@ from .parts import (
     part_runner as part_runner,
     refuse_unsummed_stages as refuse_unsummed_stages,
 )
-from .pipeline import Iteration as Iteration, fit as fit, with_remarks as with_remarks
+from .pipeline import (
+    Iteration as Iteration,
+    TrainingRequest as TrainingRequest,
+    fit as fit,
+    train_model as train_model,
+    with_remarks as with_remarks,
+)
 from .problem import Assembly as Assembly, assemble as assemble
 from .searches import grid_values as grid_values
+from .stage import Observers as Observers
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
 from .training_log import TrainingLog as TrainingLog
 from .tuning import (

@@ -9,25 +9,31 @@ This file has the order of the steps. Not here: the steps themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..criteria import Criterion, Supervision
 from ..data import Corpus, raise_if_any
-from ..features import RegisteredFeature
 from ..foundation import DcrfError, Diagnostic, Floats, in_a_line, require_kind, warn_of
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome, RunState
-from ..semantics import InduceSettings, ModelSpec, Resolved, guiding_stages, stage_chain, stage_settings
+from ..semantics import (
+    InduceSettings,
+    ModelSpec,
+    Resolved,
+    TrainSettings,
+    guiding_stages,
+    stage_chain,
+    stage_settings,
+)
 from .carried_weights import carried_weights
-from .checking import Template, as_resolved, checker_warnings, require_arguments
+from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
-from .parts import CorpusParts, PartResources, refuse_part_options, refuse_unsummed_stages, untrained_on_parts
+from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
 from .problem import Assembly, assemble, known_columns
 from .restarts import best_of_restarts
 from .stage import LOGGER, Observers, Stage
@@ -35,7 +41,24 @@ from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 from .training_log import TrainingLog
 
-__all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
+__all__ = ["Iteration", "TrainingRequest", "fit", "train_model", "with_probabilities", "with_remarks"]
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """What is asked of a training beside the template and the data; see `fit`.
+
+    warns: whether it gives out warnings, which are in the record in any case.
+    """
+
+    stage: str | None = None
+    start: TrainedModel | None = None
+    dev: Corpus | None = None
+    threads: int | None = None
+    registered: Registered | None = None
+    observers: Observers = field(default_factory=Observers)
+    checkpoint: Checkpoint | None = None
+    warns: bool = False
 
 
 def fit(
@@ -46,14 +69,11 @@ def fit(
     start: TrainedModel | None = None,
     dev: Corpus | None = None,
     threads: int | None = None,
-    registered: Mapping[str, RegisteredFeature] | None = None,
+    registered: Registered | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
-    on_stage: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
     log: TrainingLog | None = None,
-    memory: int | str | None = None,
-    cluster: Any = None,
     unchecked: bool = False,
 ) -> TrainedModel:
     """Trains a model on gold data.
@@ -69,12 +89,8 @@ def fit(
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
     on_iteration: called after each iteration with its `objective`, `gradient_norm`, `seconds`, `dev` …
     should_stop: polled then; True ends training with the current weights.
-    on_stage: called with the name of each stage as it begins.
     checkpoint: a `Checkpoint`: where training saves what it needs to go on after a break, and whether it goes on now.
     log: a `TrainingLog`, to which each event is written as a line of JSON.
-    memory: with parts, the most memory that this process may use, in bytes or as "2GB". Where it does not suffice,
-        training ends with an error that says what would.
-    cluster: with parts, a `distributed.Client` whose workers compute.
     unchecked: skips the checker, for callers that have run it.
 
     Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
@@ -88,46 +104,76 @@ def fit(
     resolved = Resolved(model) if unchecked and isinstance(model, ModelSpec) else as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)
     require_kind(start, (TrainedModel, type(None)), "start", "a model, as `fit` and `load` return it")
-    if corpus.num_tokens == 0:
-        message = "there is nothing to train on: the data has no token"
-        raise DcrfError(Diagnostic("empty-file", message, location=corpus.file))
+    require_tokens(corpus)
     remarks: Sequence[Diagnostic] = (
         () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
     )
     warn_of(remarks, depth=2)
+    observers = Observers(on_iteration, should_stop, log=log)
+    asked = TrainingRequest(stage, start, dev, threads, registered, observers, checkpoint, warns=not unchecked)
+    return train_model(resolved, corpus, asked, remarks)
+
+
+def train_model(
+    resolved: Resolved, corpus: Corpus | CorpusParts, asked: TrainingRequest, remarks: Sequence[Diagnostic] = ()
+) -> TrainedModel:
+    """Trains a model whose template has been checked. remarks: warnings of the checker, for the record."""
+    require_tokens(corpus)
     spec = resolved.require(unchecked=True)
-    chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
-    workers = Workers(threads)
-    supervision: Supervision
-    if isinstance(corpus, CorpusParts):
-        refuse_unsummed_stages(spec, stage)
-        trained, supervision = untrained_on_parts(
-            spec, corpus, resolved.directories, registered or {}, workers, PartResources(memory, cluster)
-        )
-    else:
-        refuse_part_options(memory, cluster)
-        trained, supervision = _untrained(
-            assemble(spec, corpus, resolved.directories, registered or {}, workers), workers
-        )
+    chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
+    workers = Workers(asked.threads)
+    trained, supervision = _untrained(resolved, spec, corpus, asked, workers)
     started: StartRecord | None = None
-    if start is not None:
-        weights, started = carried_weights(start, trained)
+    if asked.start is not None:
+        weights, started = carried_weights(asked.start, trained)
         trained, supervision = trained.with_weights(weights, trained.record), replace(supervision, start=weights)
-    if dev is not None:
-        idle = trained.empty_metrics(dev)
-        warn_of([] if unchecked else idle, depth=2)
+    if asked.dev is not None:
+        idle = trained.empty_metrics(asked.dev)
+        warn_of(idle if asked.warns else [], depth=3)
         remarks = (*remarks, *idle)
     saving = None
-    if checkpoint is not None:
-        saving = Checkpointing(checkpoint, fingerprint_of(spec, [label for label, _ in chain], corpus, dev, start))
-    observers = Observers(on_iteration, should_stop, on_stage, None if saving is None else saving.after_iteration, log)
-    if log is not None:
-        log.begin(spec, chain, corpus, dev, start, workers)
+    if asked.checkpoint is not None:
+        labels = [label for label, _ in chain]
+        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start)
+        saving = Checkpointing(asked.checkpoint, fingerprint)
+        asked = replace(asked, observers=replace(asked.observers, after_iteration=saving.after_iteration))
+    if asked.observers.log is not None:
+        asked.observers.log.begin(spec, chain, corpus, asked.dev, asked.start, workers)
+    trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
+    trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
+    if saving is not None:
+        saving.end()
+        if saving.failure is not None:
+            note = f"no checkpoint could be written: {saving.failure}"
+            trained = trained.with_record(replace(trained.record, notes=(*trained.record.notes, note)))
+    trained = trained if asked.dev is None else with_probabilities(trained, asked.dev, asked.threads)
+    if asked.observers.log is not None:
+        asked.observers.log.end(trained)
+    return trained
+
+
+def require_tokens(corpus: Corpus | CorpusParts) -> None:
+    """DcrfError if there is nothing to train on."""
+    if corpus.num_tokens == 0:
+        message = "there is nothing to train on: the data has no token"
+        raise DcrfError(Diagnostic("empty-file", message, location=corpus.file))
+
+
+def _run_stages(
+    trained: TrainedModel,
+    supervision: Supervision,
+    chain: Sequence[tuple[str, TrainSettings]],
+    corpus: Corpus | CorpusParts,
+    asked: TrainingRequest,
+    saving: Checkpointing | None,
+) -> TrainedModel:
+    """The model after all stages of a chain, each of which begins with the weights of the one before."""
     runs = StageRuns(RunState() if saving is None else saving.state)
     for number, (label, settings) in enumerate(chain):
-        settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, trained.graph, label)})
+        settings = settings.model_copy(update={"decode": resolve_decode_rule(trained.spec, trained.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
-        running = Stage(trained, begun, settings, dev, observers, continues=start is not None and number == 0)
+        continues = asked.start is not None and number == 0
+        running = Stage(trained, begun, settings, asked.dev, asked.observers, continues=continues)
         if runs.is_done(number) and running.can_be_skipped:
             trained = runs.model_after(number, trained)
         else:
@@ -137,19 +183,21 @@ def fit(
             runs.add(number, trained)
         supervision = replace(supervision, earlier={**supervision.earlier, label: trained.weights})
         trained = with_guides(trained, supervision.earlier)
-    trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
-    if saving is not None:
-        saving.end()
-        if saving.failure is not None:
-            note = f"no checkpoint could be written: {saving.failure}"
-            trained = trained.with_record(replace(trained.record, notes=(*trained.record.notes, note)))
-    trained = trained if dev is None else with_probabilities(trained, dev, threads)
-    if log is not None:
-        log.end(trained)
     return trained
 
 
-def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
+def _untrained(
+    resolved: Resolved, spec: ModelSpec, corpus: Corpus | CorpusParts, asked: TrainingRequest, workers: Workers
+) -> tuple[TrainedModel, Supervision]:
+    """The model with all weights 0, and its training data."""
+    directories, registered = resolved.directories, asked.registered or {}
+    if isinstance(corpus, CorpusParts):
+        refuse_unsummed_stages(spec, asked.stage)
+        return untrained_on_parts(spec, corpus, directories, registered, workers)
+    return _untrained_in_memory(assemble(spec, corpus, directories, registered, workers), workers)
+
+
+def _untrained_in_memory(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
     """The model with all weights 0, and its training data."""
     spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
     parameters, counts = problem.learn_parameters()

@@ -29,7 +29,8 @@ from ..semantics import (
     stage_chain,
     stage_settings,
 )
-from .pipeline import fit
+from .pipeline import TrainingRequest, train_model
+from .stage import Observers
 
 __all__ = ["SecondsRange", "training_seconds"]
 
@@ -65,16 +66,8 @@ def training_seconds(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DcrfWarning)  # a sample lacks states that the data has
-            fit(
-                resolved,
-                sample,
-                stage=stage,
-                threads=threads,
-                registered=registered,
-                on_iteration=watch.add,
-                should_stop=watch.is_enough,
-                on_stage=watch.begin,
-            )
+            observers = Observers(watch.add, watch.is_enough, watch.begin)
+            train_model(resolved, sample, TrainingRequest(stage, None, None, threads, registered, observers))
         ratio = relative_cost(sample)
     except DcrfError:  # for want of data in the sample; problems of the data itself have been reported
         return None

@@ -2,30 +2,22 @@
 
     values, values, … -> training and score, training and score, …   in the order of the values
 
-Processes are forked where a system can fork safely, so that they share data and compiled kernels; elsewhere what a
-trial needs is pickled. They leave Ctrl-C to the process that began them, and end with it. Not here: which values to
-try (`searches`), which trial is the best (`tuning`).
+Not here: which values to try (`searches`), which trial is the best (`tuning`), processes (`foundation.process_pools`).
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing.connection import wait as wait_for
-from threading import Thread
 from typing import Any
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import DcrfError, Diagnostic
+from ..foundation import DcrfError, Diagnostic, new_event, processes
 from ..inference import Workers
 from ..model import TrainedModel, parts_as_bytes, parts_from_bytes
 from ..optimizers import Iteration
@@ -134,21 +126,11 @@ def run_trials(
         return
     jobs = min(jobs, len(proposals))
     share = replace(data, threads=max(1, Workers(data.threads).threads // jobs))
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    stop = context.Event()
-    others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(jobs, context, _begin, (share, stop))
-    try:
+    stop = new_event()
+    with processes(jobs, _begin, share, stop) as pool:
         futures = [pool.submit(_run_here, values) for values in proposals]
         for number, sent in _outcomes(futures, should_stop, stop.set):
             yield number, sent.received(data.registered or {})
-    except BaseException:  # a second signal, or an error: nothing waits for the end of an iteration
-        for process in multiprocessing.active_children():
-            if process not in others:
-                process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _outcomes(
@@ -194,17 +176,6 @@ def _begin(data: TrialData, stop: Any) -> None:
     """A process of ours begins."""
     global _here
     _here = data, stop
-    for name, action in (("SIGINT", signal.SIG_IGN), ("SIGHUP", signal.SIG_IGN), ("SIGTERM", signal.SIG_DFL)):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), action)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
 
 
 def _run_here(values: Values) -> _Sent:

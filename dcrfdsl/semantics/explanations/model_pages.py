@@ -63,6 +63,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "the system ended it because memory ran out.",
         "Run fewer trials at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
     ),
+    "lost-process": (
+        "With several jobs the text is tagged by processes, and one of these has died. Most often the system ended it "
+        "because memory ran out.",
+        "Use fewer `--jobs`. Each process needs memory for a part of the text, beside the model, which they share.",
+    ),
     "nothing-to-rescale": (
         "`rescale` multiplies weights that an earlier stage trained by factors, and no stage comes before it.",
         "Write `train rescale after STAGE`.",

@@ -3,7 +3,6 @@ from .corpus_parts import CorpusParts as CorpusParts, open_parts as open_parts
 from .part_resources import (
     PartResources as PartResources,
     parse_memory as parse_memory,
-    refuse_part_options as refuse_part_options,
     untrained_on_parts as untrained_on_parts,
 )
 from .summed_criterion import PartedSupervision as PartedSupervision, refuse_unsummed_stages as refuse_unsummed_stages

@@ -16,7 +16,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_cor
 from ...foundation import READING, DcrfError, Diagnostic, Ints, clear_os_errors, is_writable, write_whole
 from ...semantics import DataSpec, ModelSpec
 from ..checking import Template, as_resolved
+from .cluster_runner import part_runner
 from .part_files import PART_VERSION, read_text, write_text
 from .part_trees import InTurn, PartRunner
 
@@ -56,6 +57,7 @@ class CorpusParts:
     cache: the folder of the parts and of what is compiled from them.
     parts: in the order of the data.
     warnings: what the reader found odd.
+    memory, cluster: as `open_parts` takes them.
 
     >>> parts = open_parts("address.txt", "address.dcrf")
     >>> parts.num_sentences, parts.num_tokens, len(parts.parts)
@@ -66,6 +68,8 @@ class CorpusParts:
     cache: Path
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()
+    memory: int | str | None = field(default=None, compare=False)
+    cluster: Any = field(default=None, compare=False, repr=False)
 
     @property
     def num_tokens(self) -> int:
@@ -114,8 +118,9 @@ def open_parts(
     template: Template,
     *,
     cache: str | os.PathLike[str] | None = None,
+    memory: int | str | None = None,
+    cluster: Any = None,
     part_tokens: int = PART_TOKENS,
-    runner: PartRunner | None = None,
 ) -> CorpusParts:
     """Reads training data into parts on disk, or finds them there.
 
@@ -123,8 +128,10 @@ def open_parts(
     template: whose `data` statement says how they are read, in any form that `fit` takes.
     cache: the folder for parts. It is made if it is missing, and used again where files and their reading are the same.
         By default a temporary folder, which lasts as long as the object that is returned.
+    memory: the most that training on these parts may use in this process, in bytes or as "2GB". Where it does not
+        suffice, training ends with an error that says what would.
+    cluster: a `distributed.Client` whose workers read the parts and train on them; by default this process does.
     part_tokens: the tokens of a part; another cut gives the same weights up to rounding.
-    runner: reads groups of files; by default this process does, one after the other.
 
     Memory is that of one part. Raises DcrfError where a file cannot be read as declared, with its line.
 
@@ -141,13 +148,15 @@ def open_parts(
         message = f"the folder for parts, `{folder}`, cannot be written"
         raise DcrfError(Diagnostic("file-error", message, help="name another one: `--cache DIR`, or `cache=`"))
     reading = _Reading(spec, spec.data, folder, part_tokens, _groups(files))
-    found = list((runner or InTurn(1)).each(read_group, reading, len(reading.groups)))
+    runner: PartRunner = InTurn(1) if cluster is None else part_runner(cluster)
+    found = list(runner.each(read_group, reading, len(reading.groups)))
     several = f"{files[0]} and {len(files) - 1} more" if len(files) > 1 else str(files[0])
     described = [part for group in found for part in group[0]]
     listed = tuple(Part(folder / one["path"], one["size"][0], one["size"][1], one["sha256"]) for one in described)
     if not listed:
         raise DcrfError(Diagnostic("empty-file", f"`{several}` holds no sentence", location=several))
-    parts = CorpusParts(several, folder, listed, tuple(warning for group in found for warning in group[1]))
+    warnings = tuple(warning for group in found for warning in group[1])
+    parts = CorpusParts(several, folder, listed, warnings, memory, cluster)
     if cache is None:
         weakref.finalize(parts, _remove, folder)
     return parts

@@ -24,7 +24,7 @@ from .learning import learn_parts
 from .part_trees import InTurn, PartRunner
 from .summed_criterion import PartedSupervision, empty_supervision
 
-__all__ = ["PartResources", "memory_in_use", "parse_memory", "refuse_part_options", "untrained_on_parts"]
+__all__ = ["PartResources", "memory_in_use", "parse_memory", "untrained_on_parts"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -64,7 +64,7 @@ def memory_in_use() -> int:
 
 @dataclass(frozen=True)
 class PartResources:
-    """memory: as `fit` takes it.   cluster: a `distributed.Client`, or None for this process."""
+    """memory: as `open_parts` takes it.   cluster: a `distributed.Client`, or None for this process."""
 
     memory: int | str | None = None
     cluster: Any = None
@@ -96,23 +96,15 @@ class PartResources:
             raise DcrfError(Diagnostic("out-of-memory", message, help=remedy))
 
 
-def refuse_part_options(memory: object, cluster: object) -> None:
-    """DcrfError for options that only data in parts have."""
-    for name, value in (("memory", memory), ("cluster", cluster)):
-        if value is not None:
-            message = f"`{name}` needs data in parts, and this is a corpus in memory"
-            raise DcrfError(Diagnostic("idle-option", message, help="pass `open_parts(…)` in place of the corpus"))
-
-
 def untrained_on_parts(
     spec: ModelSpec,
     parts: CorpusParts,
     directories: Mapping[str, Path],
     registered: Mapping[str, RegisteredFeature],
     workers: Workers,
-    resources: PartResources,
 ) -> tuple[TrainedModel, PartedSupervision]:
     """The model with all weights 0, and its training data in parts."""
+    resources = PartResources(parts.memory, parts.cluster)
     if resources.cluster is not None:
         require_shared(resources.cluster, parts.cache)
         ship_functions(registered)

@@ -1,0 +1,308 @@
+"""What `dcrfdsl tag` answers about a part of its input: labels, probabilities, n-best lists, notes.
+
+    part of the input -> `Question` -> `Answer`, here or in another process
+
+Not here: reading, writing (`tag_command`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..foundation import figure, json_text
+from .probabilities import probability_notes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..data import Corpus, EncodedLabels
+    from ..inference import CliqueMarginal, NBest, RunStatus
+    from ..model import Predictor, TrainedModel
+    from .tag_command import TagOptions
+
+__all__ = ["Answer", "Notes", "Question", "Tagger"]
+
+_SMALLEST = 5e-5  # a probability below this would read 0.0000
+_NO_LABEL = "_"
+
+
+def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
+    off = corpus.sentence_off.tolist()
+    return [token for s in sentences for token in range(off[s], off[s + 1])]
+
+
+def _sentences(count: int) -> str:
+    return f"{count} sentence{'' if count == 1 else 's'}"
+
+
+class Question(NamedTuple):
+    """A part of the input. known_labels: its labels with `--given`, else None.   predictor: None without tokens.
+    before: how many sentences came before it.
+    """
+
+    corpus: Corpus
+    known_labels: EncodedLabels | None
+    predictor: Predictor | None
+    before: int
+
+
+@dataclass
+class Notes:
+    """What the last lines of the command are made of. Those of several parts add up, in order."""
+
+    exact: int = 0  # sentences by how their n-best labellings were found
+    tried: int = 0
+    approximate: int = 0
+    searched: int = 0  # sentences that were labelled approximately, and their total score
+    score: float = 0.0
+    without: int = 0  # sentences without any labelling, the place of the first, and whether it is certain
+    first_without: str = ""
+    surely: bool = True
+    ranked: bool = False
+
+    def add(self, more: Notes) -> None:
+        for name in ("exact", "tried", "approximate", "searched", "score", "without"):
+            setattr(self, name, getattr(self, name) + getattr(more, name))
+        self.first_without = self.first_without or more.first_without
+        self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
+
+    def of_list(self, nbest: NBest, corpus: Corpus) -> None:
+        for labellings in nbest.sentences:
+            weighed = bool(len(labellings)) and not math.isnan(labellings.probability[0])
+            self.exact += labellings.exact
+            self.tried += not labellings.exact and weighed
+            self.approximate += not labellings.exact and not weighed
+        none = [s for s, labellings in enumerate(nbest.sentences) if not len(labellings)]
+        self.of_impossible(none, corpus, surely=all(nbest.sentences[s].exact for s in none))
+
+    def of_impossible(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
+        for s in sentences:
+            self.without += 1
+            self.first_without = self.first_without or f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}"
+            self.surely = self.surely and surely
+
+    def lines(self, model: TrainedModel, options: TagOptions) -> Iterator[str]:
+        """The notes and warnings for the end."""
+        from ..semantics import inference_settings
+
+        method = inference_settings(model.spec).method
+        if self.ranked or options.marginals or options.cliques:
+            yield from probability_notes(model)
+        if self.searched:
+            yield (
+                f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
+                f"the best there are; their total score is {figure(self.score)}"
+            )
+        if self.exact and method not in ("exact", "auto"):
+            yield f"note: n-best by exact inference, which fits, and not by `{method}`"
+        if self.approximate:
+            yield (
+                f"note: exact inference does not fit on {_sentences(self.approximate)}: "
+                "their n-best labellings are approximate, without probabilities"
+            )
+        if self.tried:
+            yield (
+                f"note: the n-best labellings of {_sentences(self.tried)} are the best that were tried, with their "
+                "exact probabilities, and others may lie between and behind them: the latent variables cannot be "
+                "summed out first at a bearable cost"
+            )
+        if self.without:
+            kept = "that keeps to the given labels " if options.given else ""
+            verdict = "is possible" if self.surely else "was found"
+            many = f"{self.without} sentences, the first" if self.without > 1 else "the sentence"
+            rank = "rank 0 and " if self.ranked else ""
+            yield (
+                f"warning: no labelling {kept}{verdict} for {many} at {self.first_without}; "
+                f"written with {rank}`{_NO_LABEL}` for each label"
+            )
+
+
+@dataclass
+class Answer:
+    """What is written about a part of the input.
+
+    status: how inference ended.   columns: texts of each token.   copies: for n-best lists how often each sentence is
+    written, and `remarks`, a value for each copy.   lines: with `--json`, in place of these.
+    """
+
+    status: RunStatus
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    copies: Sequence[int] | None = None
+    remarks: Mapping[str, Sequence[float | str | None]] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+    notes: Notes = field(default_factory=Notes)
+
+
+class Tagger:
+    """Answers questions about parts of the input, each for itself."""
+
+    def __init__(self, model: TrainedModel, options: TagOptions, threads: int | None):
+        self.model, self.options, self.threads = model, options, threads
+
+    def question(self, corpus: Corpus, before: int) -> Question:
+        """The part of the work that can be done in advance."""
+        from ..data import encode_known_labels
+
+        if not corpus.num_tokens:
+            return Question(corpus, None, None, before)
+        known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        return Question(corpus, known_labels, self.model.on(corpus, known_labels), before)
+
+    def answer(self, question: Question) -> Answer:
+        """The best labelling of each sentence, or the best so many."""
+        return self._best(question) if self.options.nbest is None else self._several(question, self.options.nbest)
+
+    def _best(self, question: Question) -> Answer:
+        """The best labelling of each sentence, `_` where there is none."""
+        from ..inference import RunStatus
+
+        (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
+        columns = dict[str, list[str]]()
+        if predictor is not None:
+            prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)
+            answer.status = prediction.status
+            scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
+            if answer.status.approximate and scores:
+                answer.notes.searched += len(scores)
+                answer.notes.score += sum(scores)
+            columns = {label: prediction.texts(label) for label in prediction.codes}
+            answer.notes.of_impossible(answer.status.impossible, corpus, surely=True)
+            for token in _tokens_of(answer.status.impossible, corpus):
+                for texts in columns.values():
+                    texts[token] = _NO_LABEL
+        tables = self._tables(corpus, predictor)
+        if self.options.as_json:
+            copies = [1] * corpus.num_sentences
+            answer.lines = list(self._json_lines(corpus, copies, {}, columns, tables, known_labels, before))
+        else:
+            answer.columns = {**columns, **self._distributions(tables)}
+        return answer
+
+    def _several(self, question: Question, count: int) -> Answer:
+        """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
+        from ..inference import RunStatus
+
+        corpus, known_labels, predictor, before = question
+        if predictor is None:
+            return Answer(RunStatus(), notes=Notes(ranked=True))
+        nbest = self.model.nbest(predictor, count, threads=self.threads)
+        answer = Answer(nbest.status, notes=Notes(ranked=True))
+        answer.notes.of_list(nbest, corpus)
+        copies = [max(1, len(labellings)) for labellings in nbest.sentences]
+        columns, remarks = self._ranked(nbest, corpus)
+        tables = self._tables(corpus, predictor)
+        if self.options.as_json:
+            answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
+            return answer
+        import numpy as np
+
+        off = corpus.sentence_off
+        rows = np.concatenate(
+            [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
+        )  # for each token of the copies, its token of the corpus
+        again = {label: table[rows] for label, table in tables.items()}
+        answer.columns, answer.copies = {**columns, **self._distributions(again)}, copies
+        answer.remarks = {name: remarks[name] for name in ("rank", "probability")}
+        return answer
+
+    def _ranked(self, nbest: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
+        """Labels of each token of the copies; rank, probability and score of each copy."""
+        columns: dict[str, list[str]] = {label: [] for label in self.model.labels}
+        remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
+        for labellings, length in zip(nbest.sentences, corpus.lengths().tolist(), strict=True):
+            if not len(labellings):
+                for texts in columns.values():
+                    texts += [_NO_LABEL] * length
+                remarks["rank"].append(0)
+                remarks["probability"].append(0.0 if labellings.exact else None)
+                remarks["score"].append(None)
+            for rank, (score, probability) in enumerate(
+                zip(labellings.score.tolist(), labellings.probability.tolist(), strict=True)
+            ):
+                for label, texts in columns.items():
+                    states = self.model.states[label]
+                    texts += [states[code] for code in labellings.codes[label][rank].tolist()]
+                remarks["rank"].append(rank + 1)
+                remarks["probability"].append(None if math.isnan(probability) else probability)
+                remarks["score"].append(score)
+        return columns, remarks
+
+    def _tables(self, corpus: Corpus, predictor: Predictor | None) -> Mapping[str, NDArray[Any]]:
+        """Marginals of each label, [N, states]; NaN in a sentence without any labelling."""
+        if not self.options.marginals or predictor is None:
+            return {}
+        marginals, status = self.model.marginals(predictor, threads=self.threads)
+        tables = {label: marginals[label] for label in self.model.labels}
+        for table in tables.values():
+            table[_tokens_of(status.impossible, corpus)] = math.nan
+        return tables
+
+    def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
+        """The marginal distributions of each label as text, one per token."""
+        columns = {}
+        for label, table in tables.items():
+            states = self.model.states[label]
+            order = (-table).argsort(axis=1, kind="stable")
+            columns[f"{label}_marginals"] = [
+                ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST) or _NO_LABEL
+                for row, ranks in zip(table, order, strict=True)
+            ]
+        return columns
+
+    def _json_lines(
+        self,
+        corpus: Corpus,
+        copies: Sequence[int],
+        remarks: Mapping[str, Sequence[float | str | None]],
+        columns: Mapping[str, Sequence[str]],
+        tables: Mapping[str, NDArray[Any]],
+        known_labels: EncodedLabels | None,
+        before: int,
+    ) -> Iterator[str]:
+        """A line for each labelling; each line of a sentence repeats its marginals."""
+        at = copy = 0
+        off = corpus.sentence_off.tolist()
+        asked = self.options.cliques and corpus.num_tokens
+        of_cliques = self.model.clique_marginals(corpus, given=known_labels) if asked else iter(())
+        for s, many in enumerate(copies):
+            length = off[s + 1] - off[s]
+            more: dict[str, Any] = {}
+            if tables:
+                more["marginals"] = {
+                    label: [
+                        None if math.isnan(row[0]) else dict(zip(self.model.states[label], row, strict=True))
+                        for row in table[off[s] :][:length].tolist()
+                    ]
+                    for label, table in tables.items()
+                }
+            if self.options.cliques:
+                more["cliques"] = [self._clique_record(marginal) for marginal in next(of_cliques)[0]]
+            for _ in range(many):
+                record: dict[str, Any] = {
+                    "file": corpus.file,
+                    "line": int(corpus.token_line[off[s]]),
+                    "sentence": before + s + 1,
+                    **{name: values[copy] for name, values in remarks.items()},
+                    "labels": {label: texts[at : at + length] for label, texts in columns.items()},
+                    **more,
+                }
+                yield json_text(record, ensure_ascii=False)
+                at, copy = at + length, copy + 1
+
+    def _clique_record(self, marginal: CliqueMarginal) -> dict[str, Any]:
+        import numpy as np
+
+        states = [self.model.states[variable] for variable, _ in marginal.sites]
+        table = [
+            [*(names[x] for names, x in zip(states, index, strict=True)), float(marginal.table[index])]
+            for index in np.ndindex(marginal.table.shape)
+            if marginal.table[index] >= _SMALLEST
+        ]
+        return {
+            "clique": marginal.clique,
+            "sites": [list(site) for site in marginal.sites],
+            "states": sorted(table, key=lambda entry: -entry[-1]),
+        }
