@@ -118,6 +118,10 @@ def test_an_example_runs(
 ) -> None:
     if "demo" in line and importlib.util.find_spec("turkish_treebanks") is None:
         pytest.skip("needs the extra `demo`")
+    if "--cluster" in line:
+        pytest.skip("needs a scheduler")
+    if "--workers" in line and importlib.util.find_spec("distributed") is None:
+        pytest.skip("needs the extra `dask`")
     shell = SHELL.fullmatch(line)
     assert shell, "write it with what the test knows of a shell, or teach the test"
     _, command, *arguments = shlex.split(shell["call"])

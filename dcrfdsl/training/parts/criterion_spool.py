@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...criteria import Criterion
+from ...foundation import WRITING, clear_os_errors
 from ...kernels.runtime import aligned_zeros
 
 __all__ = ["CriterionSpool"]
@@ -78,6 +79,7 @@ class CriterionSpool:
 
     def __init__(self, folder: Path | None, shared: Sequence[Any]):
         self._shared = tuple(shared)
+        self._place_name = str(folder or tempfile.gettempdir())
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 (it lasts as long as this object)
         self._end, self._lock = 0, Lock()
         self._stored: dict[bytes, tuple[int, int]] = {}  # of each content: where it begins, and its length
@@ -111,13 +113,13 @@ class CriterionSpool:
         with self._lock:
             if digest in self._stored:
                 return self._stored[digest]
-            start, size = self._end, content.nbytes
+            start, size, written = self._end, content.nbytes, 0
+            with clear_os_errors(self._place_name, WRITING):
+                while written < size:
+                    written += os.pwrite(self._file.fileno(), content[written:], start + written)
             self._end += -(-size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-            self._stored[digest] = start, size
-        written = 0
-        while written < size:
-            written += os.pwrite(self._file.fileno(), content[written:], start + written)
-        return start, size
+            self._stored[digest] = start, size  # only now: another thread may map it at once
+            return start, size
 
     def open(self, number: int) -> Criterion:
         """The criterion of a part, whose large arrays lie in the file. What is written to them is forgotten."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...features import FeatureRows, Pairs, pack_strings, unpack_strings
-from ...foundation import Floats, Ints
+from ...foundation import DcrfError, Diagnostic, Floats, Ints
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 
@@ -48,7 +48,7 @@ def write_text(path: Path, corpus: Corpus) -> None:
 
 def read_text(path: Path) -> Corpus:
     """The part that `write_text` wrote. DcrfError if the file is missing or damaged."""
-    header, arrays = read_model(path)
+    header, arrays = _read(path)
     columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {}
     for name, kind in header["columns"].items():
         if kind == "numbers":
@@ -61,6 +61,16 @@ def read_text(path: Path) -> Corpus:
         else:
             columns[name] = InternedColumn(codes, texts)
     return Corpus(header["file"], arrays["sentence_off"], columns, arrays["token_line"], tuple(header["warnings"]))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """The header and the arrays of a file of the cache. DcrfError if it is missing or damaged."""
+    try:
+        return read_model(path)
+    except DcrfError as error:
+        message = f"the cache cannot be read: {error.diagnostics[0].message}"
+        help = f"remove the folder `{path.parent}` and run the command again: it is made anew"
+        raise DcrfError(Diagnostic("damaged-cache", message, location=str(path), help=help)) from None
 
 
 def _strings(name: str, texts: Sequence[str]) -> Arrays:
@@ -110,7 +120,7 @@ def write_compiled(path: Path, part: CompiledPart) -> None:
 
 def read_compiled(path: Path) -> CompiledPart:
     """The part that `write_compiled` wrote. DcrfError if the file is missing or damaged."""
-    header, arrays = read_model(path)
+    header, arrays = _read(path)
     rows = tuple(
         FeatureRows(
             arrays[f"rows.{n}.off"],

@@ -30,7 +30,7 @@ from .part_trees import task_workers
 
 __all__ = ["PartSum", "Point", "StageTerms", "add_terms", "forget_terms", "no_data", "supervision_of", "term_of_part"]
 
-MOST_STAGES = 2  # whose layouts a process keeps
+MOST_STAGES = 8  # whose layouts a worker of a cluster keeps: those of clients that went away stay
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class _Layouts:
         key = f"{shared.key} {os.getpid()}"
         with self._lock:
             if key not in self._spools:
-                while len(self._spools) >= MOST_STAGES:
+                while not shared.threads and len(self._spools) >= MOST_STAGES:
                     self._spools.popitem(last=False)[1].close()
                 self._spools[key] = CriterionSpool(
                     shared.folder, [shared.graph, shared.parameters, shared.spec, shared.settings]

@@ -9,6 +9,7 @@ schedules and duals need the data itself, so what trains by them is refused. Not
 from __future__ import annotations
 
 import secrets
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -119,6 +120,7 @@ class SummedCriterion(Criterion):
         first = self._first(terms.joint)  # what is the same in all parts, penalty included
         self.penalty, self.inference_description = first.penalty, first.inference_description
         self.is_steep = first.is_steep
+        weakref.finalize(self, forget_terms, terms.key)  # also where training ends with an error
         self._has_gap = first.gap(np.zeros(self.num_weights)) is not None
 
     def _first(self, settings: TrainSettings[Any]) -> Criterion:
