@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +35,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_machine(tmp_path: Path) -> 
     for count in (1, 2, 4):
         with cluster_client(None, count, 2) as client:
             cache = tmp_path / f"cache-{count}"
-            parts = open_parts(path, resolved, cache=cache, part_tokens=50, runner=part_runner(client))
-            model = fit(resolved, parts, cluster=client)
+            model = fit(resolved, open_parts(path, resolved, cache=cache, part_tokens=50, cluster=client))
         np.testing.assert_array_equal(model.weights, alone.weights)
         assert model.record.objective == alone.record.objective
 
@@ -52,7 +52,7 @@ def test_it_goes_on_when_workers_are_killed(tmp_path: Path) -> None:
                 os.kill(worker, signal.SIGKILL)
                 killed.append(worker)
 
-        model = fit(resolved, parts, cluster=client, on_iteration=kill)
+        model = fit(resolved, replace(parts, cluster=client), on_iteration=kill)
     assert len(set(killed)) == 3
     np.testing.assert_array_equal(model.weights, alone.weights)
 
@@ -94,7 +94,7 @@ def test_a_lost_scheduler_is_one_error_and_training_goes_on_later(tmp_path: Path
                 process.wait()
 
         with pytest.raises(DcrfError) as lost:
-            fit(resolved, parts, cluster=client, on_iteration=kill, checkpoint=Checkpoint(file, seconds=0))
+            fit(resolved, replace(parts, cluster=client), on_iteration=kill, checkpoint=Checkpoint(file, seconds=0))
     (problem,) = lost.value.diagnostics
     assert problem.slug == "cluster-lost" and "--resume" in (problem.help or "")
     resumed = fit(resolved, parts, checkpoint=Checkpoint(file, resume=True))
@@ -110,10 +110,10 @@ def test_wrong_uses_are_refused(tmp_path: Path) -> None:
     resolved, path = load_text(REFUSED["perceptron"]), written(tmp_path)
     with cluster_client(None, 1, 1) as client:
         with pytest.raises(DcrfError, match="no sum over sentences"):
-            fit(resolved, parted(path, resolved, tmp_path), cluster=client)
+            fit(resolved, parted(path, resolved, tmp_path, cluster=client))
         wrong = load_text(f"{DATA_WITHOUT}train likelihood\n")
         with pytest.raises(DcrfError) as error:  # an error of a worker arrives as it was
-            fit(wrong, parted(path, wrong, tmp_path), cluster=client)
+            fit(wrong, parted(path, wrong, tmp_path, cluster=client))
         assert error.value.diagnostics[0].slug == "unknown-label"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.checkpoints import Checkpoint
 from dcrfdsl.training.parts.corpus_parts import CorpusParts, open_parts
-from dcrfdsl.training.parts.part_resources import PartResources, parse_memory, untrained_on_parts
+from dcrfdsl.training.parts.part_resources import parse_memory, untrained_on_parts
 from dcrfdsl.training.parts.part_trees import InTurn, TreeSum
 from dcrfdsl.training.parts.summed_criterion import SummedCriterion
 from dcrfdsl.training.pipeline import fit
@@ -91,13 +92,13 @@ def written(folder: Path, *, count: int = 60, seed: int = 3, name: str = "data.t
     return path
 
 
-def parted(path: Path, resolved: Resolved, folder: Path, tokens: int = 50) -> CorpusParts:
-    return open_parts(path, resolved, cache=folder / "cache", part_tokens=tokens)
+def parted(path: Path, resolved: Resolved, folder: Path, tokens: int = 50, **where: Any) -> CorpusParts:
+    return open_parts(path, resolved, cache=folder / "cache", part_tokens=tokens, **where)
 
 
 def untrained(resolved: Resolved, parts: CorpusParts, registered: dict[str, RegisteredFeature] | None = None):
     spec = resolved.require(unchecked=True)
-    return untrained_on_parts(spec, parts, resolved.directories, registered or {}, Workers(1), PartResources())
+    return untrained_on_parts(spec, parts, resolved.directories, registered or {}, Workers(1))
 
 
 def in_memory(resolved: Resolved, path: Path) -> tuple[TrainedModel, object]:
@@ -166,8 +167,8 @@ def test_what_is_no_sum_is_refused(case: str, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_weights_are_the_same_for_any_memory_and_threads(tmp_path: Path) -> None:
     resolved, path = load_text(SUMMED["likelihood"]), written(tmp_path)
-    parts = parted(path, resolved, tmp_path)
-    models = [fit(resolved, parts, threads=n, memory=m) for n, m in ((1, None), (2, "3GB"), (16, None))]
+    amounts = ((1, None), (2, "3GB"), (16, None))
+    models = [fit(resolved, parted(path, resolved, tmp_path, memory=m), threads=n) for n, m in amounts]
     for model in models[1:]:
         np.testing.assert_array_equal(model.weights, models[0].weights)
     tight = replace_optimizer(SUMMED["likelihood"], "lbfgs(tolerance = 1e-9)")
@@ -273,9 +274,7 @@ def test_too_little_memory_is_an_error_and_amounts_are_read(tmp_path: Path) -> N
             parse_memory(text)
     resolved = load_text(SUMMED["likelihood"])
     with pytest.raises(DcrfError, match=r"allows 0\.10 GB"):
-        fit(resolved, parted(written(tmp_path), resolved, tmp_path), memory="101MB")
-    with pytest.raises(DcrfError, match="in memory"):
-        fit(resolved, read_corpus(written(tmp_path), resolved.require().data), memory="2GB")
+        fit(resolved, parted(written(tmp_path), resolved, tmp_path, memory="101MB"))
 
 
 def test_a_tree_adds_in_the_same_order_however_the_work_is_shared() -> None:
