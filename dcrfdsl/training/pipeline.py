@@ -122,7 +122,7 @@ def train_model(
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
-    trained, supervision = _untrained(resolved, spec, corpus, asked, workers)
+    trained, supervision = _begun(resolved, spec, corpus, asked, workers)
     started: StartRecord | None = None
     if asked.start is not None:
         weights, started = carried_weights(asked.start, trained)
@@ -186,7 +186,7 @@ def _run_stages(
     return trained
 
 
-def _untrained(
+def _begun(
     resolved: Resolved, spec: ModelSpec, corpus: Corpus | CorpusParts, asked: TrainingRequest, workers: Workers
 ) -> tuple[TrainedModel, Supervision]:
     """The model with all weights 0, and its training data."""
@@ -194,10 +194,10 @@ def _untrained(
     if isinstance(corpus, CorpusParts):
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
-    return _untrained_in_memory(assemble(spec, corpus, directories, registered, workers), workers)
+    return _untrained(assemble(spec, corpus, directories, registered, workers), workers)
 
 
-def _untrained_in_memory(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
+def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
     """The model with all weights 0, and its training data."""
     spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
     parameters, counts = problem.learn_parameters()

@@ -71,6 +71,10 @@ class CorpusParts:
     memory: int | str | None = field(default=None, compare=False)
     cluster: Any = field(default=None, compare=False, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the client, which stays where it is."""
+        return {**vars(self), "cluster": None}
+
     @property
     def num_tokens(self) -> int:
         """The number of tokens of all parts."""
