@@ -21,6 +21,7 @@ from .model_cost import (
     sweep_cost as sweep_cost,
     sweep_messages as sweep_messages,
     training_cost as training_cost,
+    wide_cost as wide_cost,
 )
 from .parameters import (
     AddedWeights as AddedWeights,
