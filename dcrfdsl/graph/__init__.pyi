@@ -1,5 +1,6 @@
 from .automata.automaton_cost import (
     automaton_seconds as automaton_seconds,
+    chain_decodes as chain_decodes,
     other_seconds as other_seconds,
     paying_automaton as paying_automaton,
 )
