@@ -1,5 +1,6 @@
 from .automata.automaton_cost import (
     automaton_seconds as automaton_seconds,
+    chain_decodes as chain_decodes,
     other_seconds as other_seconds,
     paying_automaton as paying_automaton,
 )
@@ -22,6 +23,7 @@ from .model_cost import (
     sweep_cost as sweep_cost,
     sweep_messages as sweep_messages,
     training_cost as training_cost,
+    wide_cost as wide_cost,
 )
 from .parameters import (
     AddedWeights as AddedWeights,

@@ -22,14 +22,15 @@ from .unroll import ModelGraph
 
 __all__ = [
     "CHEAP", "TrainingCost", "exact_cost", "exact_pays", "pays_beside_messages", "sweep_cost", "sweep_messages",
-    "training_cost",
+    "training_cost", "wide_cost",
 ]  # fmt: skip
 
 # Fitted to runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of about two there
 SWEEPS = 6  # sweeps of an evaluation by messages
 PASSES = 3  # passes through the tables of exact inference: up, down, and expected counts
 RATE = 5e9  # multiply-adds per second and core, in the matrix products of exact inference …
-MESSAGE_RATE = 8e9  # … in messages, whose tables stay in the cache …
+MESSAGE_RATE = 8e9  # … in messages over tables of two variables, which are products with a matrix in the cache …
+WIDE_RATE = 3e8  # … in messages over tables of more variables, which are summed entry by entry …
 FEATURE_RATE = 2e9  # … and over features, which are scattered in memory
 MESSAGE_SECONDS = 1.5e-7  # for sending one message, besides its multiply-adds
 TOKEN_SECONDS = 3e-7  # per token in every evaluation
@@ -66,6 +67,11 @@ def sweep_cost(graph: ModelGraph) -> float:
     return float(sum(_sweep_work(t) for t in graph.templates if not t.relational))
 
 
+def wide_cost(graph: ModelGraph) -> float:
+    """The part of `sweep_cost` in cliques of three and more variables."""
+    return float(sum(_wide_work(t) for t in graph.templates if not t.relational))
+
+
 def sweep_messages(graph: ModelGraph) -> float:
     """Messages per token of one sweep, without relational cliques."""
     return float(sum(len(t.cards) for t in graph.templates if len(t.cards) > 1 and not t.relational))
@@ -76,24 +82,35 @@ def exact_seconds(work: float) -> float:
     return PASSES * work / RATE
 
 
-def message_seconds(sweep: float, messages: float) -> float:
-    """Rough time of message passing until convergence, from the multiply-adds and the messages of a sweep."""
-    return SWEEPS * (sweep / MESSAGE_RATE + messages * MESSAGE_SECONDS)
+def message_seconds(sweep: float, messages: float, wide: float = 0.0) -> float:
+    """Rough time of message passing until convergence, from the multiply-adds and the messages of a sweep.
+
+    wide: which of the multiply-adds lie in cliques of three and more variables.
+    """
+    return SWEEPS * ((sweep - wide) / MESSAGE_RATE + wide / WIDE_RATE + messages * MESSAGE_SECONDS)
 
 
-def exact_pays(exact: OrderCost, max_table: int, sweep: float, messages: float, positions: float = 1.0) -> bool:
+def exact_pays(
+    exact: OrderCost, max_table: int, sweep: float, messages: float, positions: float = 1.0, wide: float = 0.0
+) -> bool:
     """Whether exact inference fits and takes no longer than messages, or than `CHEAP` seconds per position."""
     fits = exact.largest <= max_table
-    return fits and pays_beside_messages(exact_seconds(exact.work), sweep, messages, positions)
+    return fits and pays_beside_messages(exact_seconds(exact.work), sweep, messages, positions, wide)
 
 
-def pays_beside_messages(seconds: float, sweep: float, messages: float, positions: float = 1.0) -> bool:
+def pays_beside_messages(
+    seconds: float, sweep: float, messages: float, positions: float = 1.0, wide: float = 0.0
+) -> bool:
     """Whether so many seconds of exact inference are no more than messages take, or than `CHEAP` per position."""
-    return seconds <= max(message_seconds(sweep, messages), CHEAP * positions)
+    return seconds <= max(message_seconds(sweep, messages, wide), CHEAP * positions)
 
 
 def _sweep_work(template: CliqueTemplate) -> int:
     return math.prod(template.cards) * len(template.cards) if len(template.cards) > 1 else 0
+
+
+def _wide_work(template: CliqueTemplate) -> int:
+    return _sweep_work(template) if len(template.cards) > 2 else 0
 
 
 class JoinedPairs(NamedTuple):
@@ -109,7 +126,8 @@ class JoinedPairs(NamedTuple):
 class TrainingCost:
     """`exact`, `sweep`, `features`: multiply-adds per token of exact inference, of a sweep, of scores and gradients.
 
-    weights: of each clique of the specification.   messages: per token of a sweep.   automaton: seconds per token by
+    wide: the part of `sweep` in cliques of three and more variables.   weights: of each clique of the specification.
+    messages: per token of a sweep.   automaton: seconds per token by
     the model's automaton, if that is its fastest exact form.
     memory: bytes of exact training after the data is read and the weights are known; `message_memory` is added if
     messages are sent.
@@ -125,10 +143,11 @@ class TrainingCost:
     message_memory: float
     joined: tuple[JoinedPairs, ...] = ()
     automaton: float | None = None
+    wide: float = 0.0
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Rough time of one evaluation."""
-        inference = message_seconds(self.sweep, self.messages)
+        inference = message_seconds(self.sweep, self.messages, self.wide)
         if exact:
             inference = exact_seconds(self.exact.work) if self.automaton is None else self.automaton
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
@@ -161,20 +180,21 @@ def training_cost(
     fires = sum(len(set_rows.feature) for set_rows in rows)
     memory = LIBRARY_BYTES + PACKED_BYTES * fires + 8 * sum(weights) * (VECTORS + runs + history)
     memory += _wiring_bytes(graph.thin() if thin else graph, sentence_off)
-    sweep, joined = sweep_cost(graph), []
+    sweep, wide, joined = sweep_cost(graph), wide_cost(graph), list[JoinedPairs]()
     messages = sweep_messages(graph)
     for number in graph.relational:
         template = graph.templates[number]
         joined_pairs = relations[template.clique]
         share = len(joined_pairs.first) / max(1, tokens)
         sweep += _sweep_work(template) * share
+        wide += _wide_work(template) * share
         messages += len(template.cards) * share
         counts = np.diff(joined_pairs.off)
         middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
         joined.append(JoinedPairs(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
         weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
-        0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton,
+        0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton, wide,
     )  # fmt: skip
 
 

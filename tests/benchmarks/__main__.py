@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "objective": training.time_to_objective,
     "factorial": passes.factorial_pass,
     "sparse121": automata.sparse121,
+    "half100": automata.half100,
     "sparse1000": automata.sparse1000,
     "second_order45": automata.second_order45,
     "memory29": automata.memory29,

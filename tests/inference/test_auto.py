@@ -76,6 +76,14 @@ def test_the_rule_compares_seconds(work, largest, sweep, messages, pays):
         assert pays == (exact_seconds(work) <= message_seconds(sweep, messages))
 
 
+def test_messages_over_three_variables_cost_more() -> None:
+    """Their tables are summed entry by entry: as many multiply-adds take much longer than in products of matrices."""
+    work, largest, sweep = 3e5, 8000, 1e5
+    assert not exact_pays(OrderCost(work, largest, 3, 0), 2**24, sweep, 5.0)
+    assert exact_pays(OrderCost(work, largest, 3, 0), 2**24, sweep, 5.0, wide=sweep)
+    assert message_seconds(sweep, 5.0, sweep) > 10 * message_seconds(sweep, 5.0)
+
+
 # joined positions -------------------------------------------------------------------------------------------------
 
 TEXT = (

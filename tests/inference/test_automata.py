@@ -4,6 +4,8 @@ same bits from any number of threads.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from automaton_cases import AUTOMATA, BoundCase, one
@@ -14,6 +16,10 @@ from dcrfdsl.graph.automata import automaton_cost
 from dcrfdsl.graph.automata.automaton_graphs import automaton_graph
 from dcrfdsl.graph.model_cost import exact_cost
 from dcrfdsl.inference import Expectations
+from dcrfdsl.inference.methods import exact_method
+from dcrfdsl.inference.methods.exact_method import ExactMethod
+from dcrfdsl.inference.methods.method_table import METHODS
+from dcrfdsl.semantics import ExactSettings
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
@@ -140,3 +146,25 @@ def test_exact_inference_goes_on_where_only_an_automaton_fits() -> None:
         narrow.sample(corpus, 1, seed=0)
     with pytest.raises(DcrfError, match="would build a table"):
         fit(load_text(case.text, overrides=["infer=exact(max_table = 20)", few]), corpus, threads=1)
+
+
+def test_a_chain_decodes_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes are the automaton's and best labellings the table's, with the same scores."""
+    data = BoundCase(AUTOMATA["moves that were seen"]).plain
+    potentials, scores = data.potentials(np.random.default_rng(2).normal(size=data.num_weights)), []
+    for is_faster in (True, False):
+        monkeypatch.setattr(exact_method, "chain_decodes", lambda found, graph, says=is_faster: says)
+        method = METHODS["exact"].build(data, ExactSettings())
+        assert isinstance(method, ExactMethod)
+        assert method._decoders == ([method.chain] if is_faster else [method.automaton, method.chain])
+        best = Expectations.empty(data)
+        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+        method.decode(potentials, 0, data.num_sequences, best, labelling)
+        scores.append(best.log_z)
+    np.testing.assert_allclose(*scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("labels", "moves", "by_table"), [(100, 5000, True), (60, 1800, True), (121, 500, False)])
+def test_how_much_must_be_seen_for_a_chain_to_decode(labels: int, moves: int, by_table: bool) -> None:
+    found, graph = SimpleNamespace(states=labels, moves=moves), SimpleNamespace(cards=(labels,))
+    assert automaton_cost.chain_decodes(found, graph) == by_table  # type: ignore[arg-type]

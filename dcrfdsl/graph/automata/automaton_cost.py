@@ -1,7 +1,8 @@
 """When an automaton is faster than the other exact forms of a model: a table between neighbours, or elimination.
 
 Seconds are those of one position in one pass, which computes expectations, on one core; the constants are measured
-(`tests/benchmarks`, rows `sparse121` and `memory29`). Not here: the automaton (`automaton_graphs`).
+(`tests/benchmarks`, rows `sparse121`, `sparse1000`, `memory29`, `second_order45` and `half100`). Not here: the
+automaton (`automaton_graphs`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from ..model_cost import exact_cost, exact_seconds
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph
 
-__all__ = ["automaton_pays", "automaton_seconds", "other_seconds", "paying_automaton"]
+__all__ = ["automaton_pays", "automaton_seconds", "chain_decodes", "other_seconds", "paying_automaton"]
 
-STATE_SECONDS = 2e-9  # a state: its score, and adding it up
-MOVE_SECONDS = 1e-9  # a listed move
-CHAIN_SECONDS = 3e-10  # an entry of the table of a chain
+STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times
+MOVE_SECONDS = 3.5e-10  # a listed move; both are a little more than measured where caches and lanes are full
+CHAIN_SECONDS = 3e-10  # an entry of the table of a chain …
+CHAIN_DECODING_SECONDS = 1e-10  # … and the same in decoding, where an automaton takes as long as for a pass
 LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
 
 
@@ -27,6 +29,11 @@ def automaton_seconds(found: AutomatonGraph) -> float:
 def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
     """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
     return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(exact_cost(graph).work)
+
+
+def chain_decodes(found: AutomatonGraph, graph: ModelGraph) -> bool:
+    """Whether a chain, for which an automaton was found, finds best labellings faster by its table."""
+    return CHAIN_DECODING_SECONDS * graph.cards[0] ** 2 < automaton_seconds(found)
 
 
 def automaton_pays(found: AutomatonGraph, seconds: float) -> bool:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import Floats, Ints32, Mask, cached_property, data_error
-from ...graph import automaton_seconds, other_seconds
+from ...graph import automaton_seconds, chain_decodes, other_seconds
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
 from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations
@@ -71,6 +71,14 @@ class ExactMethod(AnewMethod):
         """The kernels that are tried before the programs, in this order."""
         return [runs for runs in (self.automaton, self.chain) if runs is not None]
 
+    @property
+    def _decoders(self) -> list[AutomatonRuns | ChainRuns]:
+        """The same for best labellings, which a chain's table may give sooner than an automaton."""
+        chain, runs = self.chain, self.automaton
+        if chain is not None and runs is not None and chain_decodes(runs.automaton.graph, self.data.graph):
+            return [chain]
+        return self._special
+
     def _arenas(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
         if not hasattr(self._per_thread, "arenas"):
@@ -115,7 +123,7 @@ class ExactMethod(AnewMethod):
         d, p, left = self.data, potentials, [(first, last)]
         if self.candidates is not None:
             left = self.candidates.decode(p, first, last, out.results, labelling)
-        for special in self._special:
+        for special in self._decoders:
             left = [
                 rest for begin, end in left for rest in special.decode(p, begin, end, out.log_z, out.status, labelling)
             ]

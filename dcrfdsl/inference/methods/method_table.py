@@ -25,6 +25,7 @@ from ...graph import (
     pays_beside_messages,
     sweep_cost,
     sweep_messages,
+    wide_cost,
 )
 from ...semantics import (
     AutoSettings,
@@ -111,11 +112,11 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
         return settings.method, settings
     if graph.relational:
         return "auto", settings
-    cost, sweep, messages = exact_cost(graph), sweep_cost(graph), sweep_messages(graph)
-    if exact_pays(cost, settings.max_table, sweep, messages):
+    cost, sweep, messages, wide = exact_cost(graph), sweep_cost(graph), sweep_messages(graph), wide_cost(graph)
+    if exact_pays(cost, settings.max_table, sweep, messages, wide=wide):
         return "exact", settings
     found = _automaton_fits(graph, parameters, settings.max_table)
-    if found and pays_beside_messages(automaton_seconds(found), sweep, messages):
+    if found and pays_beside_messages(automaton_seconds(found), sweep, messages, wide=wide):
         return ("exact" if cost.largest <= settings.max_table else "automaton"), settings
     return "trp", settings
 

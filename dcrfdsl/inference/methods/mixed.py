@@ -130,9 +130,10 @@ class MixedMethod:
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
     """Whether exact inference pays on a graph."""
     larger = [scope for scope in shape.scopes if len(scope) > 1]
-    sweep = sum(len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger)
+    work = [len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger]
+    wide = sum(each for each, scope in zip(work, larger, strict=True) if len(scope) > 2)
     positions = len(shape.cards) / shape.width if shape.width else ALONE
-    return exact_pays(cost, max_table, sweep, sum(map(len, larger)), positions)
+    return exact_pays(cost, max_table, sum(work), sum(map(len, larger)), positions, wide)
 
 
 def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:

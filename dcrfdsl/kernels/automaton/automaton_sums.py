@@ -188,9 +188,7 @@ def _sum_blocks(g, later, automaton, tables, workspace):
 
 @inner
 def _retreat(t, longest, wanted, automaton, tables, workspace):
-    """The marginals of position t, in place of its scores, what the position before needs of it (`tail`), and the
-    counts of moves from it.
-    """
+    """The marginals of position t in place of its scores, what the position before needs (`tail`), counts of moves."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
     lane, marginal = workspace.lane, workspace.marginal
     at, row = t * automaton.states * lanes, t * automaton.width * lanes
