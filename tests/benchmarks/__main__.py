@@ -24,6 +24,7 @@ import candidates
 import commands
 import coupled
 import dialogues
+import large
 import latency
 import margins
 import passes
@@ -71,7 +72,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "chains": scaling.chains,
     "long": scaling.long_sequence,
 }
-BY_NAME_ONLY: dict[str, Benchmark] = {"sutton": training.full_factorial}
+BY_NAME_ONLY: dict[str, Benchmark] = {"sutton": training.full_factorial, "large": large.in_parts}
 PROGRAMS = ("numpy", "numba", "scipy", "python-crfsuite", "pgmax", "pyagrum")
 
 

@@ -1,9 +1,11 @@
 """Runs tasks on parts by the workers of a Dask cluster, with the bits of one machine.
 
 Each evaluation sends the weights to all workers once. A part has a home, the worker that keeps its layout; its term is
-computed there, and terms are added in the fixed tree wherever the scheduler sees fit. Homes stay while their workers
-live: parts of a lost worker move to those with fewest, and some to a new worker. An evaluation that loses a worker is
-computed again, and as tasks depend on nothing but files, weights and numbers, its result is the same.
+computed there, and terms are added in the fixed tree wherever the scheduler sees fit. Where there are many parts, a
+task takes a block of neighbours that are a subtree, since the scheduler needs about a millisecond a task. Homes stay
+while their workers live: blocks of a lost worker move to those with fewest, and some to a new worker. An evaluation
+that loses a worker is computed again, and as tasks depend on nothing but files, weights and numbers, its result is the
+same.
 
 Workers must reach the folder of the cache. A task takes `DCRFDSL_THREADS` threads where that is set on the worker, else
 one, as Dask gives each thread of a worker a task of its own. Not here: the tasks.
@@ -22,6 +24,7 @@ from typing import Any, TypeVar
 
 from ...foundation import DcrfError, Diagnostic
 from ...inference import Workers
+from .part_trees import TreeSum
 
 __all__ = ["ClusterRunner", "cluster_client", "part_runner"]
 
@@ -29,6 +32,7 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 ATTEMPTS = 20  # of an evaluation that loses workers
+BLOCKS = 8  # for each thread, at least, where there are so many parts
 POLL = 0.5  # seconds between looks at the workers
 PATIENCE = 60.0  # seconds without any worker before training ends
 RESUME = "start the scheduler and its workers again, and run the same command with `--resume`"
@@ -45,7 +49,8 @@ class ClusterRunner:
 
     def __init__(self, client: Any):
         self._client = client
-        self._homes: dict[int, str] = {}
+        self._homes: dict[int, str] = {}  # of each block
+        self._size = 1  # of a block
         self._sent: tuple[Any, Any] | None = None  # what all tasks of a pass share, and where it is
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
@@ -96,12 +101,15 @@ class ClusterRunner:
 
     def _total(self, task: Any, shared: Any, count: int, argument: Any, add: Any) -> Any:
         submit, sent = self._client.submit, self._send(shared)
-        self._assign(count)
+        size = self._assign(count)
         point = self._scattered(argument)
         level = [
-            submit(task, sent, number, point, pure=False, workers=[self._homes[number]], allow_other_workers=False)
-            for number in range(count)
-        ]
+            submit(
+                total_of_block, task, add, sent, first, min(first + size, count), point, pure=False,
+                workers=[self._homes[first // size]], allow_other_workers=False,
+            )
+            for first in range(0, count, size)
+        ]  # fmt: skip
         used = set(self._homes.values())
         while len(level) > 1:
             pairs = [submit(add, *level[n : n + 2], pure=False) for n in range(0, len(level) - 1, 2)]
@@ -149,13 +157,17 @@ class ClusterRunner:
             raise _LostWorker from None
 
     def _alive(self) -> list[str]:
-        """The addresses of the workers. DcrfError if none comes within `PATIENCE`, or if there is no scheduler."""
+        """The addresses of the workers."""
+        return sorted(self._threads())
+
+    def _threads(self) -> dict[str, int]:
+        """The threads of each worker by address. DcrfError without a worker within `PATIENCE`, or a scheduler."""
         begun = time.monotonic()
         while True:
             try:
                 if self._client.status != "running":
                     raise OSError("the connection is closed")
-                found = sorted(self._client.nthreads())
+                found: dict[str, int] = dict(self._client.nthreads())
             except (OSError, RuntimeError, ValueError, TypeError, AttributeError) as error:
                 raise self._lost(f"the scheduler does not answer ({error})") from None
             if found:
@@ -164,22 +176,33 @@ class ClusterRunner:
                 raise self._lost(f"no worker came within {PATIENCE:.0f} seconds")
             time.sleep(POLL)
 
-    def _assign(self, count: int) -> None:
-        """Gives each part a home: its former one, unless that has gone or has more than its share."""
-        alive = self._alive()
-        most = -(-count // len(alive))
+    def _assign(self, count: int) -> int:
+        """The size of blocks; gives each a home: its former one, unless that has gone or has more than its share.
+
+        Neighbours get the same home, so that most sums need no transfer.
+        """
+        threads = self._threads()
+        alive, size = sorted(threads), 1
+        while count // (2 * size) >= BLOCKS * sum(threads.values()):
+            size *= 2  # a subtree of the tree over parts
+        blocks = -(-count // size)
+        if size != self._size:
+            self._size, self._homes = size, {}
+        most = -(-blocks // len(alive))
         load: Counter[str] = Counter(dict.fromkeys(alive, 0))
         homes: dict[int, str] = {}
-        for number in range(count):
-            home = self._homes.get(number, "")
+        for block in range(blocks):
+            home = self._homes.get(block, "")
             if home in load and load[home] < most:
-                homes[number] = home
+                homes[block] = home
                 load[home] += 1
-        for number in range(count):
-            if number not in homes:
-                homes[number] = min(alive, key=lambda one: (load[one], one))
-                load[homes[number]] += 1
+        for block in range(blocks):
+            if block not in homes:
+                near = alive[block * len(alive) // blocks]
+                homes[block] = near if load[near] < most else min(alive, key=lambda one: (load[one], one))
+                load[homes[block]] += 1
         self._homes = homes
+        return size
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -193,6 +216,18 @@ class ClusterRunner:
 
     def _lost(self, why: str) -> DcrfError:
         return DcrfError(Diagnostic("cluster-lost", f"the cluster is lost: {why}", help=RESUME))
+
+
+def total_of_block(
+    task: Callable[[Shared, int, Any], Result], add: Callable[[Result, Result], Result], shared: Shared, first: int,
+    last: int, argument: Any,
+) -> Result:  # fmt: skip
+    """The sum over the parts `first` to `last` (excluded), a subtree of the tree over all parts."""
+    tree = TreeSum(add)
+    for number in range(first, last):
+        tree.append(task(shared, number, argument))
+    total: Result = tree.total()
+    return total
 
 
 def part_runner(client: Any) -> ClusterRunner:
