@@ -20,7 +20,9 @@ from dcrfdsl.cli.tagging import Tagger
 
 WORDS = ("the", "dog", "a", "cat", "sleeps", "dogs")
 TAGS = {"the": "D", "a": "D", "dog": "N", "cat": "N", "dogs": "N", "sleeps": "V"}
-REST = "label tag in {D, N, V}\nclique tag: word\nclique tag[-1], tag with edges = pad\nforbid tag[-1] is V and tag is V\n"
+REST = (
+    "label tag in {D, N, V}\nclique tag: word\nclique tag[-1], tag with edges = pad\nforbid tag[-1] is V and tag is V\n"
+)
 
 
 def sentences(count: int) -> list[list[str]]:
