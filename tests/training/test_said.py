@@ -110,12 +110,12 @@ SETTINGS = [  # what a template ends with; path and value in the record
 
 @pytest.mark.parametrize(("end", "path", "value"), SETTINGS, ids=[end for end, *_ in SETTINGS])
 def test_the_record_holds_every_setting(end: str, path: tuple[str, ...], value: Any, tmp_path: Path) -> None:
-    from dcrfdsl.model.record import _settings_record
+    from dcrfdsl.model.record import settings_record
     from dcrfdsl.semantics.settings.settings_reading import stage_settings
 
     label = next(iter(CASES["chain"].gold)) if hasattr(CASES["chain"], "gold") else "y"
     spec = load_text(f"{CASES['chain'].text}\n{end}\n".replace("(y)", f"({label})")).require()
-    found: Any = json.loads(json.dumps(_settings_record(stage_settings(spec))))
+    found: Any = json.loads(json.dumps(settings_record(stage_settings(spec))))
     for key in path:
         found = found[key]
     if isinstance(value, dict):
