@@ -27,31 +27,43 @@ from dcrfdsl.model.trained_model import TrainedModel
 
 __all__ = ["streaming"]
 
-TOKENS = 400_000 if SMOKE else 10_000_000
+TOKENS = 2_000_000 if SMOKE else 10_000_000
 COMPARED = 1 if SMOKE else 4  # repetitions whose output is compared with that of the whole in memory
 NEW_WORDS = 0.02  # of the tokens
 PAUSE = 0.05  # seconds between two samples of memory
-WARM_UP = 0.1  # of the time
+WARM_UP = 0.1  # of the text
 
 
 class Run(NamedTuple):
-    """tokens, seconds: of a stream.   sent: the second at which all of it was.   samples: (seconds, memory in MB)."""
+    """tokens, seconds: of a stream.   warmed, sent: the seconds at which a tenth and all of it was sent.   samples:
+    (seconds, memory in MB).
+    """
 
     tokens: int
     seconds: float
+    warmed: float
     sent: float
     samples: Sequence[tuple[float, float]]
 
     @property
     def warm(self) -> list[float]:
         """The memory after the warm-up, until the whole text was sent and the process began to end."""
-        return [size for at, size in self.samples if WARM_UP * self.sent < at < self.sent]
+        return [size for at, size in self.samples if self.warmed < at < self.sent]
+
+    @property
+    def peaks(self) -> list[float]:
+        """The most memory in each whole second of it: within one, it falls and rises with the parts of the text."""
+        by_second: dict[int, float] = {}
+        for at, size in self.samples:
+            if self.warmed < at < self.sent:
+                by_second[int(at)] = max(size, by_second.get(int(at), 0.0))
+        return list(by_second.values())[1:-1]  # the first and last second are cut
 
     @property
     def spread(self) -> float:
-        """How far the memory was from its median at most, in percent."""
-        middle = float(np.median(self.warm))
-        return 100.0 * max(max(self.warm) - middle, middle - min(self.warm)) / middle
+        """How far a second's peak was from the median of them at most, in percent."""
+        middle = float(np.median(self.peaks))
+        return 100.0 * max(max(self.peaks) - middle, middle - min(self.peaks)) / middle
 
 
 def noisy(seed: int) -> Iterator[tuple[bytes, int]]:
@@ -102,11 +114,12 @@ def _speed(name: str, run: Run) -> Figure:
 
 
 def _flatness(name: str, run: Run) -> Figure:
-    warm, tenth = run.warm, max(1, len(run.warm) // 10)
-    first, last = (float(np.median(part)) for part in (warm[:tenth], warm[-tenth:]))
+    peaks, tenth = run.peaks, max(1, len(run.peaks) // 10)
+    first, last = (float(np.median(part)) for part in (peaks[:tenth], peaks[-tenth:]))
     work = (
-        f"largest distance from the median of {np.median(warm):.0f} MB in {len(warm)} samples; median of the first "
-        f"tenth {first:.0f} MB, of the last {last:.0f} MB, peak {max(warm):.0f} MB"
+        f"largest distance of a second's peak from their median of {np.median(peaks):.0f} MB; median of the first "
+        f"tenth {first:.0f} MB, of the last {last:.0f} MB; all {len(run.warm)} samples: {min(run.warm):.0f} to "
+        f"{max(run.warm):.0f} MB"
     )
     return Figure(name, run.spread, "%", work, None if SMOKE else at_most(5))
 
@@ -115,16 +128,19 @@ def _through_a_pipe(arguments: Sequence[str], tokens: int, out: Path) -> Run:
     """Sends at least so many tokens to a command; the output goes to a file."""
     line = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *arguments, "--quiet"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    sent, ended, samples = [0], [0.0], list[tuple[float, float]]()
+    sent, marks, samples = 0, dict[float, float](), list[tuple[float, float]]()
 
     def feed(stream: BinaryIO) -> None:
+        nonlocal sent
         with stream:
             for text, count in noisy(0):
                 stream.write(text)
-                sent[0] += count
-                if sent[0] >= tokens:
-                    break
-        ended[0] = time.perf_counter() - begun
+                sent += count
+                for share in (WARM_UP, 1.0):
+                    if sent >= share * tokens:
+                        marks.setdefault(share, time.perf_counter() - begun)
+                if sent >= tokens:
+                    return
 
     with open(out, "wb") as file:
         begun = time.perf_counter()
@@ -139,7 +155,7 @@ def _through_a_pipe(arguments: Sequence[str], tokens: int, out: Path) -> Run:
         feeder.join()
     if running.returncode:
         raise RuntimeError(f"`dcrfdsl {' '.join(arguments)}` failed")
-    return Run(sent[0], seconds, ended[0], samples)
+    return Run(sent, seconds, marks[WARM_UP], marks[1.0], samples)
 
 
 def _memory_mb(process: int) -> float:
