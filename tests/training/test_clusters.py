@@ -31,11 +31,11 @@ TEXT = f"{CHAIN}train likelihood: optimizer = lbfgs(max_iterations = 12)\n"
 
 def test_any_number_of_workers_gives_the_bits_of_one_machine(tmp_path: Path) -> None:
     resolved, path = load_text(TEXT), written(tmp_path)
-    alone = fit(resolved, parted(path, resolved, tmp_path))
-    for count in (1, 2, 4):
+    alone = fit(resolved, parted(path, resolved, tmp_path, 8))
+    for count in (1, 2, 4):  # with tasks of blocks of several parts, of fewer, and of one
         with cluster_client(None, count, 2) as client:
             cache = tmp_path / f"cache-{count}"
-            model = fit(resolved, open_parts(path, resolved, cache=cache, part_tokens=50, cluster=client))
+            model = fit(resolved, open_parts(path, resolved, cache=cache, part_tokens=8, cluster=client))
         np.testing.assert_array_equal(model.weights, alone.weights)
         assert model.record.objective == alone.record.objective
 
@@ -115,6 +115,25 @@ def test_wrong_uses_are_refused(tmp_path: Path) -> None:
         with pytest.raises(DcrfError) as error:  # an error of a worker arrives as it was
             fit(wrong, parted(path, wrong, tmp_path, cluster=client))
         assert error.value.diagnostics[0].slug == "unknown-label"
+
+
+def test_an_interrupt_of_all_processes_saves_what_there_is(tmp_path: Path) -> None:
+    (tmp_path / "y.dcrf").write_text(TEXT.replace("max_iterations = 12", "max_iterations = 500, tolerance = 1e-12"))
+    path = written(tmp_path)
+    call = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", "train", "y.dcrf", path.name]
+    options = ["-o", "y.model", "--workers", "2", "--json"]
+    with subprocess.Popen(
+        [*call, *options], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if '"iteration": 3,' in line:
+                os.killpg(process.pid, signal.SIGINT)
+                break
+        process.stdout.read()
+    assert process.returncode == 0
+    names = {one.name for one in tmp_path.glob("y.model*")}
+    assert names == {"y.model", "y.model.checkpoint", "y.model.parts"}
 
 
 DATA_WITHOUT = CHAIN.replace("label y in bio", "label y in {B-X, I-X, O}")

@@ -13,7 +13,7 @@ import pytest
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.data import read_corpus
-from dcrfdsl.features import RegisteredFeature
+from dcrfdsl.features import RegisteredFeature, feature
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
@@ -291,3 +291,37 @@ def test_a_tree_adds_in_the_same_order_however_the_work_is_shared() -> None:
     tree = TreeSum(lambda a, b: a + b)
     tree.append(3)
     assert tree.total() == 3
+
+
+def test_weighted_bags_vectors_and_own_functions_are_learned_from_parts(tmp_path: Path) -> None:
+    draw = random.Random(8)
+    lines = []
+    for _ in range(60):
+        for _ in range(draw.randint(1, 6)):
+            bag = "\t".join(f"f{n}:{draw.randint(1, 4) / 2}" for n in draw.sample(range(30), draw.randint(1, 4)))
+            lines.append(f"{draw.choice('PQ')}\t{bag}")
+        lines.append("")
+    (tmp_path / "bags.txt").write_text("\n".join(lines) + "\n")
+    bags = load_text("data crfsuite(y, x: weighted_bag)\nlabel y\nclique y: bias, x, x[-1]\nclique y[-1], y\n")
+    rows = [
+        f"{line.split()[0]} {draw.random():.3f},{draw.random():.3f} w{draw.randint(0, 9)}" if line else ""
+        for line in lines
+    ]
+    (tmp_path / "vectors.txt").write_text("\n".join(rows) + "\n")
+    vectors = load_text(
+        "data conll(y, v: vector(2), word)\nlabel y\nclique y: bias, v, ending(word)\nclique y[-1], y\n"
+    )
+    own = {"ending": feature(ending)}
+    for resolved, path, registered in ((bags, "bags.txt", {}), (vectors, "vectors.txt", own)):
+        spec = resolved.require(unchecked=True)
+        whole = assemble(spec, read_corpus(tmp_path / path, spec.data), resolved.directories, registered)
+        weights, _ = whole.learn_parameters()
+        model, _ = untrained(resolved, parted(tmp_path / path, resolved, tmp_path, 30), registered)
+        for name, array in whole.extractor.arrays().items():
+            np.testing.assert_array_equal(model.extractor.arrays()[name], array, err_msg=name)
+        for name, array in weights.arrays().items():
+            np.testing.assert_array_equal(model.parameters.arrays()[name], array, err_msg=name)
+
+
+def ending(word: str) -> str:
+    return word[-1]

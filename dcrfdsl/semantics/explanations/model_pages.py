@@ -166,6 +166,27 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`--tune` compares settings on held-out data, and none is given.",
         "Give it by `--dev FILE`.",
     ),
+    "cluster-lost": (
+        "The scheduler of the cluster, or its last worker, is gone, so the training cannot go on there.",
+        "Start the cluster again, then the same command with `--resume`: it goes on from the checkpoint.",
+    ),
+    "damaged-cache": (
+        "A file in the folder of parts cannot be read: it was changed, or a disk lost some of it.",
+        "Remove the folder that the message names and run the command again: what was there is made anew.",
+    ),
+    "no-cluster": (
+        "No scheduler of Dask answers at the address that `--cluster` names.",
+        "Start one by `dask scheduler` and name the address that it prints, as `tcp://HOST:8786`.",
+    ),
+    "no-shared-folder": (
+        "Workers of a cluster do not see the folder of parts, which all machines have to share.",
+        "Name a folder on a shared disk: `--cache DIR`.",
+    ),
+    "no-sum-over-parts": (
+        "The stage is no sum over sentences of value and gradient, or its optimizer needs more than the sum, so it cannot "
+        "train on data in parts.",
+        "Train by a criterion and an optimizer that the message names, or on data that fits in memory.",
+    ),
     "bad-level": (
         "A level of confidence is a share: intervals hold a score that often.",
         "Give a number between 0 and 1, as `--level 0.95`.",

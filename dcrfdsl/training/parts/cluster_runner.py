@@ -14,6 +14,7 @@ one, as Dask gives each thread of a worker a task of its own. Not here: the task
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections import Counter, deque
@@ -245,7 +246,7 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
     nothing answers.
     """
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client, LocalCluster, WorkerPlugin
     except ImportError:
         message = "`--cluster` and `--workers` need dask, which is not installed"
         raise DcrfError(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[dask]'")) from None
@@ -265,7 +266,16 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None,
         env={"DCRFDSL_THREADS": str(share)},
     )  # fmt: skip
+
+    class Uninterrupted(WorkerPlugin):
+        """Leaves Ctrl-C, which a terminal sends to all its processes, to the one that trains."""
+
+        def setup(self, worker: Any) -> None:
+            with suppress(ValueError):  # not the main thread
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     with cluster, Client(cluster, direct_to_workers=True) as client:
+        client.register_plugin(Uninterrupted())
         yield client
 
 
