@@ -11,7 +11,9 @@ and one for each listed transition:
 
 Where that cancels, the sum is taken again over the states that are not listed, so that what is lost is never more than
 `CANCELLED` allows; it cannot cancel where no listed transition lowers the background by as much. A step is a load of
-the lanes of one state and a multiplication by one number for all lanes: nothing is gathered.
+the lanes of one state and a multiplication by one number for all lanes: nothing is gathered. Large automata are bound
+by two things: three multiplications for each listed transition, and five times a row of all states that comes from or
+goes to an outer cache (α is written once and read twice, what β needs is written and read once).
 
 The potentials of a position are divided by the sum of α in the position before, so α_t β_t are the marginals at every
 position and β is at most 1/α. Hence only α can leave the range of linear space: as long as all positive ones are at
