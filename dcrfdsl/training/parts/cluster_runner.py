@@ -263,7 +263,7 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
     count = workers or 1
     share = max(1, Workers(threads).threads // count)
     cluster = LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None,
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit=None,
         env={"DCRFDSL_THREADS": str(share)},
     )  # fmt: skip
 
