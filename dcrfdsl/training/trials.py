@@ -120,7 +120,7 @@ def run_trials(
     threads of `data` are divided among processes of ours. DcrfError where a process is lost.
     """
     if executor is not None:
-        submitted = [executor.submit(_run, data, values) for values in proposals]
+        submitted: list[Future[_Sent | None]] = [executor.submit(_run, data, values) for values in proposals]
         for number, sent in _outcomes(submitted, should_stop):
             yield number, sent.received(data.registered or {})
         return
@@ -134,7 +134,9 @@ def run_trials(
 
 
 def _outcomes(
-    futures: Sequence[Future[_Sent]], should_stop: Callable[[], bool] | None, stop: Callable[[], None] | None = None
+    futures: Sequence[Future[_Sent | None]],
+    should_stop: Callable[[], bool] | None,
+    stop: Callable[[], None] | None = None,
 ) -> Iterator[tuple[int, _Sent]]:
     """The results in order, with their numbers, but of those that never began. stop: asks those that run to end."""
     is_stopped = False
@@ -150,7 +152,9 @@ def _outcomes(
                 wait([future], timeout=_POLL_SECONDS)
             if future.cancelled():
                 continue
-            yield number, future.result()
+            sent = future.result()
+            if sent is not None:  # a process had it, and had not begun it
+                yield number, sent
     except BrokenProcessPool:
         message = "a process that trained a trial has died; most often memory ran out"
         remedy = "run fewer trials at once"
@@ -161,12 +165,9 @@ def _outcomes(
 
 
 def _run(data: TrialData, values: Values, should_stop: Callable[[], bool] | None = None) -> _Sent:
-    """A trial in another process."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        ended = data.run(values, should_stop=should_stop)
-    warned = tuple({str(warning.message): warning.message for warning in caught}.values())
-    return _Sent(parts_as_bytes(ended.model), ended.metric, ended.dev, ended.seconds, ended.complete, warned)
+    """A trial elsewhere. Its model comes back as a file, without feature functions."""
+    ended = data.run(values, should_stop=should_stop)
+    return _Sent(parts_as_bytes(ended.model), ended.metric, ended.dev, ended.seconds, ended.complete)
 
 
 _here: tuple[TrialData, Any] | None = None  # in a process of ours: what trials need, and the event that stops them
@@ -178,7 +179,12 @@ def _begin(data: TrialData, stop: Any) -> None:
     _here = data, stop
 
 
-def _run_here(values: Values) -> _Sent:
+def _run_here(values: Values) -> _Sent | None:
     assert _here is not None
     data, stop = _here
-    return _run(data, values, stop.is_set)
+    if stop.is_set():
+        return None
+    with warnings.catch_warnings(record=True) as caught:  # a process of ours has one thread, as this requires
+        warnings.simplefilter("always")
+        sent = _run(data, values, stop.is_set)
+    return replace(sent, warned=tuple({str(warning.message): warning.message for warning in caught}.values()))
