@@ -183,8 +183,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Name a folder on a shared disk: `--cache DIR`.",
     ),
     "no-sum-over-parts": (
-        "The stage is no sum over sentences of value and gradient, or its optimizer needs more than the sum, so it cannot "
-        "train on data in parts.",
+        "The stage is no sum over sentences of value and gradient, or its optimizer needs more than the sum, so it "
+        "cannot train on data in parts.",
         "Train by a criterion and an optimizer that the message names, or on data that fits in memory.",
     ),
     "bad-level": (
