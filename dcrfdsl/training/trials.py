@@ -109,18 +109,17 @@ def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:
 def run_trials(
     data: TrialData,
     proposals: Sequence[Values],
-    jobs: int,
-    executor: Executor | None,
+    jobs: int | Executor,
     should_stop: Callable[[], bool] | None,
 ) -> Iterator[tuple[int, Ended]]:
     """Number (from 0) and outcome of each proposal's trial, in their order, with up to `jobs` of them at once, or
-    as many as `executor` runs.
+    as many as this executor runs.
 
     Once `should_stop` returns True no trial begins; those that run in processes of ours end after their iteration. The
     threads of `data` are divided among processes of ours. DcrfError where a process is lost.
     """
-    if executor is not None:
-        submitted: list[Future[_Sent | None]] = [executor.submit(_run, data, values) for values in proposals]
+    if isinstance(jobs, Executor):
+        submitted: list[Future[_Sent | None]] = [jobs.submit(_run, data, values) for values in proposals]
         for number, sent in _outcomes(submitted, should_stop):
             yield number, sent.received(data.registered or {})
         return

@@ -51,7 +51,7 @@ class Trial:
 @dataclass(frozen=True)
 class SearchPlan:
     """How to search. search: `grid`, `random` or `optuna`.   trials: how many at most.   seed: of the search.   jobs:
-    how many trials at once, in processes.   executor: runs the trials, in place of these processes.
+    how many trials at once, in processes, or the executor that runs them.
 
     DcrfError where there is no such search, or it cannot run trials at once; TypeError or ValueError where a number is
     not valid.
@@ -60,14 +60,13 @@ class SearchPlan:
     search: str = "grid"
     trials: int = TRIALS
     seed: int = 0
-    jobs: int = 1
-    executor: Executor | None = None
+    jobs: int | Executor = 1
 
     def __post_init__(self) -> None:
         require_whole(self.trials, "trials")
         require_whole(self.seed, "seed", least=0)
-        require_whole(self.jobs, "jobs")
-        require_kind(self.executor, (Executor, type(None)), "executor", "a `concurrent.futures.Executor`")
+        if not isinstance(self.jobs, Executor):
+            require_whole(self.jobs, "jobs")
         require_kind(self.search, str, "search", "the name of a way to search")
         if self.search not in SEARCHES:
             guess = SEARCHES.suggest(self.search)
@@ -81,7 +80,7 @@ class SearchPlan:
     @property
     def is_parallel(self) -> bool:
         """Whether several trials may run at once."""
-        return self.jobs > 1 or self.executor is not None
+        return isinstance(self.jobs, Executor) or self.jobs > 1
 
 
 def tune(
@@ -92,13 +91,11 @@ def tune(
     search: str = "grid",
     trials: int = TRIALS,
     seed: int = 0,
-    jobs: int = 1,
-    executor: Executor | None = None,
+    jobs: int | Executor = 1,
     stage: str | None = None,
     threads: int | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
     on_trial: Callable[[Trial], None] | None = None,
-    on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> TrainedModel:
     """Searches the constants that have a `tune` range; returns the model of the best trial, the first of equal ones.
@@ -109,15 +106,14 @@ def tune(
     search: `grid`, `random` or `optuna` (which is a package of its own).
     trials: how many trainings at most.
     seed: of the search.
-    jobs: how many trials run at once, each in a process of its own; they share the threads. Not for `optuna`.
-    executor: runs the trials in place of such processes: a `concurrent.futures.Executor`, whose workers have this
-        package, such as the `client.get_executor()` of Dask.
+    jobs: how many trials run at once, each in a process of its own; they share the threads. Or what runs them: a
+        `concurrent.futures.Executor`, whose workers have this package, such as the `client.get_executor()` of Dask.
+        Not for `optuna`.
     stage: the training stage to run; by default the last one.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
     on_trial: called after each trial with its `number`, `values`, `dev` score and `seconds`.
-    on_iteration: called after each iteration of training, but not where trials run in other processes.
-    should_stop: polled then, and while trials run; True ends the search with the best model so far.
+    should_stop: polled after each iteration, and while trials run; True ends the search with the best model so far.
 
     Returns a `TrainedModel`. Its template has the chosen values; `record.tuning` has the whole search. The result does
     not depend on `jobs`. Raises DcrfError where there is nothing to tune, where a range is not valid, where a process
@@ -134,18 +130,21 @@ def tune(
     True
     """
     resolved = as_resolved(model)
-    require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)
+    require_arguments(corpus, stage, dev, registered, on_trial, should_stop)
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
-    plan = SearchPlan(search, trials, seed, jobs, executor)
+    plan = SearchPlan(search, trials, seed, jobs)
     remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
-    constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, on_iteration, should_stop)
+    constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, should_stop=should_stop)
     return with_remarks(constants.run(plan), remarks)
 
 
 @dataclass(eq=False)
 class ConstantSearch:
-    """A search over a template that the checker has approved. The arguments are those of `tune`."""
+    """A search over a template that the checker has approved. The arguments are those of `tune`.
+
+    on_iteration: called after each iteration of training, but not where trials run in other processes.
+    """
 
     resolved: Resolved
     corpus: Corpus
@@ -193,7 +192,7 @@ class ConstantSearch:
     def _run_together(self, proposals: Proposals, plan: SearchPlan) -> None:
         """Runs several trials at once; they are numbered, reported and compared in the order of the search."""
         every = list({tuple(values.values()): values for values in proposals}.values())
-        for number, ended in run_trials(self._data, every, plan.jobs, plan.executor, self.should_stop):
+        for number, ended in run_trials(self._data, every, plan.jobs, self.should_stop):
             self._add(every[number], ended)
         if self._best is None:
             raise KeyboardInterrupt  # it was to stop before any trial began

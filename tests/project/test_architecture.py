@@ -20,6 +20,7 @@ from dcrfdsl.semantics.settings import training_settings as settings
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dcrfdsl"
 FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+MOST_ARGUMENTS = 12
 HEAVY = ("numba", "scipy", "networkx", "sklearn", "pandas")
 
 
@@ -141,3 +142,12 @@ def test_templates_are_read_and_checked_without_the_engine(case: str, tmp_path: 
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not run.stderr.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_function_takes_more_than_twelve_arguments(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            names = names[names[:1] in (["self"], ["cls"]) :]
+            assert len(names) <= MOST_ARGUMENTS, f"{node.name} takes {len(names)}: bundle what belongs together"

@@ -190,14 +190,13 @@ def test_patience_is_kept_within_a_trial() -> None:
 def test_an_interrupt_keeps_the_best_trial_so_far(during: int) -> None:
     """It comes in the first, second or third trial; the one under way counts only if it is the first."""
     done: list[Trial] = []
-    steps: list[int] = []
-    model = tuned(
-        VARIANCE,
-        trials=5,
-        on_trial=done.append,
-        on_iteration=lambda step: steps.append(step.iteration),
-        should_stop=lambda: len(done) >= during - 1 and steps[-1] == 2,
-    )
+    polled: dict[int, int] = {}  # how often, by trial
+
+    def should_stop() -> bool:
+        polled[len(done)] = polled.get(len(done), 0) + 1
+        return len(done) >= during - 1 and polled[len(done)] >= 2
+
+    model = tuned(VARIANCE, trials=5, on_trial=done.append, should_stop=should_stop)
     assert [trial["complete"] for trial in model.record.tuning["trials"]] == [True] * (during - 1) + [False]
     finished = done[: during - 1] or done
     assert model.record.tuning["chosen"] == max(finished, key=lambda trial: trial.dev).number
@@ -223,9 +222,9 @@ def test_trials_at_once_give_the_same_search(search: str) -> None:
     reported: list[int] = []
     together = tuned(VARIANCE, search=search, trials=5, jobs=3, on_trial=lambda trial: reported.append(trial.number))
     with ThreadPoolExecutor(2) as executor:
-        in_threads = tuned(VARIANCE, search=search, trials=5, executor=executor)
+        in_threads = tuned(VARIANCE, search=search, trials=5, jobs=executor)
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as executor:
-        elsewhere = tuned(VARIANCE, search=search, trials=5, executor=executor)  # all that goes there is pickled
+        elsewhere = tuned(VARIANCE, search=search, trials=5, jobs=executor)  # all that goes there is pickled
     assert reported == [1, 2, 3, 4, 5]
     for model in (together, in_threads, elsewhere):
         assert np.array_equal(model.weights, alone.weights)
