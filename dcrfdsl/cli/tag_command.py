@@ -176,7 +176,7 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
         break
     waiting: deque[tuple[Chunk, Future[Answer]]] = deque()
     try:
-        with processes(options.jobs, _begin, tagger) as pool:
+        with processes(options.jobs, _begin, tagger, ends_at_once=False) as pool:  # a part takes a moment
             for chunk, before in chunks:
                 waiting.append((chunk, pool.submit(_answer_here, chunk.corpus, before)))
                 if len(waiting) > options.jobs + 1:  # one in each process and one that waits: memory is bounded

@@ -30,9 +30,11 @@ def new_event() -> Any:
 
 
 @contextmanager
-def processes(count: int, begin: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
+def processes(
+    count: int, begin: Callable[..., None], *arguments: Any, ends_at_once: bool = True
+) -> Iterator[ProcessPoolExecutor]:
     """`count` processes, each of which calls `begin(*arguments)` first. After an error in the block they are ended at
-    once, else after what they have begun.
+    once if `ends_at_once`, else after what they have begun.
     """
     others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(count, _context(), _begin, (begin, arguments))
@@ -40,11 +42,22 @@ def processes(count: int, begin: Callable[..., None], *arguments: Any) -> Iterat
         yield pool
     except BaseException:  # an error or a signal: nothing waits for the end of their work
         for process in multiprocessing.active_children():
-            if process not in others:
+            if ends_at_once and process not in others:
                 process.terminate()
+        if ends_at_once:
+            _unblock(pool)
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _unblock(pool: ProcessPoolExecutor) -> None:
+    """Closes the pipe by which work goes to processes that have ended: what is being written would wait for ever for
+    somebody to read it, and the pool for its writer (Python 3.11 does not do this itself).
+    """
+    reader = getattr(getattr(pool, "_call_queue", None), "_reader", None)
+    if reader is not None and not reader.closed:
+        reader.close()
 
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:

@@ -19,7 +19,9 @@ from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pie
 from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
-from dcrfdsl.inference import Workers, local_pieces
+from dcrfdsl.inference import Workers
+from dcrfdsl.inference.decoding import local_pieces as local_decoding_pieces
+from dcrfdsl.inference.decoding.local_pieces import local_pieces
 from dcrfdsl.semantics.schema.expressions import At, Here, Place
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
 from dcrfdsl.semantics.settings.training_settings import AllCases, ExactSettings, LikelihoodSettings, TrainSettings
@@ -260,7 +262,7 @@ decode local
 @pytest.mark.parametrize(("limit", "refused"), [(9, False), (8, True)])
 def test_local_decoding_does_not_go_by_them(limit: int, refused: bool, monkeypatch: Any) -> None:
     given, _ = supervised(Case(LOCAL, sentences("PQR")))
-    monkeypatch.setattr(piecewise, "LARGEST", limit)
+    monkeypatch.setattr(local_decoding_pieces, "LARGEST", limit)
     if not refused:
         assert [template.name for template in local_pieces(given.spec, given.graph)] == ["a"]
         return
