@@ -79,7 +79,7 @@ class Likelihood(Criterion):
         self.counts, self.penalty = counts, penalty
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
-        self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
+        self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)), method.together)
         self._partial = data.partial_gradients(len(self.runs))
         self._slices, self._cell_slices = slices(data.num_weights), slices(data.num_cells)
         self._cell_of = data.cell_of_weight()

@@ -69,4 +69,5 @@ from .files import (
 from .late_modules import (
     Late as Late,
 )
+from .memory_use import memory_in_use as memory_in_use
 from .process_pools import new_event as new_event, processes as processes

@@ -19,6 +19,8 @@ from typing import Any
 
 __all__ = ["new_event", "processes"]
 
+MANAGER_SECONDS = 5.0  # in which a pool's thread sees that its processes have ended
+
 
 def _context() -> Any:
     return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -53,11 +55,15 @@ def processes(
 
 def _unblock(pool: ProcessPoolExecutor) -> None:
     """Closes the pipe by which work goes to processes that have ended: what is being written would wait for ever for
-    somebody to read it, and the pool for its writer (Python 3.11 does not do this itself).
+    somebody to read it, and the pool for its writer. Not every Python 3.11 does this itself; where the pool's thread
+    does, and ends, nothing is left to do, and two threads must not close the same file.
     """
+    manager = getattr(pool, "_executor_manager_thread", None)
     reader = getattr(getattr(pool, "_call_queue", None), "_reader", None)
-    if reader is not None and not reader.closed:
-        reader.close()
+    if manager is not None:
+        manager.join(MANAGER_SECONDS)
+        if manager.is_alive() and reader is not None and not reader.closed:
+            reader.close()
 
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:

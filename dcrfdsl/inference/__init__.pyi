@@ -1,4 +1,9 @@
-from .base import Expectations as Expectations, ExpectingMethod as ExpectingMethod, SequenceMethod as SequenceMethod
+from .base import (
+    AnewMethod as AnewMethod,
+    Expectations as Expectations,
+    ExpectingMethod as ExpectingMethod,
+    SequenceMethod as SequenceMethod,
+)
 from .bound.automaton_runs import fastest_automaton as fastest_automaton
 from .bound.chain_graphs import (
     LONGEST as LONGEST,

@@ -101,6 +101,10 @@ class ExpectingMethod(Protocol):
     def approximate(self) -> bool:
         """Whether some answer may not be exact."""
 
+    @property
+    def together(self) -> int:
+        """Sequences that advance together: a run of fewer takes as long as one of so many."""
+
     def remember(self) -> None:
         """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
 
@@ -118,6 +122,8 @@ class ExpectingMethod(Protocol):
 
 class AnewMethod:
     """Base of methods whose calls begin anew and do not converge: nothing to remember, nothing to sharpen."""
+
+    together = 1
 
     def remember(self) -> None:
         """As `ExpectingMethod.remember`: nothing is kept from call to call."""

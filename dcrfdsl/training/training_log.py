@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -19,14 +18,14 @@ from types import TracebackType
 from typing import Any
 
 from ..data import Corpus
-from ..foundation import DcrfError, json_text
+from ..foundation import DcrfError, json_text, memory_in_use
 from ..inference import RunStatus, Workers
 from ..model import TrainedModel, TrainingData, content_hash, settings_record, versions
 from ..optimizers import Iteration
 from ..semantics import ModelSpec, TrainSettings, to_text
 from .line_files import LineFile
 
-__all__ = ["FORMAT", "TrainingLog", "memory_mb"]
+__all__ = ["FORMAT", "TrainingLog"]
 
 FORMAT = 1  # of the lines; new fields do not change it
 
@@ -126,7 +125,8 @@ class TrainingLog:
             if status.approximate:
                 inference["residual"] = status.residual
         self._write(
-            "iteration", {"stage": label, **step._asdict(), "memory_mb": round(memory_mb(), 1), "inference": inference}
+            "iteration",
+            {"stage": label, **step._asdict(), "memory_mb": round(memory_in_use() / 1e6, 1), "inference": inference},
         )
 
     def end(self, model: TrainedModel) -> None:
@@ -153,7 +153,7 @@ class TrainingLog:
 
     def _end(self, fields: Fields) -> None:
         self._is_running = False
-        self._write("end", {**fields, "memory_mb": round(memory_mb(), 1)})
+        self._write("end", {**fields, "memory_mb": round(memory_in_use() / 1e6, 1)})
 
     def _write(self, event: str, fields: Fields) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -168,16 +168,3 @@ def _data(corpus: TrainingData) -> dict[str, Any]:
         "tokens": corpus.num_tokens,
         "sha256": content_hash(corpus),
     }
-
-
-def memory_mb() -> float:
-    """The memory that this process holds now, in MB (10⁶ bytes); at its peak where a system says no more; else 0."""
-    with suppress(OSError, ValueError, IndexError):
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if platform.system() == "Darwin" else peak * 1024 / 1e6

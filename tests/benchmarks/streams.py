@@ -48,16 +48,21 @@ class Run(NamedTuple):
     @property
     def warm(self) -> list[float]:
         """The memory after the warm-up, until the whole text was sent and the process began to end."""
-        return [size for at, size in self.samples if self.warmed < at < self.sent]
+        return [size for at, size in self._warm_samples]
+
+    @property
+    def _warm_samples(self) -> list[tuple[float, float]]:
+        found = [(at, size) for at, size in self.samples if self.warmed < at < self.sent]
+        return found or list(self.samples)  # a short round may end before the first one
 
     @property
     def peaks(self) -> list[float]:
         """The most memory in each whole second of it: within one, it falls and rises with the parts of the text."""
         by_second: dict[int, float] = {}
-        for at, size in self.samples:
-            if self.warmed < at < self.sent:
-                by_second[int(at)] = max(size, by_second.get(int(at), 0.0))
-        return list(by_second.values())[1:-1]  # the first and last second are cut
+        for at, size in self._warm_samples:
+            by_second[int(at)] = max(size, by_second.get(int(at), 0.0))
+        peaks = list(by_second.values())
+        return peaks[1:-1] or peaks  # the first and last second are cut
 
     @property
     def spread(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...foundation import Floats, Ints32
 from ...inference import (
+    AnewMethod,
     BoundData,
     ChainRuns,
     CompetitorTotals,
@@ -103,7 +104,7 @@ class SpanCounter:
         return _JudgingMethod(runs, self._labelling, self._judging._replace(shares=shares))
 
 
-class _JudgingMethod:
+class _JudgingMethod(AnewMethod):
     """An inference method with counts of errors in place of log Z, and their gradient in place of expectations."""
 
     approximate = False
@@ -115,12 +116,6 @@ class _JudgingMethod:
             np.zeros(runs.data.num_sequences), np.zeros(runs.data.num_sequences),
             np.zeros(runs.data.num_sequences, np.int8),
         )  # fmt: skip
-
-    def remember(self) -> None:
-        pass
-
-    def sharpen(self) -> bool:
-        return False
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats

@@ -1,7 +1,9 @@
 from .automaton_runs import (
+    TOGETHER as TOGETHER,
     AutomatonRuns as AutomatonRuns,
     bound_automaton as bound_automaton,
     fastest_automaton as fastest_automaton,
+    filled_lanes as filled_lanes,
 )
 from .candidate_runs import CandidateRuns as CandidateRuns
 from .chain_graphs import ChainRuns as ChainRuns, CompetitorTotals as CompetitorTotals, chain_of as chain_of

@@ -36,7 +36,7 @@ from ...kernels.tables import Potentials, Ragged
 from .chain_graphs import chain_of
 from .potentials import BoundData
 
-__all__ = ["AutomatonRuns", "BoundAutomaton", "bound_automaton", "fastest_automaton"]
+__all__ = ["TOGETHER", "AutomatonRuns", "BoundAutomaton", "bound_automaton", "fastest_automaton", "filled_lanes"]
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
@@ -106,7 +106,7 @@ def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutoma
     if alone:
         found = automaton_graph(graph, weighted)
     else:
-        found = paying_automaton(graph, weighted, chain=chain, share=min(1.0, data.num_sequences / TOGETHER))
+        found = paying_automaton(graph, weighted, chain=chain, share=filled_lanes(data))
     if found is None:
         return None
     last: list[BoundAutomaton] = graph.once("bound automaton", list)
@@ -115,6 +115,13 @@ def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutoma
         bound = BoundAutomaton.of(found)
         last[:] = [bound]
     return bound
+
+
+def filled_lanes(data: BoundData) -> float:
+    """The share of the lanes in which sequences advance together that this data can fill, in (0, 1]."""
+    lengths = np.sort(np.diff(data.rows.token_off))[::-1]
+    steps = int(lengths[::TOGETHER].sum())  # those of the longest of every group that advances together
+    return int(lengths.sum()) / (steps * TOGETHER) if steps else 1.0
 
 
 def fastest_automaton(graph: ModelGraph, parameters: Parameters) -> AutomatonGraph | None:

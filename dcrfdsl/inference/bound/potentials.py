@@ -169,13 +169,17 @@ class BoundData:
         """The runs of sequences that threads share if no run keeps separate sums."""
         return self.chunks(RUNS)
 
-    def chunks(self, count: int) -> list[tuple[int, int]]:
-        """At most `count` runs of whole sequences of about equally many tokens; the cut depends on the data only."""
+    def chunks(self, count: int, together: int = 1) -> list[tuple[int, int]]:
+        """At most `count` runs of whole sequences of about equally many tokens; the cut depends on the data only.
+
+        together: runs, but the last, have a multiple of so many sequences.
+        """
         if self.num_sequences == 1:
             return [(0, 1)]
         tokens = self.rows.token_off
         goals = np.linspace(0, tokens[-1], count + 1)
-        cuts = np.unique(np.concatenate([[0], np.searchsorted(tokens, goals[1:-1]), [self.num_sequences]]))
+        inner = (np.searchsorted(tokens, goals[1:-1]) + together // 2) // together * together
+        cuts = np.unique(np.concatenate([[0], np.minimum(inner, self.num_sequences), [self.num_sequences]]))
         return list(itertools.pairwise(cuts.tolist()))
 
 

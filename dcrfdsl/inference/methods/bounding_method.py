@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
     data: BoundData
     settings: Chosen
     approximate: bool = True
+    together: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()

@@ -17,7 +17,16 @@ from ...kernels.sequences import exact_decode, exact_expectations, exact_log_exp
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
 from ..base import AnewMethod, Expectations
-from ..bound import AutomatonRuns, BoundData, CandidateRuns, ChainRuns, bound_automaton, chain_of
+from ..bound import (
+    TOGETHER,
+    AutomatonRuns,
+    BoundData,
+    CandidateRuns,
+    ChainRuns,
+    bound_automaton,
+    chain_of,
+    filled_lanes,
+)
 
 __all__ = ["AutomatonMethod", "ExactMethod"]
 
@@ -47,8 +56,10 @@ class ExactMethod(AnewMethod):
         if self.data.graph.coded:
             seconds = other_seconds(self.data.graph, chain=chain is not None)
             if automaton is not None:
-                seconds = automaton_seconds(automaton.graph)
+                seconds = automaton_seconds(automaton.graph) / filled_lanes(self.data)
             self.candidates = CandidateRuns.of(self.data, seconds)
+        if self.automaton is not None and self.candidates is None:
+            self.together = TOGETHER
         self._per_thread = threading.local()
 
     # A chain needs these only if its kernel leaves sequences.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class MessageMethod:
     schedule: int
     pools: list[list[list[int]]]
     approximate: bool = True
+    together: ClassVar[int] = 1
 
     @classmethod
     def by_trees(cls, data: BoundData, settings: TrpSettings | AutoSettings) -> MessageMethod:

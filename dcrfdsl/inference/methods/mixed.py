@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,7 @@ class MixedMethod:
     data: BoundData
     parts: Sequence[Part]
     methods: Sequence[SequenceMethod]
+    together: ClassVar[int] = 1
 
     @classmethod
     def of(cls, data: BoundData, settings: AutoSettings) -> MixedMethod:

@@ -5,16 +5,14 @@ Not here: learning (`learning`), the objective (`summed_criterion`).
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...features import RegisteredFeature
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, memory_in_use
 from ...inference import Workers
 from ...model import TrainedModel
 from ...semantics import ModelSpec
@@ -24,7 +22,7 @@ from .learning import learn_parts
 from .part_trees import InTurn, PartRunner
 from .summed_criterion import PartedSupervision, empty_supervision
 
-__all__ = ["PartResources", "memory_in_use", "parse_memory", "untrained_on_parts"]
+__all__ = ["PartResources", "parse_memory", "untrained_on_parts"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -48,18 +46,6 @@ def parse_memory(text: str | int) -> int:
         message = f"{number:,} bytes of memory are too few: the libraries alone take about {LEAST:,}"
         raise DcrfError(Diagnostic("bad-setting", message, help="write `--memory 2GB`, or what the machine has"))
     return number
-
-
-def memory_in_use() -> int:
-    """The bytes of memory that this process holds now; the most it ever held where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        import resource
-
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most * 1024
 
 
 @dataclass(frozen=True)
