@@ -1,3 +1,4 @@
+from .dual.dual_problem import concatenate_cuts as concatenate_cuts
 from .objective import (
     BoostingProblem as BoostingProblem,
     BoostingRound as BoostingRound,
@@ -5,6 +6,8 @@ from .objective import (
     MarginProblem as MarginProblem,
     Objective as Objective,
     Outcome as Outcome,
+    PartedPasses as PartedPasses,
+    PassOfPart as PassOfPart,
     PerceptronSchedule as PerceptronSchedule,
     Watch as Watch,
 )
@@ -16,5 +19,6 @@ from .run_state import (
     outcome_state as outcome_state,
 )
 from .separable import minimise_parts as minimise_parts
+from .special.perceptron_steps import perceptron_pass as perceptron_pass
 from .special.temperature import best_temperature as best_temperature
 from .voters import Voters as Voters

@@ -24,7 +24,7 @@ from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .progress import Progress
 from .run_state import RunState
-from .special import minimise_boosting, minimise_closed_form, minimise_perceptron
+from .special import minimise_boosting, minimise_closed_form, minimise_mixed_perceptron, minimise_perceptron
 
 __all__ = ["SOLVERS", "minimise_auto"]
 
@@ -106,6 +106,7 @@ SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch, RunState], Out
         "quasi_newton": _quasi_newton,
         "working_set": _working_set,
         "perceptron": minimise_perceptron,
+        "mixed_perceptron": minimise_mixed_perceptron,
         "boosting": minimise_boosting,
         "counting": minimise_closed_form,
     },

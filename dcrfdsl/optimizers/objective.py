@@ -17,7 +17,7 @@ from .voters import Voters
 
 __all__ = [
     "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "Objective", "Outcome",
-    "PerceptronSchedule", "Scaling", "Watch", "require_part",
+    "PartedPasses", "PassOfPart", "PerceptronSchedule", "Scaling", "Watch", "require_part",
 ]  # fmt: skip
 
 Result = TypeVar("Result")
@@ -82,6 +82,10 @@ class Objective(ABC):
         """The training schedule of a perceptron, if this is its loss, with batches of one sequence; else None."""
         return None
 
+    def parted_passes(self) -> PartedPasses | None:
+        """The passes of a perceptron over data in parts, if this is its loss on such data; else None."""
+        return None
+
     def margin_problem(self) -> MarginProblem | None:
         """The interface for methods on the dual, if this is the primal of a margin problem; else None."""
         return None
@@ -130,6 +134,30 @@ class PerceptronSchedule(NamedTuple):
     vote: bool
     voters: int | None
     seed: int
+
+
+class PassOfPart(NamedTuple):
+    """A pass of a perceptron over some parts, each from the same weights λ: sums over these.
+
+    change [W]: of the weights of each part at its end less λ.   weighted [W]: of the weights after each sequence less
+    λ.   loss: while the weights moved.   mistakes, sequences, parts: how many.
+    """
+
+    change: Floats
+    weighted: Floats
+    loss: float
+    mistakes: int
+    sequences: int
+    parts: int
+
+
+class PartedPasses(Protocol):
+    """A perceptron's loss over data in parts."""
+
+    schedule: PerceptronSchedule
+
+    def one_pass(self, weights: Floats, number: int) -> PassOfPart:
+        """Pass `number` (from 0) over every part, from `weights` [W]."""
 
 
 class MarginProblem(Protocol):

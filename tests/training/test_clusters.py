@@ -29,8 +29,12 @@ pytestmark = pytest.mark.long
 TEXT = f"{CHAIN}train likelihood: optimizer = lbfgs(max_iterations = 12)\n"
 
 
-def test_any_number_of_workers_gives_the_bits_of_one_machine(tmp_path: Path) -> None:
-    resolved, path = load_text(TEXT), written(tmp_path)
+STAGES = (TEXT, f"{CHAIN}train hmsvm\n", f"{CHAIN}train perceptron\n")
+
+
+@pytest.mark.parametrize("text", STAGES, ids=["likelihood", "hmsvm", "perceptron"])
+def test_any_number_of_workers_gives_the_bits_of_one_machine(text: str, tmp_path: Path) -> None:
+    resolved, path = load_text(text), written(tmp_path)
     alone = fit(resolved, parted(path, resolved, tmp_path, 8))
     for count in (1, 2, 4):  # with tasks of blocks of several parts, of fewer, and of one
         with cluster_client(None, count, 2) as client:
@@ -107,7 +111,7 @@ def test_wrong_uses_are_refused(tmp_path: Path) -> None:
     assert silent.value.diagnostics[0].slug == "no-cluster"
     with pytest.raises(TypeError, match="Client"):
         part_runner("tcp://127.0.0.1:8786")
-    resolved, path = load_text(REFUSED["perceptron"]), written(tmp_path)
+    resolved, path = load_text(REFUSED["adaboost"]), written(tmp_path)
     with cluster_client(None, 1, 1) as client:
         with pytest.raises(DcrfError, match="no sum over sentences"):
             fit(resolved, parted(path, resolved, tmp_path, cluster=client))

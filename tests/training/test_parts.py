@@ -60,13 +60,17 @@ SUMMED = {  # criteria that are sums over sentences
     "mce of labels": f"{CHAIN}train mce: loss = label(y)\n",
     "marginal": f"{CHAIN}train marginal\n",
     "exponential": f"{CHAIN}train exponential: weight = 1\n",
+    "hmsvm": f"{CHAIN}train hmsvm\n",
+    "perceptron": f"{CHAIN}train perceptron\n",
 }
 REFUSED = {
     "hmm": f"{CHAIN}train hmm\n",
-    "perceptron": f"{CHAIN}train perceptron\n",
+    "voters": f"{CHAIN}train perceptron: vote = yes\n",
     "induce": f"{CHAIN}train induce\n",
     "adaboost": f"{CHAIN}train adaboost\n",
-    "hmsvm": f"{CHAIN}train hmsvm\n",
+    "blocks of a dual": f"{CHAIN}train hmsvm: optimizer = bcfw\n",
+    "margins of latent states": f"{DATA}label y\nlatent z in 2\nclique y, z\nclique z: bias, word\ninfer exact\n"
+    "train hmsvm\n",
     "sgd": f"{CHAIN}train likelihood: optimizer = sgd\n",
     "f-score": f"{CHAIN}train mce: loss = fscore(y)\n",
     "chosen": f"{CHAIN}train pwpl: nota = above(after = 3)\n",
@@ -126,9 +130,9 @@ def test_states_features_and_weights_are_those_of_the_whole_corpus(case: str, tm
             np.testing.assert_array_equal(model.parameters.arrays()[name], array, err_msg=name)
 
 
-def objectives(text: str, folder: Path, tokens: int) -> tuple[Criterion, SummedCriterion]:
+def objectives(text: str, folder: Path, tokens: int, count: int = 60) -> tuple[Criterion, SummedCriterion]:
     """The objective on data in memory, and in parts."""
-    resolved, path = load_text(text), written(folder)
+    resolved, path = load_text(text), written(folder, count=count)
     settings = stage_settings(resolved.require(unchecked=True), None)
     model, supervision = in_memory(resolved, path)
     begun = replace(supervision, stage=settings.criterion.method, weights=model.weights)

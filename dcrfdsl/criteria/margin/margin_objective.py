@@ -55,7 +55,7 @@ from .violated_labellings import (
     cost_augmented,
 )
 
-__all__ = ["Hmsvm", "build_hmsvm"]
+__all__ = ["Hmsvm", "build_hmsvm", "margin_remarks"]
 
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
@@ -136,19 +136,13 @@ class Hmsvm(Criterion):
         return floor
 
     @property
+    def full(self) -> int:
+        """How many sequences have as many violated labellings as `most` lists."""
+        return int(np.count_nonzero(self._is_full))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        sentences = []
-        if self._search.approximate:
-            sentences.append(
-                f"`{self.inference_description}` may miss the labelling that violates its margin most, so the gap is "
-                "that to the worst of those that it found"
-            )
-        if self._is_full.any():
-            sentences.append(
-                f"in {np.count_nonzero(self._is_full):,} of {len(self._is_full):,} sentences more labellings may "
-                "violate their margin than `most` lists, and the objective counts those that are listed"
-            )
-        return tuple(sentences)
+        return margin_remarks(self.inference_description, self._search.approximate, self.full, len(self._is_full))
 
     def _cuts(self, first: int, last: int, labellings: Codes, count: Ints) -> Cuts:
         """The cuts of the first `count` [last - first] labellings [ranks, flat] of each sequence that are wrong."""
@@ -223,6 +217,25 @@ class Hmsvm(Criterion):
             counted = most_violated(cuts, self.limit[first:last], self.each_counts, scores)
             pull -= combine_cuts(cuts, counted, np.zeros(len(weights)))
         return value, self.metric_times(pull)
+
+
+def margin_remarks(inference: str, approximate: bool, full: int, sequences: int) -> tuple[str, ...]:
+    """What a user should know about margins that an inference method found.
+
+    approximate: whether it may miss labellings.   full: so many of the sequences have more labellings than are listed.
+    """
+    sentences = []
+    if approximate:
+        sentences.append(
+            f"`{inference}` may miss the labelling that violates its margin most, so the gap is "
+            "that to the worst of those that it found"
+        )
+    if full:
+        sentences.append(
+            f"in {full:,} of {sequences:,} sentences more labellings may violate their margin than `most` lists, and "
+            "the objective counts those that are listed"
+        )
+    return tuple(sentences)
 
 
 def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:

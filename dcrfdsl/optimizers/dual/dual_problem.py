@@ -23,7 +23,7 @@ from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated,
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 from ..run_state import NotNow, RunState
 
-__all__ = ["Dual", "Step", "run_passes"]
+__all__ = ["Dual", "Step", "concatenate_cuts", "run_passes"]
 
 ROUNDS = 20  # the most completions of unknown labels
 

@@ -12,20 +12,20 @@ labellings (the objective finds them).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...foundation import Floats, Ints32
+from ...foundation import Floats, Ints, Ints32
 from ...semantics import AutoOptimizer
-from ..objective import Batches, Iteration, Objective, Outcome, PerceptronSchedule, Watch, require_part
+from ..objective import Batches, Iteration, Objective, Outcome, PassOfPart, PerceptronSchedule, Watch, require_part
 from ..online import NOT_FINITE, sequence_batches
 from ..progress import norm_of
 from ..run_state import RunState, generator_from, generator_state
 from ..voters import Voters
 
-__all__ = ["minimise_perceptron"]
+__all__ = ["minimise_perceptron", "perceptron_pass"]
 
 
 def minimise_perceptron(
@@ -76,6 +76,33 @@ def minimise_perceptron(
     )
 
 
+def perceptron_pass(objective: Objective, start: Floats, seed: Sequence[int]) -> PassOfPart:
+    """A pass over the sequences of one part from `start` [W], in the order that `seed` draws."""
+    batches, weights, weighted = sequence_batches(objective), start.copy(), np.zeros_like(start)
+    loss, mistakes = 0.0, 0
+    batches.begin(weights)
+    order = np.random.default_rng(seed).permutation(batches.count)
+    for place, (value, touched, gradient) in enumerate(_steps(batches, order, weights)):
+        if touched is not None:
+            loss, mistakes = loss + value, mistakes + 1
+            weighted[touched] -= (batches.count - place) * gradient  # it lasts from this sequence on
+    return PassOfPart(weights - start, weighted, loss, mistakes, batches.count, 1)
+
+
+def _steps(batches: Batches, order: Ints, weights: Floats) -> Iterator[tuple[float, Ints32 | None, Floats]]:
+    """For each sequence its loss, the weights that its step has moved (None: it is labelled rightly) and the gradient
+    in these; `weights` [W] moves.
+    """
+    for number in order.tolist():
+        value, touched, gradient = batches.gradient(number)
+        if not gradient.any():
+            yield value, None, gradient
+            continue
+        weights[touched] -= gradient
+        batches.moved(number)
+        yield value, touched, gradient
+
+
 class _Walk:
     """The path of the weights. `saved`: what it remembered at the snapshot from which it goes on.
 
@@ -115,16 +142,14 @@ class _Walk:
 
     def one_pass(self, batches: Batches) -> tuple[float, float]:
         """Steps after the sequences in random order; returns the loss, summed meanwhile, and the norm of all steps."""
-        weights, total, moved, self.mistakes = self.weights, 0.0, np.zeros_like(self.weights), 0
-        for number in self.generator.permutation(batches.count).tolist():
-            value, touched, gradient = batches.gradient(number)
-            if gradient.any():
+        total, moved, self.mistakes = 0.0, np.zeros_like(self.weights), 0
+        order = self.generator.permutation(batches.count)
+        for value, touched, gradient in _steps(batches, order, self.weights):
+            if touched is not None:
                 self.mistakes += 1
                 total += value
-                weights[touched] -= gradient
                 self._weighted[touched] -= self._seen * gradient
                 moved[touched] += gradient
-                batches.moved(number)
                 if self._schedule.vote:
                     changed = np.flatnonzero(gradient)
                     self._steps.append((touched[changed], -gradient[changed]))

@@ -5,4 +5,4 @@ from .part_resources import (
     parse_memory as parse_memory,
     untrained_on_parts as untrained_on_parts,
 )
-from .summed_criterion import PartedSupervision as PartedSupervision, refuse_unsummed_stages as refuse_unsummed_stages
+from .parted_supervision import PartedSupervision as PartedSupervision, refuse_unsummed_stages as refuse_unsummed_stages

@@ -28,7 +28,10 @@ from .criterion_spool import CriterionSpool
 from .part_files import CompiledPart, read_compiled
 from .part_trees import task_workers
 
-__all__ = ["PartSum", "Point", "StageTerms", "add_terms", "forget_terms", "no_data", "supervision_of", "term_of_part"]
+__all__ = [
+    "PartSum", "Point", "StageTerms", "add_terms", "forget_terms", "no_data", "open_term", "supervision_of",
+    "term_of_part",
+]  # fmt: skip
 
 MOST_STAGES = 8  # whose layouts a worker of a cluster keeps: those of clients that went away stay
 
@@ -103,11 +106,17 @@ def no_data(shared: StageTerms) -> Supervision:
 
 def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
     """The term of a part. DcrfError where no labelling agrees with the constraints and the known labels."""
-    criterion = _LAYOUTS.open(shared, number)
+    criterion = open_term(shared, number)
     for _ in range(point.sharpened):
         criterion.sharpen()
     value, gradient = criterion.value_and_gradient(np.asarray(point.weights))
     return PartSum(value, gradient, criterion.total_status, _LAYOUTS.is_hidden(shared, number))
+
+
+def open_term(shared: StageTerms, number: int) -> Criterion:
+    """The term of a part as a criterion, of which this process forgets what an evaluation changes."""
+    criterion: Criterion = _LAYOUTS.open(shared, number)
+    return criterion
 
 
 def add_terms(one: PartSum, other: PartSum) -> PartSum:

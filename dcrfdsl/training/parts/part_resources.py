@@ -20,7 +20,7 @@ from .cluster_runner import part_runner, require_shared, ship_functions
 from .corpus_parts import CorpusParts
 from .learning import learn_parts
 from .part_trees import InTurn, PartRunner
-from .summed_criterion import PartedSupervision, empty_supervision
+from .parted_supervision import PartedSupervision, empty_supervision
 
 __all__ = ["PartResources", "parse_memory", "untrained_on_parts"]
 
