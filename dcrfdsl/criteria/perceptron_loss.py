@@ -9,6 +9,8 @@ Not here: the steps (`optimizers.special.perceptron_steps`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..inference import METHODS, BoundData, MaximumMethod
 from ..optimizers import PerceptronSchedule
 from ..semantics import PerceptronSettings, TrainSettings
@@ -51,14 +53,20 @@ class PerceptronLoss(Likelihood):
         return self._passes
 
 
+@dataclass(frozen=True)
+class _MaximumBuild:
+    """Builds what finds the best labellings by an inference method."""
+
+    inference: Inference
+
+    def __call__(self, data: BoundData) -> MaximumMethod:
+        return MaximumMethod(data, self.inference.build(data))
+
+
 def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
     inference = supervision.inference(settings)
-    programs = METHODS[inference.name].programs
-
-    def build(data: BoundData) -> MaximumMethod:
-        return MaximumMethod(data, inference.build(data))
-
+    programs, build = METHODS[inference.name].programs, _MaximumBuild(inference)
     data, clamped = supervision.bind(programs=programs), None
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if partly.any():
