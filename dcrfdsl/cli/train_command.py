@@ -184,6 +184,8 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
         check_ranges(resolved, options.stage, registered)
+    elif options.jobs is not None and options.jobs > 1:
+        _require_restarts(resolved.spec, options)
     from .compiler_notice import announce_compiling  # loads Numba, as reading does
 
     announce_compiling(talk)
@@ -262,7 +264,7 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
         observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log)
         asked = TrainingRequest(
             options.stage, job.start, job.dev, options.threads, job.registered, observers,
-            checkpoint if is_file else None,
+            checkpoint if is_file else None, jobs=options.jobs or 1,
         )  # fmt: skip
         model = train_model(job.resolved, job.corpus, asked)
     for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
@@ -277,6 +279,19 @@ def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
     from ..training import with_remarks
 
     return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
+
+
+def _require_restarts(spec: ModelSpec, options: TrainOptions) -> None:
+    """Raises `DcrfError` unless `--jobs` has several trainings of a stage to run at once."""
+    from ..semantics import stage_chain, stage_settings
+
+    restarts = [stage_settings(spec, entry.label).restarts for entry in stage_chain(spec, options.stage)]
+    if not spec.latents or max(restarts) < 2:
+        message = "`--jobs` runs trials of `--tune` or restarts side by side, and this is one training"
+        refuse("idle-option", message, "leave it out: `--threads` shares one training among cores")
+    if _part_options(options).are_wanted:
+        message = "`--jobs` starts several trainings in memory, and this is data in parts"
+        refuse("idle-option", message, "leave it out: `--workers N` shares the parts among processes")
 
 
 def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
@@ -314,7 +329,7 @@ def _refuse_unusable(options: TrainOptions) -> None:
     from ..foundation import ensure_writable
 
     of_tune = {
-        "--search": options.search, "--trials": options.trials, "--seed": options.seed, "--jobs": options.jobs,
+        "--search": options.search, "--trials": options.trials, "--seed": options.seed,
     }  # fmt: skip
     refuse_idle_options(options.tune, options.dev, of_tune)
     if options.tune and (options.resume or options.start is not None):

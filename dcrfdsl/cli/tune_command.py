@@ -38,7 +38,12 @@ SearchSeed = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    Option("--jobs", min=1, metavar="N", help="Run N trials of --tune at once (default: 1); they share the threads."),
+    Option(
+        "--jobs",
+        min=1,
+        metavar="N",
+        help="Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
+    ),
 ]
 
 

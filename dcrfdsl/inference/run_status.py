@@ -6,7 +6,7 @@ Not here: the place of a sentence in its file (callers pass it to `contradiction
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from ..foundation import Floats, Ints
 
@@ -46,6 +46,10 @@ class PruningReport:
             self.judged + other.judged,
             self.lost + other.lost,
         )
+
+    def since(self, before: PruningReport) -> PruningReport:
+        """This sum less the one `before`."""
+        return PruningReport(*(getattr(self, one.name) - getattr(before, one.name) for one in fields(self)))
 
     @property
     def pruned(self) -> int:
@@ -90,6 +94,12 @@ class RunStatus:
         place: from the number of a graph to its place in words.
         """
         return contradiction_message([place(number) for number in self.impossible]) if self.impossible else None
+
+    def since(self, before: RunStatus) -> RunStatus:
+        """This sum less what was counted `before`; the most iterations and the largest residual are those of both."""
+        counts = ("graphs", "not_converged", "redone", "damped")
+        counted = {name: getattr(self, name) - getattr(before, name) for name in counts}
+        return replace(self, **counted, pruning=self.pruning.since(before.pruning))
 
     def __add__(self, other: RunStatus) -> RunStatus:
         return RunStatus(

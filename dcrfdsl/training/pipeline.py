@@ -48,7 +48,8 @@ __all__ = ["Iteration", "TrainingRequest", "fit", "train_model", "with_probabili
 class TrainingRequest:
     """What is asked of a training beside the template and the data; see `fit`.
 
-    warns: whether it gives out warnings, which are in the record in any case.
+    warns: whether it gives out warnings, which are in the record in any case.   jobs: restarts that run at once, in
+    processes that share the threads.
     """
 
     stage: str | None = None
@@ -59,6 +60,7 @@ class TrainingRequest:
     observers: Observers = field(default_factory=Observers)
     checkpoint: Checkpoint | None = None
     warns: bool = False
+    jobs: int = 1
 
 
 def fit(
@@ -179,7 +181,7 @@ def _run_stages(
         else:
             if saving is not None:
                 saving.is_suspended = runs.is_done(number)
-            trained, supervision = _after(running, corpus, runs.begin(number, running))
+            trained, supervision = _after(running, corpus, runs.begin(number, running), asked.jobs)
             runs.add(number, trained)
         supervision = replace(supervision, earlier={**supervision.earlier, label: trained.weights})
         trained = with_guides(trained, supervision.earlier)
@@ -212,7 +214,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
     return model, supervision
 
 
-def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun) -> tuple[TrainedModel, Supervision]:
+def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun, jobs: int) -> tuple[TrainedModel, Supervision]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     LOGGER.info("stage %s begins: %d weights", stage.label, stage.model.num_weights)
     if stage.observers.on_stage is not None:
@@ -230,7 +232,7 @@ def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun) -> tuple[T
     objective = stage.objective()
     if isinstance(corpus, Corpus):
         raise_if_any(impossible_gold(corpus, objective.contradictions()))
-    outcome = best_of_restarts(stage, objective, run.state)
+    outcome = best_of_restarts(stage, objective, run.state, jobs if isinstance(corpus, Corpus) else 1)
     record = _record_of(stage, corpus, objective, outcome, rounds)
     LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
     model = stage.model.with_weights(outcome.weights, record, outcome.voters)

@@ -177,12 +177,7 @@ class _Watch:
         log = self._stage.observers.log
         if log is not None:
             before, self._status = self._status, self._objective.status_so_far
-            since = replace(
-                self._status,
-                graphs=self._status.graphs - before.graphs,
-                not_converged=self._status.not_converged - before.not_converged,
-            )
-            log.iteration(self._stage.label, step, since)
+            log.iteration(self._stage.label, step, self._status.since(before))
 
     def _remember(self) -> dict[str, Any]:
         if self._is_impatient:
