@@ -22,7 +22,18 @@ from .interrupts import Interruption
 from .options import Argument, Option, with_options
 from .parted_data import PartOptions, opened_parts
 from .probabilities import training_notes
-from .tune_command import Jobs, Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
+from .tune_command import (
+    Jobs,
+    Search,
+    SearchSeed,
+    Trials,
+    Tune,
+    check_ranges,
+    plan_of,
+    refuse_idle_options,
+    require_restarts,
+    tuned,
+)
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -185,7 +196,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     if options.tune:
         check_ranges(resolved, options.stage, registered)
     elif options.jobs is not None and options.jobs > 1:
-        _require_restarts(resolved.spec, options)
+        require_restarts(resolved.spec, options.stage, in_parts=_part_options(options).are_wanted)
     from .compiler_notice import announce_compiling  # loads Numba, as reading does
 
     announce_compiling(talk)
@@ -281,19 +292,6 @@ def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
     return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
-def _require_restarts(spec: ModelSpec, options: TrainOptions) -> None:
-    """Raises `DcrfError` unless `--jobs` has several trainings of a stage to run at once."""
-    from ..semantics import stage_chain, stage_settings
-
-    restarts = [stage_settings(spec, entry.label).restarts for entry in stage_chain(spec, options.stage)]
-    if not spec.latents or max(restarts) < 2:
-        message = "`--jobs` runs trials of `--tune` or restarts side by side, and this is one training"
-        refuse("idle-option", message, "leave it out: `--threads` shares one training among cores")
-    if _part_options(options).are_wanted:
-        message = "`--jobs` starts several trainings in memory, and this is data in parts"
-        refuse("idle-option", message, "leave it out: `--workers N` shares the parts among processes")
-
-
 def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
     """Tells the progress display when the optimizer stops, for its estimate of the time left."""
     from ..semantics import stage_chain, stage_settings
@@ -332,19 +330,11 @@ def _refuse_unusable(options: TrainOptions) -> None:
         "--search": options.search, "--trials": options.trials, "--seed": options.seed,
     }  # fmt: skip
     refuse_idle_options(options.tune, options.dev, of_tune)
-    if options.tune and (options.resume or options.start is not None):
-        name = "--resume" if options.resume else "--from"
-        refuse(
-            "idle-option", f"every trial of `--tune` begins anew, so `{name}` changes nothing", "leave one of them out"
-        )
-    if options.tune and options.log is not None:
-        message = "`--log` follows one training, and `--tune` does many"
-        refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
     parts = _part_options(options)
     parts.refuse_unusable()
-    if options.tune and parts.are_wanted:
-        message = "`--tune` trains many times on data in memory, and this is data in parts"
-        refuse("idle-option", message, "search on a part of the data: one file without `--memory` and `--cache`")
+    if options.tune:
+        start = "--resume" if options.resume else None if options.start is None else "--from"
+        refuse_beside_tune(start, has_log=options.log is not None, in_parts=parts.are_wanted)
     _refuse_clashes((options.output, options.curve, options.log), (options.template, *options.data, options.dev))
     ensure_writable(options.output)
     if options.curve is not None:

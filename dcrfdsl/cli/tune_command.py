@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from ..model import TrainedModel
-    from ..semantics import Resolved
+    from ..semantics import ModelSpec, Resolved
     from ..training import ConstantSearch, SearchPlan, Trial
 
-__all__ = ["Jobs", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_idle_options", "tuned"]
+__all__ = [
+    "Jobs", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_beside_tune",
+    "refuse_idle_options", "require_restarts", "tuned",
+]  # fmt: skip
 
 Tune = Annotated[
     bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
@@ -57,6 +60,32 @@ def refuse_idle_options(tune: bool, dev: str | None, options: Mapping[str, objec
     for name, value in options.items():
         if value is not None and not tune:
             raise click.BadParameter(f"`{name}` is an option of `--tune`")
+
+
+def refuse_beside_tune(start: str | None, *, has_log: bool, in_parts: bool) -> None:
+    """Raises `DcrfError` for what a search of constants cannot use. start: the option that names where to begin."""
+    if start is not None:
+        message = f"every trial of `--tune` begins anew, so `{start}` changes nothing"
+        refuse("idle-option", message, "leave one of them out")
+    if has_log:
+        message = "`--log` follows one training, and `--tune` does many"
+        refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
+    if in_parts:
+        message = "`--tune` trains many times on data in memory, and this is data in parts"
+        refuse("idle-option", message, "search on a part of the data: one file without `--memory` and `--cache`")
+
+
+def require_restarts(spec: ModelSpec, stage: str | None, *, in_parts: bool) -> None:
+    """Raises `BadParameter` unless `--jobs` has several trainings of a stage to run at once, on data in memory."""
+    from ..semantics import stage_chain, stage_settings
+
+    restarts = [stage_settings(spec, entry.label).restarts for entry in stage_chain(spec, stage)]
+    if not spec.latents or max(restarts) < 2:
+        message = "`--jobs` is an option of `--tune`, and of models whose latent variables need `restarts`"
+        raise click.BadParameter(f"{message}; `--threads` shares one training among cores")
+    if in_parts:
+        message = "`--jobs` starts several trainings in memory, and this is data in parts"
+        raise click.BadParameter(f"{message}: `--workers` shares these among processes")
 
 
 def plan_of(search: str | None, trials: int | None, seed: int | None, jobs: int | None) -> SearchPlan:
