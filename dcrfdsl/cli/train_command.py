@@ -30,10 +30,11 @@ from .tune_command import (
     Tune,
     check_ranges,
     plan_of,
+    refuse_beside_tune,
     refuse_idle_options,
     require_restarts,
     tuned,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..data import Corpus
