@@ -8,7 +8,7 @@ Not here: the factors (`unroll`), the order of messages (`spanning_forests`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints, Ints32
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
-from .programs import Blocks, PatternBank, Program, ProgramBuilder, cut_blocks
+from .programs import Blocks, PatternBank, Program, ProgramBuilder, Turned, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets
 
 __all__ = ["GraphShape", "ShapeBank"]
@@ -40,7 +40,7 @@ class ShapeBank:
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]] | None = None
     unroll: Callable[[int], GraphShape] | None = None
-    turned: Mapping[int, int] = field(default_factory=dict)
+    turned: Turned = field(default_factory=dict)
     whole: int = WHOLE
     block: int = BLOCK
     shapes: list[GraphShape] = field(default_factory=list)

@@ -11,6 +11,7 @@ Variables of a sequence of length T with M variables per position (labels, laten
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 __all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
-MOST_TURNED = 2**16  # entries of a table that is there a second time
+MOST_TURNED = 2**16  # entries of a table in all orders of its axes but the first
 MOST_ENTRIES = 2**24  # of a table, on graphs with joined pairs
 Made = TypeVar("Made")
 
@@ -104,8 +105,8 @@ class ModelGraph:
         self._kind_of = {key: index for index, key in enumerate(kinds)}
         sizes = [0 if self.leaves_out(kind.template) else kind.size for kind in self.kinds]
         self._base = np.cumsum([1, *sizes], dtype=np.int64)
-        self._turned = [number for number, kind in enumerate(self.kinds) if self._is_turned(kind)]
-        ends = self._base[-1] + np.cumsum([0, *(sizes[number] for number in self._turned)], dtype=np.int64)
+        self._turned = [(number, axes) for number, kind in enumerate(self.kinds) for axes in self._turns(kind)]
+        ends = self._base[-1] + np.cumsum([0, *(sizes[number] for number, _ in self._turned)], dtype=np.int64)
         self._turned_base = ends[:-1]
         self._num_shared = int(ends[-1])
         self._inside: list[int] | None = None
@@ -133,16 +134,13 @@ class ModelGraph:
         """The kind of the factors of template `number` with this pattern."""
         return self._kind_of[number, pattern]
 
-    def _is_turned(self, kind: _Kind) -> bool:
-        """Whether a kind's table is there a second time; a single chain never needs it."""
-        return (
-            not self.is_thin
-            and len(self.cards) > 1
-            and kind.template.feature_set < 0
-            and len(kind.cards) == 2
-            and min(kind.cards) > 1
-            and math.prod(kind.cards) <= MOST_TURNED
-        )
+    def _turns(self, kind: _Kind) -> list[tuple[int, ...]]:
+        """The orders of axes in which a kind's table is there again; a single chain never needs any."""
+        count = len(kind.cards)
+        if self.is_thin or len(self.cards) == 1 or kind.template.feature_set >= 0 or min(kind.cards) == 1:
+            return []
+        orders = [*itertools.permutations(range(count))][1:] if count in (2, 3) else []
+        return orders if len(orders) * math.prod(kind.cards) <= MOST_TURNED else []
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""
@@ -285,7 +283,9 @@ class ModelGraph:
     def bank(self, *, programs: bool, latents_first: bool = False) -> ShapeBank:
         """An empty bank for this model's shapes, with or without contraction programs."""
         order = self.latents_first_order if latents_first else self.elimination_order
-        turned = dict(zip(self._base[self._turned].tolist(), self._turned_base.tolist(), strict=True))
+        turned: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+        for (number, axes), place in zip(self._turned, self._turned_base.tolist(), strict=True):
+            turned.setdefault(int(self._base[number]), []).append((axes, place))
         return ShapeBank(self.num_shared, order if programs else None, self.shape, turned)
 
     def kind_arrays(self, run_base: Sequence[int]) -> Kinds:
@@ -297,7 +297,8 @@ class ModelGraph:
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         inverse: list[Ints32] = []
         inverse_off, at = [], 0
-        kinds, sizes = [*self.kinds, *(self.kinds[number] for number in self._turned)], np.diff(self._base)
+        again = [number for number, _ in self._turned]
+        kinds, sizes = [*self.kinds, *(self.kinds[number] for number in again)], np.diff(self._base)
         for kind in kinds:
             if self.leaves_out(kind.template):
                 inverse_off.append(-1)
@@ -321,7 +322,7 @@ class ModelGraph:
             at += len(lookup)
         return Kinds(
             base=np.concatenate([self._base[:-1], self._turned_base]),
-            size=np.concatenate([sizes, sizes[self._turned]]),
+            size=np.concatenate([sizes, sizes[again]]),
             feature_set=np.array([kind.template.feature_set for kind in kinds], np.int32),
             run_base=np.array(
                 [
@@ -348,7 +349,9 @@ class ModelGraph:
     def hard_cells(self) -> Floats:
         """Hard zeros of all base tables in the layout of the shared cells, [num_shared]; 0 or -inf."""
         hard = [np.zeros(0) if self.leaves_out(kind.template) else kind.hard() for kind in self.kinds]
-        turned = [hard[number].reshape(self.kinds[number].cards).T.ravel() for number in self._turned]
+        turned = [
+            hard[number].reshape(self.kinds[number].cards).transpose(axes).ravel() for number, axes in self._turned
+        ]
         return np.concatenate([np.zeros(1), *hard, *turned])
 
     def bias_cells(self, clique: int) -> Iterator[tuple[Ints, Ints]]:
@@ -357,11 +360,11 @@ class ModelGraph:
             if kind.template.clique == clique and not self.leaves_out(kind.template):
                 assignments = kind.full_assignments()
                 yield assignments, self._base[number] + np.arange(len(assignments))
-        for number, base in zip(self._turned, self._turned_base, strict=True):
+        for (number, axes), base in zip(self._turned, self._turned_base, strict=True):
             kind = self.kinds[number]
             if kind.template.clique == clique:
-                places = np.arange(math.prod(kind.cards)).reshape(kind.cards[::-1])
-                yield kind.full_assignments(), base + places.T.ravel()
+                places = np.arange(math.prod(kind.cards)).reshape([kind.cards[axis] for axis in axes])
+                yield kind.full_assignments(), base + places.transpose(np.argsort(axes)).ravel()
 
 
 def _relational_order(shape: GraphShape) -> list[int]:

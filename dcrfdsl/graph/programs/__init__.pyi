@@ -1,4 +1,4 @@
-from .contraction_programs import PatternBank as PatternBank
+from .contraction_programs import PatternBank as PatternBank, Turned as Turned
 from .elimination import (
     OrderCost as OrderCost,
     best_order as best_order,

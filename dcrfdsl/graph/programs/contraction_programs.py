@@ -17,16 +17,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...foundation import Ints, Ints32
+from ...foundation import Ints, Ints32, cached_property
 from ...kernels.tables import Patterns
 
-__all__ = ["ContractionProgram", "PatternBank", "build_program"]
+__all__ = ["ContractionProgram", "PatternBank", "Turned", "build_program"]
 
 OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations …
 INDEXED = 0.15  # … and an indexed loop runs at this share of the speed of a contiguous one
 KEPT = 1.2  # the speed of a step whose right table is shared: the sums for its derivative wait for other steps
 IRREGULAR = -1  # for the distance of places that are not equally distant
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
+
+
+Turned = Mapping[int, Sequence[tuple[tuple[int, ...], int]]]
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ class _Steps:
     """A program under construction."""
 
     arena_end: int
-    turned: Mapping[int, int]
+    turned: Turned
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     variables: list[int] = field(default_factory=list)
     operands: list[tuple[_Table, _Table]] = field(default_factory=list)
@@ -165,12 +168,15 @@ class _Steps:
 
     def is_turned(self, table: _Table) -> bool:
         """Whether the arena has the table in both layouts."""
-        return table.place in self.turned or table.place in self.turned.values()
+        return table.place in self.turned or table.place in self._turned_places
+
+    @cached_property
+    def _turned_places(self) -> frozenset[int]:
+        return frozenset(place for layouts in self.turned.values() for _, place in layouts)
 
     def _layouts(self, table: _Table) -> tuple[_Table, ...]:
-        if len(table.axes) != 2 or table.place not in self.turned:
-            return (table,)
-        return table, _Table(table.axes[::-1], self.turned[table.place])
+        others = self.turned.get(table.place, ())
+        return table, *(_Table(tuple(table.axes[axis] for axis in order), place) for order, place in others)
 
     def finished(self, cards: Sequence[int], arena_start: int) -> ContractionProgram:
         tables = [table for pair in self.operands for table in pair]
@@ -194,11 +200,11 @@ def build_program(
     order: Sequence[int],
     patterns: PatternBank,
     arena_start: int,
-    turned: Mapping[int, int],
+    turned: Turned,
 ) -> ContractionProgram:
     """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond.
 
-    turned: where tables of two variables lie a second time, with their axes exchanged; by the place of the first.
+    turned: the orders of axes in which tables lie again, and where; by the place of the first.
     """
     program = _Steps(arena_start, turned)
     holding: dict[int, list[_Table]] = {v: [] for v in range(len(cards))}

@@ -10,7 +10,7 @@ recurring. Without a period, programs are built step by step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...foundation import Ints
 from ..shapes import GraphShape, Run, offsets
-from .contraction_programs import ContractionProgram, PatternBank, build_program
+from .contraction_programs import ContractionProgram, PatternBank, Turned, build_program
 
 __all__ = ["Program", "ProgramBuilder", "RepeatedProgram", "step_positions"]
 
@@ -109,7 +109,7 @@ class ProgramBuilder:
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]]
     unroll: Callable[[int], GraphShape] | None
-    turned: Mapping[int, int] = field(default_factory=dict)
+    turned: Turned = field(default_factory=dict)
     patterns: PatternBank = field(default_factory=PatternBank)
     _inserted: dict[_Place, RepeatedProgram | None] = field(default_factory=dict)
 
