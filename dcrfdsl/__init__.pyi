@@ -55,6 +55,8 @@ from .training import (
     check as check,
     fit as fit,
     open_parts as open_parts,
+    progress_bar as progress_bar,
+    scalar_writer as scalar_writer,
     tune as tune,
 )
 

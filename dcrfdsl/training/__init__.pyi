@@ -33,3 +33,4 @@ from .tuning import (
     Trial as Trial,
     tune as tune,
 )
+from .watchers import progress_bar as progress_bar, scalar_writer as scalar_writer
