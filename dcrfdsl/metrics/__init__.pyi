@@ -33,5 +33,6 @@ from .significance import (
     bootstrap_intervals as bootstrap_intervals,
     mcnemar as mcnemar,
     randomisation_test as randomisation_test,
+    require_level as require_level,
 )
 from .tallies import ExactSum as ExactSum, Tally as Tally, added as added, values_of as values_of

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats
+from ..foundation import DcrfError, Diagnostic, Floats
 
-__all__ = ["Interval", "bootstrap_interval", "bootstrap_intervals", "mcnemar", "randomisation_test"]
+__all__ = ["Interval", "bootstrap_interval", "bootstrap_intervals", "mcnemar", "randomisation_test", "require_level"]
 
 Score = Callable[[Floats], Floats]  # from sums of counts [..., C] to [...]
 AT_ONCE = 2**24  # numbers of drawn sentences in memory
@@ -30,6 +30,13 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+def require_level(level: float) -> None:
+    """Raises DcrfError unless this is a confidence between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        message = f"the level of confidence is {level:g}"
+        raise DcrfError(Diagnostic("bad-level", message, help="give one between 0 and 1, as 0.95"))
 
 
 def bootstrap_interval(

@@ -5,4 +5,22 @@ from .drawing import (
     PieceMark as PieceMark,
     VariableMark as VariableMark,
 )
+from .error_list import (
+    ErrorList as ErrorList,
+    Term as Term,
+    Why as Why,
+    error_list as error_list,
+    shown_column as shown_column,
+)
+from .findings import (
+    CurvePoint as CurvePoint,
+    DrawnSentence as DrawnSentence,
+    Findings as Findings,
+    Sampling as Sampling,
+    StageRun as StageRun,
+    StrongWeights as StrongWeights,
+    TransitionWeights as TransitionWeights,
+)
+from .page_library import require_jinja as require_jinja
+from .page_writer import write_report as write_report
 from .sentence_graph import sentence_graph as sentence_graph
