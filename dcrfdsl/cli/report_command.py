@@ -54,7 +54,8 @@ def report(
     if not corpus.num_tokens:
         refuse("empty-file", f"there is nothing to report: `{data}` has no token")
     pages = trained.report(
-        corpus, output, errors=errors, explained=explained, sentences=[n - 1 for n in sentence or ()],
+        corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
+        sentences=[n - 1 for n in sentence or ()],
         level=level, draws=draws, seed=seed, threads=threads,
     )  # fmt: skip
     size = sum(page.stat().st_size for page in pages)

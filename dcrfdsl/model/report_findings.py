@@ -214,7 +214,7 @@ def _drawn(labelled: _Labelled, number: int) -> DrawnSentence:
     rows, relations = structure.features(sentence)
     pairs = [relations[model.graph.templates[n].clique].local(0, sentence.sentence_off) for n in model.graph.relational]
 
-    def told(name: str, position: int) -> tuple[str, tuple[str, ...]]:
+    def told(name: str, position: int) -> tuple[str, tuple[str, ...], str]:
         return _circle(labelled, name, first + position)
 
     drawing = sentence_graph(model.graph, sentence, 0, model.extractor, rows, pairs, told)
@@ -227,10 +227,12 @@ def _drawn(labelled: _Labelled, number: int) -> DrawnSentence:
     return DrawnSentence(number + 1, drawing, head, lines)
 
 
-def _circle(labelled: _Labelled, variable: str, token: int) -> tuple[str, tuple[str, ...]]:
-    """What the circle of a variable says: its label, or its likeliest state; and the probabilities of its states."""
+def _circle(labelled: _Labelled, variable: str, token: int) -> tuple[str, tuple[str, ...], str]:
+    """What the circle of a variable says: its label, or its likeliest state; the probabilities of its states; and
+    whether its label is wrong.
+    """
     states, lines = labelled.model.states[variable], []
-    shown = ""
+    shown, gold = "", ""
     if variable in labelled.evaluation.predicted:
         shown, gold, _ = _label_cells(labelled, variable, token)
         lines.append(f"labelled {shown}, gold {gold}" if gold else f"labelled {shown}")
@@ -239,7 +241,7 @@ def _circle(labelled: _Labelled, variable: str, token: int) -> tuple[str, tuple[
         likeliest = np.argsort(-probabilities, kind="stable")[:LIKELIEST].tolist()
         shown = shown or states[likeliest[0]]
         lines += [f"{states[k]} {probabilities[k]:.4f}" for k in likeliest]
-    return shown, tuple(lines)
+    return shown, tuple(lines), "wrong" if gold else ""
 
 
 def _label_cells(labelled: _Labelled, label: str, token: int) -> tuple[str, str, str]:

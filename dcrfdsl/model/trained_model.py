@@ -175,7 +175,7 @@ class TrainedModel(ScoringModel):
         prediction = self.predict(predictor, threads=threads)
         values = values_of(self._tallies(corpus, prediction, threads))
         found = findings_on(self, predictor, prediction, values, choices, threads)
-        return write_report(path, f"Report on {corpus.file}" if title is None else title, found)
+        return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
 
     # files --------------------------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from .reliability_bins import Reliability
 
 __all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
 
-WIDTH, HEIGHT = 640.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 76.0, 16.0, 16.0, 46.0
+WIDTH, HEIGHT = 480.0, 250.0
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet
 MOST_POINTS = 400  # of a line: more could not be told apart
 

@@ -21,7 +21,8 @@ __all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark",
 class VariableMark:
     """The variable `name` at position `position`, with its number of states.
 
-    shown: what its circle says, by default the number of states.   details: lines that a pointer brings up.
+    shown: what its circle says, by default the number of states.   details: lines that a pointer brings up.   kind: a
+    class for style sheets.
     """
 
     name: str
@@ -29,6 +30,7 @@ class VariableMark:
     states: int
     shown: str = ""
     details: tuple[str, ...] = ()
+    kind: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}[{self.position}]"
@@ -332,10 +334,14 @@ def _circle(centre: Point, variable: VariableMark) -> str:
     tip = "\n".join([f"{variable}: {variable.states} states", *variable.details])
     size = 11 if len(words) <= 4 else 9
     return (
-        f"<g><title>{_escaped(tip)}</title>"
+        f"<g{_class(variable.kind)}><title>{_escaped(tip)}</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
         f"{_label((x, y + 4), words, size, colour='#444444')}</g>"
     )
+
+
+def _class(kind: str) -> str:
+    return f' class="{_escaped(kind)}"' if kind else ""
 
 
 def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:

@@ -165,14 +165,17 @@ def graph_section(found: Findings) -> Section:
     blocks: list[Block] = []
     for one in found.sentences:
         blocks.append(Heading(f"Sentence {one.number:,}"))
-        caption = f"Factor graph of sentence {one.number:,}: circles are labels and squares are factors"
-        blocks.append(Picture(Markup(svg(one.drawing)), caption, kind="graph"))
+        caption = f"Factor graph of sentence {one.number:,}: circles are labels, wrong ones dashed; squares are factors"
+        blocks.append(Picture(_inline(svg(one.drawing)), caption, kind="graph"))
         table = Table(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
         blocks.append(Fold("Labels and probabilities as a table", [table]))
     if not blocks:
         blocks.append(Paragraph("No sentence is short enough to be drawn. `--sentence N` draws one all the same."))
     else:
-        words = "A pointer on a circle or square, or the Tab key, brings up probabilities and features."
+        words = (
+            "A pointer on a circle or square brings up its probabilities or features; so do Tab and the arrow keys. "
+            "Numbers below the words count from 0."
+        )
         blocks.insert(0, Paragraph(words))
     return Section("graph", "Unrolled graph", blocks)
 

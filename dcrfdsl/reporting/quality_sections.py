@@ -51,7 +51,7 @@ def score_section(found: Findings) -> Section:
     pairs = list(zip(counts, intervals, strict=True))
     whole = [pair for pair in pairs if ")." not in pair[0].name]
     types = [pair for pair in pairs if ")." in pair[0].name]
-    blocks: list[Block] = [Paragraph(note, kind="note") for note in found.notes]
+    blocks: list[Block] = [Paragraph(note[:1].upper() + note[1:], kind="note") for note in found.notes]
     blocks.append(_score_table(f"Scores with {100 * level:g} % intervals", whole))
     if types:
         blocks.append(_score_table("F1 of segments by type", types))

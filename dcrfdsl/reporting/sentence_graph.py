@@ -14,11 +14,11 @@ from .drawing import FactorMark, GraphDrawing, VariableMark
 
 __all__ = ["sentence_graph"]
 
-Told = Callable[[str, int], tuple[str, tuple[str, ...]]]
+Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
 
 
-def _nothing(_: str, __: int) -> tuple[str, tuple[str, ...]]:
-    return "", ()
+def _nothing(_: str, __: int) -> tuple[str, tuple[str, ...], str]:
+    return "", (), ""
 
 
 def sentence_graph(
@@ -33,7 +33,7 @@ def sentence_graph(
     """The graph of a sentence of a corpus, counted from 0.
 
     rows: the features of the corpus.   pairs: the positions that each relational clique joins in this sentence.
-    told: what a variable's circle says, and the lines that a pointer brings up, by name and position.
+    told: `shown`, `details` and `kind` of a variable's mark, by name and position.
     """
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
     words = _words(corpus, graph.variables, first, length)

@@ -40,10 +40,16 @@
     };
     panel.hidden = false;
     panel.textContent = "Point at a mark, or move with the arrow keys.";
-    marks.forEach((mark, number) => {
-      mark.addEventListener("pointerover", () => show(number));
-      mark.addEventListener("click", () => show(number));
-    });
+    let place = "";
+    const point = (event) => {
+      const here = `${event.clientX} ${event.clientY}`;
+      const number = marks.indexOf(event.target.closest("g, rect"));
+      // a drawing that scrolls under a pointer at rest says nothing: the keys have chosen
+      if (number >= 0 && here !== place) show(number);
+      place = here;
+    };
+    box.addEventListener("pointermove", point);
+    box.addEventListener("pointerdown", (event) => { place = ""; point(event); });
     box.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step || !marks.length) return;
@@ -67,7 +73,7 @@
   let page = 0;
 
   const text = (label, code) => (code < 0 ? "nothing" : data.labels[label].texts[code]);
-  const percent = (thousandths) => (thousandths < 0 ? "" : `${(thousandths / 10).toFixed(1)} %`);
+  const percent = (thousandths) => (thousandths < 1 ? "<0.1 %" : thousandths > 999 ? ">99.9 %" : `${(thousandths / 10).toFixed(1)} %`);
 
   const fill = (select, options) => {
     const before = select.value;
@@ -149,16 +155,24 @@
 
   const nats = (score) => (score > 0 ? "+" : "") + score.toFixed(2);
 
+  const prose = (line) => {
+    const whole = make("p");
+    const sentence = line.charAt(0).toUpperCase() + line.slice(1);
+    sentence.split("`").forEach((part, n) => whole.append(n % 2 ? make("code", part) : part));
+    return whole;
+  };
+
   const whyPart = (why, error) => {
     const predicted = text(error.label, error.predicted);
     const rows = why.terms.map(([score, clique, at, states, feature]) => (
-      { cells: [nats(score), clique, at, states, feature], kind: score > 0 ? "for" : "against" }));
+      { cells: [nats(score), feature, states, clique, at], kind: score > 0 ? "for" : "against" }));
     if (why.left[0]) rows.push({ cells: [nats(why.left[1]), `${why.left[0]} more`, "", "", ""] });
     rows.push({ cells: [nats(why.margin), "in all", "", "", ""], kind: "sum" });
-    const head = ["nats", "clique", "at", "states", "feature"];
+    const head = ["nats", "feature", "states", "clique", "at"];
+    const title = `Why ${predicted} and not ${why.against}`;
     return [
-      table(`Why ${predicted} and not ${why.against}`, head, rows, [1, 3, 4]),
-      ...why.lines.map((line) => make("p", line)),
+      ...(why.terms.length ? [table(title, head, rows, [1, 2, 3])] : [make("p", title)]),
+      ...why.lines.map(prose),
     ];
   };
 
