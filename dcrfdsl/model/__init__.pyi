@@ -12,7 +12,7 @@ from .explanation_words import (
 )
 from .file_format import read_model as read_model, write_model as write_model
 from .predictor import Predictor as Predictor
-from .probability_notes import probability_notes as probability_notes
+from .probability_words import probability_notes as probability_notes
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,

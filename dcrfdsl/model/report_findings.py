@@ -33,7 +33,7 @@ from .explanation_words import contribution_words, explanation_remarks, explanat
 from .model_story import identity_of, stages_of, strong_weights, transition_weights
 from .prediction import Prediction
 from .predictor import Predictor
-from .probability_notes import probability_notes
+from .probability_words import probability_notes
 
 if TYPE_CHECKING:
     from ..reporting import ErrorList

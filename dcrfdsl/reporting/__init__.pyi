@@ -5,13 +5,6 @@ from .drawing import (
     PieceMark as PieceMark,
     VariableMark as VariableMark,
 )
-from .error_list import (
-    ErrorList as ErrorList,
-    Term as Term,
-    Why as Why,
-    error_list as error_list,
-    shown_column as shown_column,
-)
 from .findings import (
     CurvePoint as CurvePoint,
     DrawnSentence as DrawnSentence,
@@ -23,4 +16,11 @@ from .findings import (
 )
 from .page_library import require_jinja as require_jinja
 from .page_writer import write_report as write_report
-from .sentence_graph import sentence_graph as sentence_graph
+from .unrolled_sentences import sentence_graph as sentence_graph
+from .wrong_labels import (
+    ErrorList as ErrorList,
+    Term as Term,
+    Why as Why,
+    error_list as error_list,
+    shown_column as shown_column,
+)

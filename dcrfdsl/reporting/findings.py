@@ -14,7 +14,7 @@ from ..data import Corpus
 from ..foundation import Floats, Mask
 from ..metrics import Evaluation
 from .drawing import GraphDrawing
-from .error_list import ErrorList, Why
+from .wrong_labels import ErrorList, Why
 
 if TYPE_CHECKING:
     from ..semantics import ModelSpec

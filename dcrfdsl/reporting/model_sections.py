@@ -17,7 +17,10 @@ from pygments.formatters import HtmlFormatter
 from ..data import BagColumn, Corpus, InternedColumn
 from ..foundation import figure, printable_lines
 from ..syntax import DcrfLexer
-from .blocks import (
+from .charts import Series, bar_chart, line_chart
+from .drawing import svg
+from .findings import CurvePoint, Findings, StageRun, TransitionWeights
+from .page_blocks import (
     Block,
     Cell,
     Fold,
@@ -31,9 +34,6 @@ from .blocks import (
     Table,
     signed_shade,
 )
-from .charts import Series, bar_chart, line_chart
-from .drawing import svg
-from .findings import CurvePoint, Findings, StageRun, TransitionWeights
 
 __all__ = [
     "data_section",

@@ -22,8 +22,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..foundation import printable_lines, write_whole
-from .blocks import Section
-from .error_list import error_pages
 from .findings import Findings
 from .model_sections import (
     data_section,
@@ -34,7 +32,9 @@ from .model_sections import (
     transition_section,
     weight_section,
 )
+from .page_blocks import Section
 from .quality_sections import calibration_section, confusion_section, error_section, score_section
+from .wrong_labels import error_pages
 
 __all__ = ["page_texts", "write_report"]
 

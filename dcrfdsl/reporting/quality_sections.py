@@ -1,6 +1,6 @@
 """The sections on how good the labels are: scores, confusions, errors, calibration.
 
-Not here: the numbers (`metrics`, `confusions`, `reliability_bins`, `error_list`), what the page looks like.
+Not here: the numbers (`metrics`, `confusions`, `reliability_bins`, `wrong_labels`), what the page looks like.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import numpy as np
 from ..data import has_segments
 from ..foundation import Ints
 from ..metrics import Interval, SentenceCounts, bootstrap_intervals, sentence_counts
-from .blocks import (
+from .charts import reliability_chart
+from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
+from .findings import Findings
+from .page_blocks import (
     Block,
     Cell,
     ErrorBrowser,
@@ -26,9 +29,6 @@ from .blocks import (
     Table,
     whole_shade,
 )
-from .charts import reliability_chart
-from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
-from .findings import Findings
 from .reliability_bins import Reliability, reliability
 
 __all__ = ["calibration_section", "confusion_section", "error_section", "score_section"]

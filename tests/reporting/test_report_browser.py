@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import contextmanager
 
 import pytest
 from report_cases import HOSTILE, two_layers
@@ -69,9 +69,11 @@ def scheme(request):
 
 @pytest.fixture
 def page(browser, report):
-    yield from opened(browser, report, DESKTOP, "light")
+    with opened(browser, report, DESKTOP, "light") as page:
+        yield page
 
 
+@contextmanager
 def opened(browser, report, viewport, scheme):
     """The page; afterwards nothing may have failed, and nothing but the file may have been asked for."""
     context = browser.new_context(viewport=viewport, color_scheme=scheme)
@@ -172,7 +174,7 @@ def test_marks_of_a_drawing_tell_by_pointer_and_keys(page):
 
 
 def test_colours_follow_the_system_and_the_button(browser, report, scheme):
-    for page in islice(opened(browser, report, DESKTOP, scheme), 1):
+    with opened(browser, report, DESKTOP, scheme) as page:
         background = "getComputedStyle(document.body).backgroundColor"
         of_system = page.evaluate(background)
         page.locator("#theme").click()
@@ -186,7 +188,7 @@ def test_colours_follow_the_system_and_the_button(browser, report, scheme):
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_every_text_stands_out_and_fits(browser, report, scheme, viewport):
     """WCAG 2.2, AA, of all texts as they are drawn; and no part is wider than the window."""
-    for page in islice(opened(browser, report, viewport, scheme), 1):
+    with opened(browser, report, viewport, scheme) as page:
         for summary in page.locator("summary").all():
             summary.click()
         pairs = page.evaluate(TEXT_COLOURS)

@@ -18,7 +18,7 @@ from dcrfdsl.foundation import printable
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import load
 from dcrfdsl.reporting import page_writer
-from dcrfdsl.reporting.error_list import error_pages
+from dcrfdsl.reporting.wrong_labels import error_pages
 
 SECTIONS = [
     "scores", "confusions", "errors", "calibration", "training", "weights", "transitions", "graph", "data", "template",
