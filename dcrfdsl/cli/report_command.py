@@ -47,6 +47,7 @@ def report(
       dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
     """
     from ..model import TrainedModel
+    from .report import bytes_text
 
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
@@ -60,4 +61,4 @@ def report(
     )  # fmt: skip
     size = sum(page.stat().st_size for page in pages)
     more = f" and {len(pages) - 1:,} further page{'s' * (len(pages) > 2)}" if len(pages) > 1 else ""
-    talk(f"{output}{more} written ({size / 1e6:.1f} MB); open it in a browser")
+    talk(f"{output}{more} written ({bytes_text(size)}); open it in a browser")

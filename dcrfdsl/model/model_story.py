@@ -134,6 +134,9 @@ def identity_of(model: TrainedModel, corpus: Corpus, seed: int) -> list[tuple[st
     ]
     if "seed" in record.settings:
         rows.append(("seed of the training", str(record.settings["seed"])))
+    if (fit := record.calibration) is not None:
+        better = f"{figure(fit.before)} to {figure(fit.after)}"
+        rows.append(("calibrated", f"on {fit.sentences:,} sentences, whose log-likelihood went from {better}"))
     if record.start is not None:
         rows.append(("start", record.start.description))
     rows += [(f"{name}, now", version) for name, version in versions().items()]

@@ -31,7 +31,7 @@ from ..semantics import to_text
 from .explanation import Explanation, question_of
 from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
 from .model_story import identity_of, stages_of, strong_weights, transition_weights
-from .prediction import Prediction
+from .prediction import Prediction, runs_that_fit
 from .predictor import Predictor
 from .probability_words import probability_notes
 
@@ -72,7 +72,7 @@ class _Labelled(NamedTuple):
 
 def findings_on(
     model: TrainedModel,
-    predictor: Predictor,
+    corpus: Corpus,
     prediction: Prediction,
     values: Mapping[str, float | int],
     choices: ReportChoices,
@@ -80,11 +80,10 @@ def findings_on(
 ) -> Findings:
     """What a report says of the labels of a corpus. DcrfError where gold labels do not fit the model.
 
-    prediction: what the model gives `predictor`.   values: the scores of the template's metrics.
+    prediction: what the model gives `corpus`.   values: the scores of the template's metrics.
     """
-    corpus = predictor.corpus
     evaluation = model.judged(corpus, prediction)
-    marginals, notes = _marginals(model, predictor, threads)
+    marginals, notes = _marginals(model, corpus, threads)
     labelled = _Labelled(model, corpus, evaluation, marginals)
     errors = error_list(evaluation, {label: marginals[label] for label in model.labels if marginals})
     listed = errors.first(choices.errors)
@@ -104,6 +103,7 @@ def findings_on(
         transitions=transition_weights(model),
         sentences=[_drawn(labelled, number) for number in choices.sentences or _unasked(corpus, listed)],
         stages=stages_of(model.record),
+        trials=model.record.tuning.get("trials", ()),
         identity=identity_of(model, corpus, choices.sampling.seed),
         template=to_text(model.spec),
         notes=[*_decoding_notes(prediction), *(one.message for one in model.empty_metrics(corpus)), *notes],
@@ -120,15 +120,20 @@ def check_choices(choices: ReportChoices, corpus: Corpus) -> None:
             raise DcrfError(Diagnostic("no-such-sentence", f"{count}, there is no number {number + 1:,}"))
 
 
-def _marginals(
-    model: TrainedModel, predictor: Predictor, threads: int | None
-) -> tuple[Mapping[str, Floats], list[str]]:
+def _marginals(model: TrainedModel, corpus: Corpus, threads: int | None) -> tuple[Mapping[str, Floats], list[str]]:
     """p(y_t = state | x) of every variable, and notes on them; none under methods without probabilities."""
+    compared = sum(kernel.size for kernel in model.extractor.observation_kernels)
+    tables: list[dict[str, Floats]] = []
+    status = RunStatus()
     try:
-        marginals, status = model.marginals(predictor, threads=threads)
+        for run in runs_that_fit(corpus, compared):
+            of_run, how = model.marginals(corpus.slice(*run), threads=threads)
+            tables.append(of_run)
+            status += replace(how, impossible=())
     except DcrfError as error:
         return {}, [f"there are no probabilities: {error.diagnostics[0].message}"]
     notes = [note.removeprefix("note: ") for note in probability_notes(model)]
+    marginals = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     return marginals, [*notes, *_convergence(status, "the probabilities")]
 
 

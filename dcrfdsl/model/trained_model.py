@@ -171,10 +171,9 @@ class TrainedModel(ScoringModel):
         choices = ReportChoices(errors, explained, tuple(sentences), Sampling(level, draws, seed))
         check_choices(choices, corpus)
         ensure_writable(path)
-        predictor = self.on(corpus)
-        prediction = self.predict(predictor, threads=threads)
+        prediction = self.predict(corpus, threads=threads)
         values = values_of(self._tallies(corpus, prediction, threads))
-        found = findings_on(self, predictor, prediction, values, choices, threads)
+        found = findings_on(self, corpus, prediction, values, choices, threads)
         return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
 
     # files --------------------------------------------------------------------------------------------------------

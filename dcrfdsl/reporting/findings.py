@@ -89,7 +89,8 @@ class Findings:
     marginals: by label, [N, K] p(y_t = state | x); empty if there are none, which `notes` then explain.
     errors, whys: wrong labels and explanations by their number.   num_errors: how many there are, with those left out.
     new: [N] words that training did not have; None if unknown.
-    stages: of training, the first one first.   identity: pairs of what and which, for the record.
+    stages: of training, the first one first.   trials: of a search of constants, as the record has them.
+    identity: pairs of what and which, for the record.
     notes: what the reader should know before trusting a number.
     """
 
@@ -107,6 +108,7 @@ class Findings:
     transitions: Sequence[TransitionWeights]
     sentences: Sequence[DrawnSentence]
     stages: Sequence[StageRun]
+    trials: Sequence[Mapping[str, Any]]
     identity: Sequence[tuple[str, str]]
     template: str
     notes: Sequence[str] = field(default=())

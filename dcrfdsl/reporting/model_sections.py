@@ -67,7 +67,24 @@ def training_section(found: Findings) -> Section:
             blocks.append(
                 Fold("Every setting", [Table(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
             )
+    if found.trials:
+        blocks += [Heading("Search of constants"), _trials(found.trials)]
     return Section("training", "Training", blocks)
+
+
+def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
+    """The trials of a search on held-out data: values, score, time."""
+    names = list(trials[0]["values"])
+    rows = [
+        [
+            str(trial["number"]),
+            *(_setting(trial["values"][name]) for name in names),
+            f"{trial['dev']:.4f}",
+            f"{trial['seconds']:.1f} s{'' if trial['complete'] else ', stopped early'}",
+        ]
+        for trial in trials
+    ]
+    return Table("Trials", ["trial", *names, "score on held-out data", "time"], rows)
 
 
 def _curves(stage: StageRun) -> Iterator[Block]:

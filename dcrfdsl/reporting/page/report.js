@@ -125,7 +125,7 @@
     return line;
   };
 
-  const table = (caption, head, rows, words) => {
+  const table = (caption, head, rows, words, direction = "auto") => {
     const whole = make("table");
     whole.append(make("caption", caption));
     const top = make("tr");
@@ -140,7 +140,9 @@
       const line = make("tr", undefined, row.kind);
       row.cells.forEach((cell, n) => {
         const element = make("td", undefined, words.includes(n) ? "w" : undefined);
-        element.append(make("bdi", cell));
+        const inner = make("bdi", cell);
+        inner.dir = direction;
+        element.append(inner);
         line.append(element);
       });
       whole.tBodies[0].append(line);
@@ -171,7 +173,7 @@
     const head = ["nats", "feature", "states", "clique", "at"];
     const title = `Why ${predicted} and not ${why.against}`;
     return [
-      ...(why.terms.length ? [table(title, head, rows, [1, 2, 3])] : [make("p", title)]),
+      ...(why.terms.length ? [table(title, head, rows, [1, 2, 3], "ltr")] : [make("p", title)]),
       ...why.lines.map(prose),
     ];
   };
