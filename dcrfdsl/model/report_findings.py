@@ -89,7 +89,6 @@ def findings_on(
     listed = errors.first(choices.errors)
     word = shown_column(corpus, model.labels)
     return Findings(
-        spec=model.spec,
         corpus=corpus,
         evaluation=evaluation,
         values=values,
@@ -139,7 +138,7 @@ def _marginals(model: TrainedModel, corpus: Corpus, threads: int | None) -> tupl
 
 def _decoding_notes(prediction: Prediction) -> Iterator[str]:
     if number := len(prediction.status.impossible):
-        yield f"no labelling is possible in {number:,} sentences; nothing is right there"
+        yield f"no labelling is possible in {number:,} sentence{'s' * (number != 1)}; nothing is right there"
     yield from _convergence(prediction.status, "the labels")
 
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Segments
-from ..foundation import Integers, Ints, Mask
+from ..foundation import Ints, Mask
 from ..metrics import Evaluation, compared_segments, confusion
 
-__all__ = ["SegmentConfusion", "StateConfusion", "segment_confusion", "state_confusion"]
+__all__ = ["SegmentConfusion", "StateConfusion", "most_confused", "segment_confusion", "state_confusion"]
 
 
 class StateConfusion(NamedTuple):
@@ -115,7 +115,7 @@ def most_confused(states: Sequence[str], counts: Ints, most: int) -> list[tuple[
     """The pairs (gold, predicted, count) that are confused most often."""
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    pairs: Integers = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    pairs = np.argsort(-wrong, axis=None, kind="stable")[:most]
     rows, columns = np.divmod(pairs, max(1, len(states)))
     return [
         (states[a], states[b], int(wrong[a, b]))

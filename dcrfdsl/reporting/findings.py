@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..data import Corpus
 from ..foundation import Floats, Mask
 from ..metrics import Evaluation
 from .drawing import GraphDrawing
 from .wrong_labels import ErrorList, Why
-
-if TYPE_CHECKING:
-    from ..semantics import ModelSpec
 
 __all__ = ["CurvePoint", "DrawnSentence", "Findings", "Sampling", "StageRun", "StrongWeights", "TransitionWeights"]
 
@@ -84,7 +81,7 @@ class Sampling(NamedTuple):
 class Findings:
     """A model on data with labels.
 
-    spec: of the model.   corpus, evaluation: the data, and gold beside predicted labels.
+    corpus, evaluation: the data, and gold beside predicted labels.
     values: the metrics of the template by name, as `evaluate` gives them.   sampling: of the intervals.
     marginals: by label, [N, K] p(y_t = state | x); empty if there are none, which `notes` then explain.
     errors, whys: wrong labels and explanations by their number.   num_errors: how many there are, with those left out.
@@ -94,7 +91,6 @@ class Findings:
     notes: what the reader should know before trusting a number.
     """
 
-    spec: ModelSpec
     corpus: Corpus
     evaluation: Evaluation
     values: Mapping[str, float | int]

@@ -160,13 +160,14 @@ def error_section(found: Findings, num_shown: int) -> Section:
     if not found.num_errors:
         return Section("errors", "Errors", [Paragraph("Every label with a known gold value is right.")])
     listed, explained = len(found.errors), len(found.whys)
-    words = [f"{found.num_errors:,} wrong labels, the most confident first."]
+    order = "the most confident first" if found.marginals else "in the order of the data"
+    words = [f"{found.num_errors:,} wrong labels, {order}."]
     if listed < found.num_errors:
         words.append(f"The first {listed:,} are listed, {found.num_errors - listed:,} are left out.")
     if num_shown < listed:
         words.append(f"This page has {num_shown:,} of them, the next pages have the others.")
     if explained:
-        words.append(f"The {explained:,} most confident ones that could be explained say why.")
+        words.append(f"The first {explained:,} that could be explained say why.")
     return Section("errors", "Errors", [Paragraph(" ".join(words)), ErrorBrowser(list(found.errors.labels), num_shown)])
 
 

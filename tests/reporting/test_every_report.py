@@ -80,3 +80,16 @@ def test_five_thousand_sentences_take_less_than_3_megabytes_a_page(tmp_path):
     assert len(sizes) > 1 and max(sizes) < 3_000_000
     listed = [Page(path.read_text(encoding="utf-8")).data["errors"] for path in paths]
     assert sum(map(len, listed)) == 100_000
+
+
+def test_a_sentence_without_any_labelling(tmp_path):
+    """Nothing is right there, nothing was predicted, and the notes say so."""
+    text = CHAIN.format("", "forbid y is P and word is a\nforbid y is Q and word is a\ntrain perceptron: epochs = 1\n")
+    resolved = load_text(text)
+    corpus = corpus_from_rows([[("b", "P"), ("c", "Q")], [("c", "Q")]] * 2, resolved.require().data)
+    model = fit(resolved, corpus, threads=1)
+    gold = corpus_from_rows([[("b", "P"), ("a", "Q")], [("c", "Q")]], resolved.require().data)
+    page = page_of(model, gold, tmp_path, sentences=[0])
+    assert "No labelling is possible in 1 sentence" in page.text
+    assert {error[4] for error in page.data["errors"] if page.data["sentences"][error[1]]["n"] == 1} == {-1}
+    assert "nothing" in page.text
