@@ -5,6 +5,7 @@ Not here: how good it is (`report_findings`), the names of weights (`named_weigh
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,7 @@ def identity_of(model: TrainedModel, corpus: Corpus, seed: int) -> list[tuple[st
         ("data", corpus.file),
         ("hash of the data, SHA-256", content_hash(corpus)),
         ("weights", f"{model.num_weights:,}"),
+        ("hash of the weights, SHA-256", hashlib.sha256(model.weights.tobytes()).hexdigest()),
         ("decoding", f"{model.decode}, inference {model.inference_method}"),
         ("temperature of probabilities", f"{model.temperature:.6g}"),
         ("seed of the intervals", str(seed)),
