@@ -45,6 +45,11 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl compare chunk.model boosted.model gold.txt --level 0.9 --draws 99 --seed 7 --threads 2 --json -q",
         "dcrfdsl compare shapes.model chunk.model gold.txt --features shapes.py",
     ),
+    "report": (
+        "dcrfdsl report chunk.model gold.txt -o report.html --level 0.9 --draws 99 --seed 7 --threads 2 --quiet",
+        "dcrfdsl report chunk.model gold.txt --output report.html --errors 50 --explain 5",
+        "dcrfdsl report shapes.model gold.txt -o report.html --features shapes.py",
+    ),
     "show": (
         "dcrfdsl show chunk.model --top 1000 --json --quiet > weights.jsonl",
         "dcrfdsl show shapes.model --features shapes.py",

@@ -1,4 +1,4 @@
-"""Notes of `train`, `tag` and `show` on how a model decodes, votes and computes probabilities. Not here: doing so."""
+"""Notes of `train` and `show` on how a model decodes, votes and computes probabilities. Not here: doing so."""
 
 from __future__ import annotations
 
@@ -10,31 +10,12 @@ from ..foundation import figure
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
-__all__ = ["probability_notes", "training_notes"]
+__all__ = ["training_notes"]
 
 
 def decode_words(rule: str, criterion: str) -> str:
     """A decoding rule that follows from the criterion, in words."""
     return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
-
-
-def probability_notes(model: TrainedModel) -> Iterator[str]:
-    """Notes on how probabilities and ranked labellings were computed, if that may surprise."""
-    if model.decode == "local":
-        yield (
-            "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
-            "distributions by which `decode local` finds the labels"
-        )
-    if model.voters is not None:
-        yield (
-            f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
-            "vectors that vote on the best labelling"
-        )
-    if model.is_margin and model.record.calibration is None:
-        yield (
-            f"note: the probabilities are not calibrated: `{model.record.settings['criterion']['method']}` compares "
-            "scores only. Train with `--dev DATA`, which fits their temperature"
-        )
 
 
 def training_notes(model: TrainedModel) -> Iterator[str]:

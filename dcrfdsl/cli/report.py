@@ -23,9 +23,9 @@ from rich.text import Text
 from ..foundation import figure, json_text, printable
 
 __all__ = [
-    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",
-    "file_size", "iteration_json", "path_table", "peak_mb", "print_table", "progress_for", "remaining_seconds",
-    "score_text", "scores_table", "setting_text", "trials_table", "weights_table",
+    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "bytes_text",
+    "duration", "file_size", "iteration_json", "path_table", "peak_mb", "print_table", "progress_for",
+    "remaining_seconds", "score_text", "scores_table", "setting_text", "trials_table", "weights_table",
 ]  # fmt: skip
 
 SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four decimals

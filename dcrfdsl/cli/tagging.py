@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import figure, json_text
-from .probabilities import probability_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,6 +85,7 @@ class Notes:
 
     def lines(self, model: TrainedModel, options: TagOptions) -> Iterator[str]:
         """The notes and warnings for the end."""
+        from ..model import probability_notes
         from ..semantics import inference_settings
 
         method = inference_settings(model.spec).method

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from .console import Features, Quiet, SetPaths, StageName, Talk, refuse
-from .drawing import FORMATS, FactorMark, GraphDrawing, PieceMark, VariableMark
 from .inputs import read_features, read_gold, resolved_template
 from .options import Argument, Option
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from ..data import Corpus
-    from ..features import FeatureExtractor, FeatureRows
-    from ..graph import CliqueTemplate, ModelGraph, PieceTemplate
+    from ..graph import ModelGraph, PieceTemplate
+    from ..reporting import GraphDrawing, PieceMark
 
 __all__ = ["unroll"]
 
@@ -44,6 +42,7 @@ def unroll(
       dcrfdsl unroll chunk.dcrf train.txt --format text
     """
     from ..foundation import write_whole
+    from ..reporting import FORMATS
 
     talk = Talk(quiet)
     drawing = _drawing(template, data, sentence, set_, stage, features, talk)
@@ -67,6 +66,7 @@ def _drawing(
     talk: Talk,
 ) -> GraphDrawing:
     from ..graph import piece_templates
+    from ..reporting import sentence_graph
     from ..semantics import check_or_raise, last_pieces
     from ..training import assemble
 
@@ -81,7 +81,7 @@ def _drawing(
     problem = assemble(spec, corpus, resolved.directories, registered)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    drawing = _marks(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
+    drawing = sentence_graph(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
     pieces = piece_templates(spec, graph, last_pieces(spec, stage))
     return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
 
@@ -91,6 +91,7 @@ def _piece_marks(
 ) -> tuple[PieceMark, ...]:
     """The instances of the pieces of a stage, with factors numbered in the order of `ModelGraph.instances`."""
     from ..graph import PieceUnrolling
+    from ..reporting import PieceMark
 
     shape = graph.shape(length, pairs)
     number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}
@@ -107,56 +108,3 @@ def _piece_marks(
         for template in pieces
         for piece in unrolling.instances(template)
     )
-
-
-def _marks(
-    graph: ModelGraph,
-    corpus: Corpus,
-    sentence: int,
-    extractor: FeatureExtractor,
-    rows: tuple[FeatureRows, ...],
-    pairs: Sequence[Sequence[tuple[int, int]]],
-) -> GraphDrawing:
-    first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
-    words = _words(corpus, graph.variables, first, length)
-    variables = tuple(
-        VariableMark(label, t, card)
-        for t in range(length)
-        for label, card in zip(graph.variables, graph.cards, strict=True)
-    )
-    factors = []
-    for kind, anchor, scope in graph.instances(length, pairs):
-        template = graph.kinds[kind].template
-        factors.append(
-            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
-        )
-    title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
-    return GraphDrawing(title, words, variables, tuple(factors))
-
-
-def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
-    """The texts of the positions: those of the first text column that is no label, or else the position numbers."""
-    from ..data import InternedColumn
-
-    for name, column in corpus.columns.items():
-        if isinstance(column, InternedColumn) and name not in labels:
-            return tuple(column.text(first + t) for t in range(length))
-    return tuple(str(t + 1) for t in range(length))
-
-
-def _firing(
-    template: CliqueTemplate,
-    anchor: int,
-    sentence: int,
-    corpus: Corpus,
-    extractor: FeatureExtractor,
-    rows: tuple[FeatureRows, ...],
-) -> tuple[str, ...]:
-    """The names of the features that fire at a factor."""
-    bias = ("bias",) if template.has_bias else ()
-    if template.feature_set < 0 or template.coded is not None:
-        return bias
-    table = rows[template.feature_set]
-    row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
-    fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
-    return (*bias, *(extractor.describe(template.feature_set, feature) for feature in fired))

@@ -8,7 +8,6 @@ from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import data_statement, read_features
 from .options import Argument, Option
-from .probabilities import probability_notes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,7 +51,7 @@ def why(
       dcrfdsl why chunk.model test.txt --sentence 2 --at 2
       dcrfdsl why chunk.model test.txt --sentence 2 --at 1 --against I --top 5
     """
-    from ..model import TrainedModel
+    from ..model import TrainedModel, probability_notes
 
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
@@ -122,6 +121,7 @@ def _as_json(explanation: Explanation) -> dict[str, object]:
 
 def _print(explanation: Explanation, word: str, top: int) -> None:
     from ..foundation import printable
+    from ..model import explanation_remarks, explanation_verdict
     from .report import print_table
 
     one, other = explanation.probabilities
@@ -130,27 +130,13 @@ def _print(explanation: Explanation, word: str, top: int) -> None:
         f"position {explanation.position + 1}{token}: {explanation.label} is {printable(explanation.chosen)} "
         f"(probability {one:.3g}), not {printable(explanation.runner_up)} ({other:.3g})"
     )
-    for line in _remarks(explanation):
+    for line in explanation_remarks(explanation):
         print(printable(line))
     print()
     print_table(_table(explanation, top))
     print()
-    for line in _verdict(explanation):
+    for line in explanation_verdict(explanation):
         print(printable(line))
-
-
-def _remarks(explanation: Explanation) -> list[str]:
-    first, second = explanation.labellings
-    asked = explanation.label, explanation.position
-    others = [
-        f"{name} {t + 1} {first[name][t]} to {second[name][t]}" for name, t in explanation.changes if (name, t) != asked
-    ]
-    remarks = (
-        [f"with {explanation.runner_up} there, the best labelling also changes {', '.join(others)}"] if others else []
-    )
-    if not explanation.exact:
-        remarks.append("the two labellings come from approximate inference: better ones may exist")
-    return remarks
 
 
 def _table(explanation: Explanation, top: int) -> Table:
@@ -159,36 +145,19 @@ def _table(explanation: Explanation, top: int) -> Table:
     from rich.text import Text
 
     from ..foundation import printable
+    from ..model import contribution_words
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("score", justify="right", no_wrap=True)
     for heading in ("clique", "at", "states", "feature"):
         table.add_column(heading, overflow="fold")
-    shown = explanation.contributions[:top]
-    for one in shown:
-        places = " ".join(dict.fromkeys(str(position + 1) for _, position in one.sites))
-        states = " / ".join(" ".join(of) for of in one.states)
-        value = "" if one.value == 1.0 else f" × {one.value:.4g}"
-        cells = (one.clique, places, states, one.feature + value)
-        table.add_row(_nats(one.score), *(Text(printable(cell)) for cell in cells))
+    for one in explanation.contributions[:top]:
+        table.add_row(_nats(one.score), *(Text(printable(cell)) for cell in contribution_words(one)))
     rest = explanation.contributions[top:]
     if rest:
         table.add_row(_nats(sum(one.score for one in rest)), Text(f"{len(rest):,} more"))
     table.add_row(_nats(explanation.margin), Text("in all"), style="bold")
     return table
-
-
-def _verdict(explanation: Explanation) -> list[str]:
-    if explanation.margin < 0:
-        return [
-            f"the best labelling with {explanation.runner_up} scores higher; {explanation.chosen} is likelier over all "
-            "labellings together, which `decode marginal` goes by"
-        ]
-    if not explanation.decisive:
-        return ["no features decide this alone: the other labelling stays behind without any of them"]
-    names = ", ".join(f"`{one.feature}` ({one.clique} at {one.sites[0][1] + 1})" for one in explanation.decisive)
-    many = "this feature" if len(explanation.decisive) == 1 else f"these {len(explanation.decisive)} features"
-    return [f"without {many} the label would be {explanation.without}: {names}"]
 
 
 def _nats(score: float) -> str:

@@ -23,13 +23,16 @@ from .segment_scores import (
     MISSING as MISSING,
     UNSEEN as UNSEEN,
     SegmentCounts as SegmentCounts,
+    compared_segments as compared_segments,
     segment_counts as segment_counts,
     segments_by_type as segments_by_type,
 )
 from .significance import (
     Interval as Interval,
     bootstrap_interval as bootstrap_interval,
+    bootstrap_intervals as bootstrap_intervals,
     mcnemar as mcnemar,
     randomisation_test as randomisation_test,
+    require_level as require_level,
 )
 from .tallies import ExactSum as ExactSum, Tally as Tally, added as added, values_of as values_of

@@ -10,15 +10,15 @@ A score is a function of sums of counts over sentences, such as right and all to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats
+from ..foundation import DcrfError, Diagnostic, Floats
 
-__all__ = ["Interval", "bootstrap_interval", "mcnemar", "randomisation_test"]
+__all__ = ["Interval", "bootstrap_interval", "bootstrap_intervals", "mcnemar", "randomisation_test", "require_level"]
 
 Score = Callable[[Floats], Floats]  # from sums of counts [..., C] to [...]
 AT_ONCE = 2**24  # numbers of drawn sentences in memory
@@ -32,6 +32,13 @@ class Interval(NamedTuple):
     high: float
 
 
+def require_level(level: float) -> None:
+    """Raises DcrfError unless this is a confidence between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        message = f"the level of confidence is {level:g}"
+        raise DcrfError(Diagnostic("bad-level", message, help="give one between 0 and 1, as 0.95"))
+
+
 def bootstrap_interval(
     counts: NDArray[np.generic], score: Score, *, level: float = 0.95, draws: int = 1000, seed: int = 0
 ) -> Interval:
@@ -40,9 +47,26 @@ def bootstrap_interval(
     counts [S, C]: of each sentence.   score: of their sums [..., C].   level: of confidence, in 0–1.   draws: of S
     sentences with replacement.   seed: of the draws; the same seed gives the same bounds.
     """
-    scores = score(_drawn_sums(np.asarray(counts, np.float64), draws, seed))
-    low, high = np.quantile(scores, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return Interval(float(low), float(high))
+    return bootstrap_intervals([(counts, score)], level=level, draws=draws, seed=seed)[0]
+
+
+def bootstrap_intervals(
+    scores: Sequence[tuple[NDArray[np.generic], Score]], *, level: float = 0.95, draws: int = 1000, seed: int = 0
+) -> list[Interval]:
+    """`bootstrap_interval` of several scores of the same sentences, by the same draws: much less work than one by one.
+
+    scores: pairs of counts [S, C] and score, one S for all.   level, draws, seed: as `bootstrap_interval` takes them.
+    """
+    if not scores:
+        return []
+    drawn = _drawn_sums(np.concatenate([np.asarray(counts, np.float64) for counts, _ in scores], axis=1), draws, seed)
+    intervals, first = [], 0
+    for counts, score in scores:
+        last = first + counts.shape[1]
+        low, high = np.quantile(score(drawn[:, first:last]), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+        intervals.append(Interval(float(low), float(high)))
+        first = last
+    return intervals
 
 
 def _drawn_sums(counts: Floats, draws: int, seed: int) -> Floats:

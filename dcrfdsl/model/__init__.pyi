@@ -5,8 +5,14 @@ from .comparison import (
     compare as compare,
 )
 from .explanation import Contribution as Contribution, Explanation as Explanation
+from .explanation_words import (
+    contribution_words as contribution_words,
+    explanation_remarks as explanation_remarks,
+    explanation_verdict as explanation_verdict,
+)
 from .file_format import read_model as read_model, write_model as write_model
 from .predictor import Predictor as Predictor
+from .probability_words import probability_notes as probability_notes
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,

@@ -24,6 +24,7 @@ from ..metrics import (
     correct_tokens,
     mcnemar,
     randomisation_test,
+    require_level,
     sentence_counts,
 )
 from .trained_model import TrainedModel
@@ -114,8 +115,7 @@ def compare(
     """
     require_whole(draws, "draws")
     require_whole(exchanges, "exchanges")
-    if not 0.0 < level < 1.0:
-        raise _error("bad-level", f"the level of confidence is {level:g}", "give one between 0 and 1, as 0.95")
+    require_level(level)
     if len(models) < 2:
         raise _error("nothing-to-compare", "a comparison takes two models or more", "name another model")
     corpora = {name: corpus if isinstance(corpus, Corpus) else corpus[name] for name in models}

@@ -137,7 +137,11 @@ class ModelStructure:
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
-        return self._predictor(corpus, given, own, *self.extractor.everything(corpus, self._coded))
+        return self._predictor(corpus, given, own, *self.features(corpus))
+
+    def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
+        """The feature rows of a corpus, and the positions that relational cliques join."""
+        return self.extractor.everything(corpus, self._coded)
 
     def on_texts(self, texts: Mapping[str, Sequence[str]], own: tuple[Floats, ...]) -> Predictor | None:
         """As `on` for a sentence with these texts by column, without a corpus; None if that would not be the same."""

@@ -6,14 +6,15 @@ the work behind the methods that look inside a model or change it (`named_weight
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import require_whole
+from ..foundation import CORPUS, ensure_writable, require_kind, require_whole
 from ..inference import Workers
+from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
 from .boosting_path import cut_at_round
 from .calibration import calibration_of
@@ -118,6 +119,62 @@ class TrainedModel(ScoringModel):
     @property
     def _named_weights(self) -> NamedWeights:
         return NamedWeights(self.graph, self.parameters, self.extractor, self.states, self.weights)
+
+    # reports ------------------------------------------------------------------------------------------------------
+
+    def report(
+        self,
+        corpus: Corpus,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        errors: int = 20_000,
+        explained: int = 100,
+        sentences: Sequence[int] = (),
+        level: float = 0.95,
+        draws: int = 1000,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> list[Path]:
+        """Writes a report on gold data as one page of HTML: scores, errors, calibration, training, weights, graphs.
+
+        corpus: gold data.
+        path: of the page, which is replaced if it exists.
+        title: of the page; by default it names the data.
+        errors: how many wrong labels are listed at most, the most confident first.
+        explained: how many of these are explained.
+        sentences: numbers of sentences whose unrolled graph is drawn, from 0; by default short ones with errors.
+        level: of confidence of the intervals, in 0–1.
+        draws: of sentences with replacement, for the intervals.
+        seed: of these; the same seed gives the same page.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        Returns the paths of the page and of further ones beside it, `NAME-2.html` and so on, where there are too many
+        errors for one. The page needs no network and no other file. Raises DcrfError where gold labels do not fit the
+        model, for a number of no sentence, if a page cannot be written, or without the package `jinja2`.
+
+        >>> [page.name for page in model.report(corpus, "report.html")]
+        ['report.html']
+        """
+        from ..reporting import Sampling, require_jinja  # here, as few programs write reports
+
+        require_jinja()
+        from ..reporting import write_report
+        from .report_findings import ReportChoices, check_choices, findings_on
+
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_whole(errors, "errors", least=0)
+        require_whole(explained, "explained", least=0)
+        require_whole(draws, "draws")
+        require_whole(seed, "seed", least=0)
+        require_level(level)
+        choices = ReportChoices(errors, explained, tuple(sentences), Sampling(level, draws, seed))
+        check_choices(choices, corpus)
+        ensure_writable(path)
+        prediction = self.predict(corpus, threads=threads)
+        values = values_of(self._tallies(corpus, prediction, threads))
+        found = findings_on(self, corpus, prediction, values, choices, threads)
+        return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
 
     # files --------------------------------------------------------------------------------------------------------
 

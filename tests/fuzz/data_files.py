@@ -19,12 +19,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from dcrfdsl.cli.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.data import corpus_from_rows, read_corpus, stream_corpus, tagged
 from dcrfdsl.data.states import declared_states
 from dcrfdsl.features.values.lexicons import read_lexicon
 from dcrfdsl.foundation.errors.printing import json_text
 from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.reporting.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.model_spec import Label, ModelSpec, StateFile
 

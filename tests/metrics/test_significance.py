@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dcrfdsl.metrics.significance import bootstrap_interval, mcnemar, randomisation_test
+from dcrfdsl.metrics.significance import bootstrap_interval, bootstrap_intervals, mcnemar, randomisation_test
 
 
 def share(counts):
@@ -52,6 +52,14 @@ def test_bootstrap_agrees_with_scipy():
     ).confidence_interval  # fmt: skip
     assert ours == pytest.approx(np.array(theirs), abs=0.002)
     assert low < share(counts.sum(axis=0)) < high
+
+
+def test_several_intervals_by_the_same_draws():
+    """Each is what it would be alone."""
+    pairs = [(tokens(3), share), (np.hstack([tokens(4), tokens(5)[:, :1]]), f1), (tokens(6), share)]
+    together = bootstrap_intervals(pairs, level=0.8, draws=300, seed=7)
+    assert together == [bootstrap_interval(*pair, level=0.8, draws=300, seed=7) for pair in pairs]
+    assert bootstrap_intervals([]) == []
 
 
 def test_bootstrap_is_reproducible():

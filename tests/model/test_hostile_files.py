@@ -21,7 +21,6 @@ from fuzz.data_files import DataFiles
 from fuzz.model_files import Parts
 from fuzz.small_models import train_small
 
-from dcrfdsl.cli.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.data import read_corpus, stream_corpus, tagged
 from dcrfdsl.data.column_blocks import blocks
 from dcrfdsl.data.conll import cut_at_blank_line
@@ -31,6 +30,7 @@ from dcrfdsl.foundation.errors.printing import json_text, printable
 from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.foundation.files.whole_files import read_template
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.reporting.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 # model files ----------------------------------------------------------------------------------------------------------

@@ -19,11 +19,18 @@ __all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark",
 
 @dataclass(frozen=True)
 class VariableMark:
-    """The variable `name` at position `position`, with its number of states."""
+    """The variable `name` at position `position`, with its number of states.
+
+    shown: what its circle says, by default the number of states.   details: lines that a pointer brings up.   kind: a
+    class for style sheets.
+    """
 
     name: str
     position: int
     states: int
+    shown: str = ""
+    details: tuple[str, ...] = ()
+    kind: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}[{self.position}]"
@@ -143,6 +150,7 @@ _ROW = 104.0
 _RADIUS = 17.0
 _SQUARE = 10.0
 _MARGIN = 30.0
+_MOST_LETTERS = 6  # in a circle
 _LETTER = 7.2  # mean width of a letter at the font size of the words
 # Okabe and Ito's palette, which colour-blind readers can tell apart, comes first; colours repeat with more cliques.
 _PALETTE = (
@@ -321,11 +329,19 @@ def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
 
 def _circle(centre: Point, variable: VariableMark) -> str:
     x, y = centre
+    words = variable.shown or str(variable.states)
+    words = words if len(words) <= _MOST_LETTERS else words[: _MOST_LETTERS - 1] + "…"
+    tip = "\n".join([f"{variable}: {variable.states} states", *variable.details])
+    size = 11 if len(words) <= 4 else 9
     return (
-        f"<g><title>{_escaped(str(variable))}: {variable.states} states</title>"
+        f"<g{_class(variable.kind)}><title>{_escaped(tip)}</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
-        f"{_label((x, y + 4), str(variable.states), 11, colour='#444444')}</g>"
+        f"{_label((x, y + 4), words, size, colour='#444444')}</g>"
     )
+
+
+def _class(kind: str) -> str:
+    return f' class="{_escaped(kind)}"' if kind else ""
 
 
 def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:

@@ -1,0 +1,64 @@
+"""`dcrfdsl report`: what there is to say of a model on labelled data, as one page for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from .console import Features, Quiet, Talk, Threads, refuse
+from .inputs import read_features, read_gold
+from .options import Argument, Option
+
+__all__ = ["report"]
+
+
+def report(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE.html", help="Write the page to this file.")],
+    sentence: Annotated[
+        list[int] | None,
+        Option(
+            "--sentence",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Draw this sentence, from 1. Repeatable.",
+        ),
+    ] = None,
+    errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
+    explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
+    level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
+    draws: Annotated[int, Option("--draws", min=1, metavar="N", help="Samples of the bootstrap.")] = 1000,
+    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the samples.")] = 0,
+    threads: Threads = None,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a report on a model and labelled data: one page for a browser.
+
+    Scores with intervals, confusions of states and segments, a browser of all errors with explanations, calibration,
+    learning curves, the strongest weights, transitions, unrolled graphs, the data, the template and the record. The
+    page needs no network. Where there are too many errors for one page, further ones are written beside it.
+
+    \b
+    Example:
+      dcrfdsl report chunk.model gold.txt -o report.html
+      dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
+    """
+    from ..model import TrainedModel
+    from .report import bytes_text
+
+    talk = Talk(quiet)
+    trained = TrainedModel.load(model, registered=read_features(features))
+    corpus = read_gold(data, trained.spec, talk)
+    if not corpus.num_tokens:
+        refuse("empty-file", f"there is nothing to report: `{data}` has no token")
+    pages = trained.report(
+        corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
+        sentences=[n - 1 for n in sentence or ()],
+        level=level, draws=draws, seed=seed, threads=threads,
+    )  # fmt: skip
+    size = sum(page.stat().st_size for page in pages)
+    more = f" and {len(pages) - 1:,} further page{'s' * (len(pages) > 2)}" if len(pages) > 1 else ""
+    talk(f"{output}{more} written ({bytes_text(size)}); open it in a browser")

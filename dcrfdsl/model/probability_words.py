@@ -1,0 +1,28 @@
+"""Notes on the probabilities of a model, where they may surprise. Not here: probabilities themselves (`predictor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .tagging_model import TaggingModel
+
+__all__ = ["probability_notes"]
+
+
+def probability_notes(model: TaggingModel) -> Iterator[str]:
+    """Notes on how probabilities and ranked labellings were computed, if that may surprise."""
+    if model.decode == "local":
+        yield (
+            "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
+            "distributions by which `decode local` finds the labels"
+        )
+    if model.voters is not None:
+        yield (
+            f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
+            "vectors that vote on the best labelling"
+        )
+    if model.is_margin and model.record.calibration is None:
+        yield (
+            f"note: the probabilities are not calibrated: `{model.record.settings['criterion']['method']}` compares "
+            "scores only. Train with `--dev DATA`, which fits their temperature"
+        )

@@ -1,0 +1,5 @@
+"""Pictures and pages that people read: unrolled graphs, and the report of a model on data as one HTML page."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

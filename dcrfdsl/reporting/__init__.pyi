@@ -1,0 +1,26 @@
+from .drawing import (
+    FORMATS as FORMATS,
+    FactorMark as FactorMark,
+    GraphDrawing as GraphDrawing,
+    PieceMark as PieceMark,
+    VariableMark as VariableMark,
+)
+from .findings import (
+    CurvePoint as CurvePoint,
+    DrawnSentence as DrawnSentence,
+    Findings as Findings,
+    Sampling as Sampling,
+    StageRun as StageRun,
+    StrongWeights as StrongWeights,
+    TransitionWeights as TransitionWeights,
+)
+from .page_library import require_jinja as require_jinja
+from .page_writer import write_report as write_report
+from .unrolled_sentences import sentence_graph as sentence_graph
+from .wrong_labels import (
+    ErrorList as ErrorList,
+    Term as Term,
+    Why as Why,
+    error_list as error_list,
+    shown_column as shown_column,
+)

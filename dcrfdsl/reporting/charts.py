@@ -1,0 +1,171 @@
+"""Small charts as SVG: lines over iterations, bars, reliability. Colours and fonts are those of the page's style sheet.
+
+Each has a role and a name for screen readers; the numbers stand in a table beside it. By hand, because a page of
+matplotlib's paths is many times larger, and knows neither dark pages nor text that can be read out. Not here: the
+numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from ..foundation import printable
+from .reliability_bins import Reliability
+
+__all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
+
+WIDTH, HEIGHT = 480.0, 250.0
+LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
+COLOURS = 6  # of lines in the style sheet
+MOST_POINTS = 400  # of a line: more could not be told apart
+
+Point = tuple[float, float]
+
+
+class Series(NamedTuple):
+    """A line: its name and points (x, y)."""
+
+    name: str
+    points: Sequence[Point]
+
+
+class _Plane:
+    """The area of a chart: from numbers to pixels."""
+
+    def __init__(self, xs: tuple[float, float], ys: tuple[float, float]):
+        self.xs, self.ys = _wide(xs), _wide(ys)
+
+    def x(self, value: float) -> float:
+        low, high = self.xs
+        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        low, high = self.ys
+        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    def frame(self, x_name: str, y_name: str, x_ticks: Sequence[float]) -> list[Markup]:
+        """Axes with ticks and names."""
+        parts = [_line("axis", (LEFT, HEIGHT - BOTTOM), (WIDTH - RIGHT, HEIGHT - BOTTOM))]
+        for tick in _ticks(*self.ys):
+            y = self.y(tick)
+            parts += [_line("grid", (LEFT, y), (WIDTH - RIGHT, y)), _text((LEFT - 6, y + 4), _number(tick), "end")]
+        for tick in x_ticks:
+            parts.append(_text((self.x(tick), HEIGHT - BOTTOM + 16), _number(tick), "middle"))
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        parts.append(_text((middle, HEIGHT - 8), x_name, "middle"))
+        turned = Markup('<text text-anchor="middle" transform="translate(14 {:.1f}) rotate(-90)">{}</text>')
+        parts.append(turned.format(TOP + (HEIGHT - TOP - BOTTOM) / 2, printable(y_name)))
+        return parts
+
+
+def line_chart(title: str, lines: Sequence[Series], x_name: str, y_name: str) -> Markup:
+    """Lines with a legend if there are several. Points that are not finite are left out."""
+    kept = [Series(one.name, [p for p in one.points if all(map(math.isfinite, p))]) for one in lines]
+    every = [point for one in kept for point in one.points]
+    if not every:
+        return Markup("")
+    plane = _Plane(_span(x for x, _ in every), _span(y for _, y in every))
+    parts = plane.frame(x_name, y_name, _ticks(*plane.xs))
+    for number, one in enumerate(kept):
+        points = _thinned(one.points)
+        path = " ".join(f"{plane.x(x):.1f},{plane.y(y):.1f}" for x, y in points)
+        colour = f"c{number % COLOURS}"
+        parts.append(Markup('<polyline class="line {}" points="{}"><title>{}</title></polyline>').format(
+            colour, path, printable(one.name)))  # fmt: skip
+        parts += [_dot(colour, (plane.x(x), plane.y(y)), f"{one.name}, {x:g}: {y:.6g}") for x, y in points[-1:]]
+        if len(kept) > 1:
+            place = WIDTH - RIGHT - 8, TOP + 14 + 16 * number
+            parts.append(Markup('<text class="key {}" text-anchor="end" x="{:.1f}" y="{:.1f}">{}</text>').format(
+                colour, *place, printable(one.name)))  # fmt: skip
+    return _svg(title, parts)
+
+
+def bar_chart(title: str, bars: Sequence[tuple[str, float]], x_name: str, y_name: str) -> Markup:
+    """Bars from 0, each with its name below, as far as there is room, and its number under a pointer."""
+    if not bars:
+        return Markup("")
+    plane = _Plane((0.0, float(len(bars))), (0.0, max(value for _, value in bars)))
+    parts = plane.frame(x_name, y_name, ())
+    step = max(1, math.ceil(len(bars) * 44 / (WIDTH - LEFT - RIGHT)))
+    for number, (name, value) in enumerate(bars):
+        parts.append(_bar("bar", (plane.x(number + 0.1), plane.x(number + 0.9)), (plane.y(0), plane.y(value)),
+                          f"{name}: {value:,.6g}"))  # fmt: skip
+        if number % step == 0:
+            parts.append(_text((plane.x(number + 0.5), HEIGHT - BOTTOM + 16), name, "middle"))
+    return _svg(title, parts)
+
+
+def reliability_chart(title: str, found: Reliability) -> Markup:
+    """The share of right labels over their probability, with the diagonal of perfect calibration."""
+    plane = _Plane((0.0, 1.0), (0.0, 1.0))
+    parts = plane.frame("probability of the label", "share that is right", _ticks(*plane.xs))
+    for number, count in enumerate(found.counts.tolist()):
+        if count:
+            low, high, right = found.edges[number], found.edges[number + 1], found.accuracy[number]
+            tip = f"{low:.1f}–{high:.1f}: {count:,} labels, {100 * right:.1f} % right"
+            parts.append(_bar("bar", (plane.x(low) + 1, plane.x(high) - 1), (plane.y(0), plane.y(right)), tip))
+            parts.append(_dot("c1", (plane.x(found.confidence[number]), plane.y(right)), tip))
+    parts.append(_line("diagonal", (plane.x(0), plane.y(0)), (plane.x(1), plane.y(1))))
+    return _svg(title, parts)
+
+
+# parts --------------------------------------------------------------------------------------------------------------
+
+
+def _svg(title: str, parts: Iterable[Markup]) -> Markup:
+    whole = Markup('<svg class="chart" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>')
+    return whole.format(WIDTH, HEIGHT, printable(title), Markup("").join(parts))
+
+
+def _line(kind: str, start: Point, end: Point) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(kind, *start, *end)
+
+
+def _text(at: Point, words: str, anchor: str) -> Markup:
+    return Markup('<text text-anchor="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(anchor, *at, printable(words))
+
+
+def _dot(colour: str, at: Point, tip: str) -> Markup:
+    return Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>{}</title></circle>').format(
+        colour, *at, printable(tip)
+    )
+
+
+def _bar(kind: str, xs: Point, ys: Point, tip: str) -> Markup:
+    (left, right), (foot, top) = xs, ys
+    shape = Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>')
+    return shape.format(kind, left, top, right - left, max(0.0, foot - top), printable(tip))
+
+
+def _span(values: Iterable[float]) -> tuple[float, float]:
+    every = list(values)
+    return min(every), max(every)
+
+
+def _wide(span: tuple[float, float]) -> tuple[float, float]:
+    """A span that is not empty."""
+    low, high = span
+    room = max(1e-9, abs(low) * 0.01) if low == high else 0.0
+    return low - room, high + room
+
+
+def _thinned(points: Sequence[Point]) -> Sequence[Point]:
+    step = max(1, math.ceil(len(points) / MOST_POINTS))
+    return [*points[:-1:step], *points[-1:]]
+
+
+def _ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers within a span."""
+    rough = (high - low) / about
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * times for times in (1, 2, 2.5, 5, 10) if unit * times >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"

@@ -1,0 +1,268 @@
+"""The sections on the model and the data: training, weights, transitions, unrolled graphs, data, template, record.
+
+Not here: how good the labels are (`quality_sections`), what the page looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+
+from ..data import BagColumn, Corpus, InternedColumn
+from ..foundation import figure, printable_lines
+from ..syntax import DcrfLexer
+from .charts import Series, bar_chart, line_chart
+from .drawing import svg
+from .findings import CurvePoint, Findings, StageRun, TransitionWeights
+from .page_blocks import (
+    Block,
+    Cell,
+    Fold,
+    Heading,
+    HeatRow,
+    HeatTable,
+    Listing,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    signed_shade,
+)
+
+__all__ = [
+    "data_section",
+    "graph_section",
+    "record_section",
+    "template_section",
+    "training_section",
+    "transition_section",
+    "weight_section",
+]
+
+LENGTH_BARS = 20
+MOST_STATES = 40  # in the table of frequencies
+
+
+# training ---------------------------------------------------------------------------------------------------------
+
+
+def training_section(found: Findings) -> Section:
+    """The stages, and for each its learning curves."""
+    if not found.stages:
+        return Section("training", "Training", [Paragraph("The model says nothing about its training.", kind="note")])
+    blocks: list[Block] = []
+    for number, stage in enumerate(found.stages, 1):
+        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(found.stages) > 1 else f"Stage {stage.name}"))
+        blocks.append(Table(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
+        blocks += [Paragraph(note, kind="note") for note in stage.notes]
+        blocks += _curves(stage)
+        if stage.settings:
+            rows = [[name, _setting(value)] for name, value in stage.settings.items()]
+            blocks.append(
+                Fold("Every setting", [Table(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
+            )
+    if found.trials:
+        blocks += [Heading("Search of constants"), _trials(found.trials)]
+    return Section("training", "Training", blocks)
+
+
+def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
+    """The trials of a search on held-out data: values, score, time."""
+    names = list(trials[0]["values"])
+    rows = [
+        [
+            str(trial["number"]),
+            *(_setting(trial["values"][name]) for name in names),
+            f"{trial['dev']:.4f}",
+            f"{trial['seconds']:.1f} s{'' if trial['complete'] else ', stopped early'}",
+        ]
+        for trial in trials
+    ]
+    return Table("Trials", ["trial", *names, "score on held-out data", "time"], rows)
+
+
+def _curves(stage: StageRun) -> Iterator[Block]:
+    starts = [(start, list(points)) for start, points in groupby(stage.curve, key=lambda point: point.start)]
+    if not starts or len(stage.curve) < 2:
+        return
+    for what, y_name in (("objective", "objective, in nats"), ("dev", "score on held-out data")):
+        lines = [Series(f"start {start}" if start else what, _points(points, what)) for start, points in starts]
+        title = f"{y_name.capitalize()} by iteration, stage {stage.name}"
+        drawn = line_chart(title, lines, "iteration", y_name)
+        if drawn:
+            yield Picture(drawn, title)
+    last = stage.curve if len(stage.curve) <= 40 else [*stage.curve[:: -(-len(stage.curve) // 40)], stage.curve[-1]]
+    rows = [
+        [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{point.dev:.4f}"]
+        for point in last
+    ]
+    yield Fold("The numbers", [Table(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
+
+
+def _points(points: Sequence[CurvePoint], what: str) -> list[tuple[float, float]]:
+    numbers = [(float(point.iteration), point.objective if what == "objective" else point.dev) for point in points]
+    return [(x, y) for x, y in numbers if y is not None]
+
+
+def _setting(value: Any) -> str:
+    """A setting as a template writes it: `gaussian(variance = 10)`."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{name} = {_setting(part)}" for name, part in value.items() if name != "method")
+        method = str(value.get("method", ""))
+        return f"{method}({inner})" if inner or not method else method
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or "none"
+    names = {None: "none", True: "yes", False: "no"}
+    return names[value] if value is None or isinstance(value, bool) else str(value)
+
+
+# weights ----------------------------------------------------------------------------------------------------------
+
+
+def weight_section(found: Findings) -> Section:
+    """The strongest weights of each clique."""
+    blocks: list[Block] = [
+        Paragraph(
+            "A weight is what a feature adds to the score of a labelling that has these states, in nats. Features that "
+            "fire together share what one of them would have."
+        )
+    ]
+    for clique in found.weights:
+        rows = [[feature, " ".join(states), f"{weight:+.4f}"] for feature, states, weight in clique.rows]
+        caption = f"{clique.clique}: the strongest {len(rows):,} of {clique.total:,} weights"
+        if rows:
+            blocks.append(Table(caption, ["feature", "states", "weight"], rows, (0, 1)))
+    return Section("weights", "Strongest weights", blocks)
+
+
+def transition_section(found: Findings) -> Section:
+    """The bias weights of cliques of two sites, as heat maps."""
+    blocks: list[Block] = [_transitions(one) for one in found.transitions]
+    if blocks:
+        words = "From the row's state to the column's: more than 0 makes the pair likelier. A dash: it has no weight."
+        blocks.insert(0, Paragraph(words))
+        hidden = [one for one in found.transitions if any(one.left_out)]
+        blocks += [
+            Paragraph(
+                f"{one.clique}: {one.left_out[0]:,} rows and {one.left_out[1]:,} columns of rarer states are left out.",
+                kind="note",
+            )
+            for one in hidden
+        ]
+    else:
+        blocks.append(Paragraph("No clique of two sites has weights for pairs of states alone."))
+    return Section("transitions", "Transitions", blocks)
+
+
+def _transitions(found: TransitionWeights) -> HeatTable:
+    largest = max(1e-12, float(np.nanmax(np.abs(found.weights), initial=0.0)))
+    rows = [
+        HeatRow(state, [_weight_cell(weight, largest) for weight in weights.tolist()])
+        for state, weights in zip(found.states[0], found.weights, strict=True)
+    ]
+    corner = f"{found.sites[0]} ↓ {found.sites[1]} →"
+    return HeatTable(f"Weights of {found.clique}", corner, found.states[1], rows)
+
+
+def _weight_cell(weight: float, largest: float) -> Cell:
+    return Cell("–") if np.isnan(weight) else Cell(f"{weight:+.2f}", signed_shade(weight / largest))
+
+
+# graphs -----------------------------------------------------------------------------------------------------------
+
+
+def graph_section(found: Findings) -> Section:
+    """Sentences as unrolled graphs with their probabilities."""
+    blocks: list[Block] = []
+    for one in found.sentences:
+        blocks.append(Heading(f"Sentence {one.number:,}"))
+        caption = f"Factor graph of sentence {one.number:,}: circles are labels, wrong ones dashed; squares are factors"
+        blocks.append(Picture(_inline(svg(one.drawing)), caption, kind="graph"))
+        table = Table(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
+        blocks.append(Fold("Labels and probabilities as a table", [table]))
+    if not blocks:
+        blocks.append(Paragraph("No sentence is short enough to be drawn. `--sentence N` draws one all the same."))
+    else:
+        words = (
+            "A pointer on a circle or square brings up its probabilities or features; so do Tab and the arrow keys. "
+            "Numbers below the words count from 0."
+        )
+        blocks.insert(0, Paragraph(words))
+    return Section("graph", "Unrolled graph", blocks)
+
+
+def _inline(picture: str) -> Markup:
+    """A drawing, whose texts are escaped, as part of a page, which needs no namespace."""
+    return Markup(picture.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
+
+
+# data -------------------------------------------------------------------------------------------------------------
+
+
+def data_section(found: Findings) -> Section:
+    """Sentences, lengths, columns, and how often each state occurs."""
+    corpus, lengths = found.corpus, found.corpus.lengths()
+    filled = lengths[lengths > 0]
+    facts = [
+        ["sentences", f"{corpus.num_sentences:,}"],
+        ["tokens", f"{corpus.num_tokens:,}"],
+        ["tokens a sentence", f"mean {filled.mean():.1f}, median {np.median(filled):g}, longest {int(filled.max()):,}"],
+    ]
+    if found.new is not None:
+        share = f"{int(found.new.sum()):,} of {corpus.num_tokens:,} ({100 * found.new.mean():.1f} %)"
+        facts.append(["tokens whose word is new to the model", share])
+    blocks: list[Block] = [Table("The data", ["what", "value"], facts, (0, 1)), _columns(corpus)]
+    edges = np.unique(np.linspace(0, int(filled.max()), LENGTH_BARS + 1).astype(int))
+    counts = np.histogram(filled, bins=edges + 0.5)[0].tolist()
+    names = [f"{low + 1}" if low + 1 == high else f"{low + 1}–{high}" for low, high in pairwise(edges.tolist())]
+    title = "Sentences by length"
+    bars = list(zip(names, counts, strict=True))
+    blocks.append(Picture(bar_chart(title, bars, "tokens", "sentences"), title))
+    blocks.append(Fold("The numbers", [Table(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
+    blocks += [_frequencies(found, label) for label in found.evaluation.gold]
+    return Section("data", "Data", blocks)
+
+
+def _columns(corpus: Corpus) -> Table:
+    rows = []
+    for name, column in corpus.columns.items():
+        distinct = f"{len(np.unique(column.codes)):,}" if isinstance(column, InternedColumn | BagColumn) else ""
+        rows.append([name, column.holds, distinct])
+    return Table("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
+
+
+def _frequencies(found: Findings, label: str) -> Table:
+    """How often each state is gold, and how often it was predicted."""
+    names, size = found.evaluation.states[label], len(found.evaluation.states[label])
+    gold, predicted = (np.asarray(of[label]) for of in (found.evaluation.gold, found.evaluation.predicted))
+    golds, ours = (np.bincount(codes[codes >= 0], minlength=size) for codes in (gold, predicted))
+    order = [k for k in np.argsort(-golds, kind="stable").tolist() if golds[k] or ours[k]]
+    rows = [
+        [names[k], f"{golds[k]:,}", f"{100 * golds[k] / max(1, golds.sum()):.2f}", f"{ours[k]:,}"]
+        for k in order[:MOST_STATES]
+    ]
+    if rest := order[MOST_STATES:]:
+        share = 100 * golds[rest].sum() / max(1, golds.sum())
+        rows.append([f"{len(rest):,} more", f"{golds[rest].sum():,}", f"{share:.2f}", f"{ours[rest].sum():,}"])
+    return Table(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
+
+
+# template and record ----------------------------------------------------------------------------------------------
+
+
+def template_section(found: Findings) -> Section:
+    """The template as text, with highlighting."""
+    text = printable_lines(found.template)
+    html = highlight(text, DcrfLexer(stripnl=False), HtmlFormatter(nowrap=True, classprefix="t-"))
+    return Section("template", "Template", [Listing(Markup(html), "The template of the model")])
+
+
+def record_section(found: Findings) -> Section:
+    """What this report and its model are made of: versions, hashes, seeds."""
+    return Section("record", "Record", [Table("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))])

@@ -1,0 +1,153 @@
+"""What a report consists of: sections of blocks, each a paragraph, a table, a heat map, a picture or a listing.
+
+Sections are made of these alone, so one page template shows them all, and all text in them is text: only `Markup`, made
+by a library or by `charts` and `drawing`, reaches the page as it is. Not here: what sections say, the page itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = [
+    "Block",
+    "Cell",
+    "ErrorBrowser",
+    "Fold",
+    "Heading",
+    "HeatRow",
+    "HeatTable",
+    "Listing",
+    "Paragraph",
+    "Picture",
+    "Section",
+    "Table",
+    "signed_shade",
+    "whole_shade",
+]  # fmt: skip
+
+SHADES = 6  # of a heat map, on either side of no colour
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph.   kind: `note` for what the reader should know before trusting a number."""
+
+    name: ClassVar[str] = "paragraph"
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside a section."""
+
+    name: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. head: of the columns.   rows: of cells; the first cell heads its row.   words: which columns hold words,
+    and so are not aligned to the right.
+    """
+
+    name: ClassVar[str] = "table"
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Sequence[int] = (0,)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a heat map: its text, and its colour: a shade's name of the style sheet, empty for none."""
+
+    text: str
+    shade: str = ""
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A row of a heat map."""
+
+    head: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """A table whose cells are coloured by their numbers, which they show too.
+
+    corner: what rows and columns are.   head: of the columns.
+    """
+
+    name: ClassVar[str] = "heat"
+    caption: str
+    corner: str
+    head: Sequence[str]
+    rows: Sequence[HeatRow]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing in SVG, and what it shows.   kind: `graph` if its marks say more under a pointer or with focus."""
+
+    name: ClassVar[str] = "picture"
+    svg: Markup
+    caption: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text with highlighting as HTML."""
+
+    name: ClassVar[str] = "listing"
+    html: Markup
+    caption: str
+
+
+@dataclass(frozen=True)
+class ErrorBrowser:
+    """The place of the error browser, which the page's script fills from its data.   num_errors: on this page."""
+
+    name: ClassVar[str] = "browser"
+    labels: Sequence[str]
+    num_errors: int
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are shown on demand."""
+
+    name: ClassVar[str] = "fold"
+    title: str
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = Paragraph | Heading | Table | HeatTable | Picture | Listing | ErrorBrowser | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page.   slug: its address in the page."""
+
+    slug: str
+    title: str
+    blocks: Sequence[Block] = field(default=())
+
+
+def whole_shade(share: float, colour: str) -> str:
+    """The shade of a number from 0 to 1 in a colour of the style sheet: `hit` or `miss`."""
+    return f"{colour}{min(SHADES, 1 + int(share * SHADES))}" if share > 0 else ""
+
+
+def signed_shade(share: float) -> str:
+    """The shade of a number from -1 to 1: `less1` … `less6` below 0, `more1` … `more6` above it."""
+    level = min(SHADES, round(abs(share) * SHADES))
+    return f"{'more' if share > 0 else 'less'}{level}" if level else ""

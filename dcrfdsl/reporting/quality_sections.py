@@ -1,0 +1,211 @@
+"""The sections on how good the labels are: scores, confusions, errors, calibration.
+
+Not here: the numbers (`metrics`, `confusions`, `reliability_bins`, `wrong_labels`), what the page looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..data import has_segments
+from ..foundation import Ints
+from ..metrics import Interval, SentenceCounts, bootstrap_intervals, sentence_counts
+from .charts import reliability_chart
+from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
+from .findings import Findings
+from .page_blocks import (
+    Block,
+    Cell,
+    ErrorBrowser,
+    Fold,
+    Heading,
+    HeatRow,
+    HeatTable,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    whole_shade,
+)
+from .reliability_bins import Reliability, reliability
+
+__all__ = ["calibration_section", "confusion_section", "error_section", "score_section"]
+
+MOST_STATES = 25  # of a confusion matrix; the rest go into one row and column
+MOST_PAIRS = 20
+OTHERS = "all others"
+
+
+# scores -----------------------------------------------------------------------------------------------------------
+
+
+def score_section(found: Findings) -> Section:
+    """The template's metrics, and common scores with intervals."""
+    counts = list(sentence_counts(found.evaluation, list(found.evaluation.gold)))
+    level, draws, seed = found.sampling
+    intervals = bootstrap_intervals(
+        [(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed
+    )  # fmt: skip
+    pairs = list(zip(counts, intervals, strict=True))
+    whole = [pair for pair in pairs if ")." not in pair[0].name]
+    types = [pair for pair in pairs if ")." in pair[0].name]
+    blocks: list[Block] = [Paragraph(note[:1].upper() + note[1:], kind="note") for note in found.notes]
+    blocks.append(_score_table(f"Scores with {100 * level:g} % intervals", whole))
+    if types:
+        blocks.append(_score_table("F1 of segments by type", types))
+    blocks.append(
+        Paragraph(
+            f"Intervals: {draws:,} bootstrap samples of whole sentences, seed {seed}, percentiles. Scores of few "
+            "sentences or segments have wide intervals: compare models by their difference (`dcrfdsl compare`)."
+        )
+    )
+    rows = [[name, _value(value)] for name, value in found.values.items()]
+    blocks.append(Table("The template's own metrics, and counts", ["metric", "value"], rows))
+    return Section("scores", "Scores", blocks)
+
+
+def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> Table:
+    rows = []
+    for one, interval in pairs:
+        sums = one.counts.sum(axis=0).tolist()
+        parts = [f"{sum_:,}" for sum_ in sums] if len(sums) == 3 else [f"{sums[0]:,}", "", f"{sums[1]:,}"]
+        bounds = f"{100 * interval.low:.2f} – {100 * interval.high:.2f}"
+        rows.append([one.name, f"{100 * one.value:.2f}", bounds, *parts])
+    return Table(caption, ["score", "%", "interval", "right", "predicted", "gold or all"], rows)
+
+
+def _value(value: float | int) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{100 * value:.2f} %" if 0.0 <= value <= 1.0 else f"{value:,.2f}"
+
+
+# confusions -------------------------------------------------------------------------------------------------------
+
+
+def confusion_section(found: Findings) -> Section:
+    """For each label the matrix of states, the pairs confused most often, and the confusion of segments."""
+    blocks: list[Block] = []
+    for label in found.evaluation.gold:
+        blocks.append(Heading(label))
+        blocks += _states(found, label)
+        if has_segments(found.evaluation.known_states(label)):
+            blocks += _segments(segment_confusion(found.evaluation, label), label)
+    return Section("confusions", "Confusions", blocks)
+
+
+def _states(found: Findings, label: str) -> Iterator[Block]:
+    states, counts = state_confusion(found.evaluation, label)
+    names, shown = _with_others(states, counts)
+    yield _matrix(f"States of {label}: gold in rows, predicted in columns", "gold ↓ predicted →", names, names, shown)
+    pairs = most_confused(states, counts, MOST_PAIRS)
+    wrong = max(1, int(counts.sum() - np.trace(counts)))
+    rows = [[gold, predicted, f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, predicted, count in pairs]
+    if rows:
+        yield Table(f"Most frequent confusions of {label}", ["gold", "predicted", "tokens", "of all"], rows, (0, 1))
+
+
+def _with_others(states: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
+    """The most frequent states, and the others as one: its diagonal holds what was right or confused among them."""
+    if len(states) <= MOST_STATES:
+        return list(states), counts
+    place = np.minimum(np.arange(len(states)), MOST_STATES)
+    shown = np.zeros((MOST_STATES + 1, MOST_STATES + 1), np.int64)
+    np.add.at(shown, (place[:, None], place[None, :]), counts)
+    return [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"], shown
+
+
+def _matrix(caption: str, corner: str, rows: Sequence[str], columns: Sequence[str], counts: Ints) -> HeatTable:
+    """Counts, shaded by their share of the row: hits on the diagonal, mistakes beside it."""
+    sums = np.maximum(counts.sum(axis=1), 1)
+    lines = []
+    for a, head in enumerate(rows):
+        cells = [
+            Cell(f"{count:,}" if count else "", whole_shade(count / int(sums[a]), "hit" if a == b else "miss"))
+            for b, count in enumerate(counts[a].tolist())
+        ]
+        lines.append(HeatRow(head, cells))
+    return HeatTable(caption, corner, list(columns), lines)
+
+
+def _segments(found: SegmentConfusion, label: str) -> Iterator[Block]:
+    table = np.concatenate([found.same, found.elsewhere[:, None], found.missed[:, None]], axis=1)
+    yield _matrix(
+        f"Gold segments of {label}, by the predicted segment with the same tokens",
+        "gold ↓ predicted →",
+        found.types,
+        [*found.types, "other tokens", "missed"],
+        table,
+    )
+    rows = [
+        [kind, f"{elsewhere:,}", f"{invented:,}"]
+        for kind, elsewhere, invented in zip(
+            found.types, found.elsewhere_predicted.tolist(), found.invented.tolist(), strict=True
+        )
+    ]
+    yield Table(
+        f"Predicted segments of {label} whose tokens are no gold segment",
+        ["type", "shares a token with a gold one", "invented"],
+        rows,
+    )
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+
+def error_section(found: Findings, num_shown: int) -> Section:
+    """The browser of errors. num_shown: on this page."""
+    if not found.num_errors:
+        return Section("errors", "Errors", [Paragraph("Every label with a known gold value is right.")])
+    listed, explained = len(found.errors), len(found.whys)
+    order = "the most confident first" if found.marginals else "in the order of the data"
+    words = [f"{found.num_errors:,} wrong labels, {order}."]
+    if listed < found.num_errors:
+        words.append(f"The first {listed:,} are listed, {found.num_errors - listed:,} are left out.")
+    if num_shown < listed:
+        words.append(f"This page has {num_shown:,} of them, the next pages have the others.")
+    if explained:
+        words.append(f"The first {explained:,} that could be explained say why.")
+    return Section("errors", "Errors", [Paragraph(" ".join(words)), ErrorBrowser(list(found.errors.labels), num_shown)])
+
+
+# calibration ------------------------------------------------------------------------------------------------------
+
+
+def calibration_section(found: Findings) -> Section:
+    """For each label how often it is right at which probability."""
+    blocks: list[Block] = []
+    for label, table in found.marginals.items():
+        predicted = np.asarray(found.evaluation.predicted[label], np.int64)
+        chosen = np.flatnonzero(found.evaluation.scored(label) & (predicted >= 0))
+        if not len(chosen):
+            continue
+        bins = reliability(table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen])
+        blocks += [Heading(label), *_reliability(bins, label)]
+    if not blocks:
+        blocks = [Paragraph("There are no probabilities to judge.", kind="note")]
+    return Section("calibration", "Calibration", blocks)
+
+
+def _reliability(bins: Reliability, label: str) -> Iterator[Block]:
+    yield Paragraph(
+        f"Expected calibration error: {100 * bins.error:.2f} %. The bars would end on the diagonal if probabilities "
+        "were what they say."
+    )
+    yield Picture(
+        reliability_chart(f"Reliability of {label}: share of right labels by probability", bins),
+        f"Share of right labels of {label} by their probability",
+    )
+    rows = [
+        [
+            f"{bins.edges[n]:.1f} – {bins.edges[n + 1]:.1f}",
+            f"{count:,}",
+            f"{100 * bins.confidence[n]:.1f}" if count else "",
+            f"{100 * bins.accuracy[n]:.1f}" if count else "",
+        ]
+        for n, count in enumerate(bins.counts.tolist())
+    ]
+    table = Table(f"Reliability of {label}", ["probability", "labels", "mean probability, %", "right, %"], rows)
+    yield Fold("The numbers", [table])

@@ -1,0 +1,78 @@
+"""The unrolled graph of one sentence as a drawing: its variables, its factors, and the features that fire at each.
+
+Not here: the formats of a drawing (`drawing`), unrolling (`graph`), extracting features (`features`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from ..data import Corpus, InternedColumn
+from ..features import FeatureExtractor, FeatureRows
+from ..graph import CliqueTemplate, ModelGraph
+from .drawing import FactorMark, GraphDrawing, VariableMark
+
+__all__ = ["sentence_graph"]
+
+Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
+
+
+def _nothing(_: str, __: int) -> tuple[str, tuple[str, ...], str]:
+    return "", (), ""
+
+
+def sentence_graph(
+    graph: ModelGraph,
+    corpus: Corpus,
+    sentence: int,
+    extractor: FeatureExtractor,
+    rows: tuple[FeatureRows, ...],
+    pairs: Sequence[Sequence[tuple[int, int]]],
+    told: Told = _nothing,
+) -> GraphDrawing:
+    """The graph of a sentence of a corpus, counted from 0.
+
+    rows: the features of the corpus.   pairs: the positions that each relational clique joins in this sentence.
+    told: `shown`, `details` and `kind` of a variable's mark, by name and position.
+    """
+    first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
+    words = _words(corpus, graph.variables, first, length)
+    variables = tuple(
+        VariableMark(label, t, card, *told(label, t))
+        for t in range(length)
+        for label, card in zip(graph.variables, graph.cards, strict=True)
+    )
+    factors = []
+    for kind, anchor, scope in graph.instances(length, pairs):
+        template = graph.kinds[kind].template
+        factors.append(
+            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
+        )
+    title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
+    return GraphDrawing(title, words, variables, tuple(factors))
+
+
+def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
+    """The texts of the positions: those of the first text column that is no label, or else the position numbers."""
+    for name, column in corpus.columns.items():
+        if isinstance(column, InternedColumn) and name not in labels:
+            return tuple(column.text(first + t) for t in range(length))
+    return tuple(str(t + 1) for t in range(length))
+
+
+def _firing(
+    template: CliqueTemplate,
+    anchor: int,
+    sentence: int,
+    corpus: Corpus,
+    extractor: FeatureExtractor,
+    rows: tuple[FeatureRows, ...],
+) -> tuple[str, ...]:
+    """The names of the features that fire at a factor."""
+    bias = ("bias",) if template.has_bias else ()
+    if template.feature_set < 0 or template.coded is not None:
+        return bias
+    table = rows[template.feature_set]
+    row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
+    fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
+    return (*bias, *(extractor.describe(template.feature_set, feature) for feature in fired))

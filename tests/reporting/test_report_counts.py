@@ -1,0 +1,172 @@
+"""What a report counts, beside slow twins: confusions of states and segments, reliability, errors and their pages."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.metrics import Evaluation
+from dcrfdsl.reporting.charts import _ticks
+from dcrfdsl.reporting.confusions import most_confused, segment_confusion, state_confusion
+from dcrfdsl.reporting.reliability_bins import reliability
+from dcrfdsl.reporting.wrong_labels import Why, error_list, error_pages
+from dcrfdsl.semantics.resolve.resolution import load_text
+
+STATES = ("O", "B-X", "I-X", "B-Y", "I-Y")
+
+
+def random_evaluation(seed, *, wrong=0.4, lengths=(0, 9), states=STATES):
+    """Gold labels, and predictions that differ at some places."""
+    generator = np.random.default_rng(seed)
+    off = np.concatenate([[0], np.cumsum(generator.integers(*lengths, 12))])
+    gold = generator.integers(0, len(states), off[-1])
+    other = generator.integers(0, len(states), off[-1])
+    predicted = np.where(generator.random(off[-1]) < wrong, other, gold)
+    return Evaluation({"y": gold}, {"y": predicted}, {"y": states}, off, {"y": len(states)})
+
+
+def segments_read(codes, off, states):
+    """(first, last, type) of each segment, token by token: B starts one, and so does I after another type or O."""
+    found = []
+    for start, end in itertools.pairwise(off):
+        current = None
+        for t in range(start, end):
+            mark, _, kind = states[codes[t]].partition("-")
+            if mark == "I" and current is not None and current[2] == kind:
+                current[1] = t
+            else:
+                current = None if mark == "O" else [t, t, kind]
+                if current is not None:
+                    found.append(current)
+    return [tuple(segment) for segment in found]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_segments_are_confused_as_a_reader_would_say(seed):
+    evaluation = random_evaluation(seed)
+    golds, ours = (
+        segments_read(of["y"], evaluation.sentence_off, STATES) for of in (evaluation.gold, evaluation.predicted)
+    )
+    found = segment_confusion(evaluation, "y")
+
+    def touches(one, others):
+        return any(one[0] <= other[1] and other[0] <= one[1] for other in others)
+
+    for a, kind in enumerate(found.types):
+        mine = [one for one in golds if one[2] == kind]
+        partners = [[other[2] for other in ours if other[:2] == one[:2]] for one in mine]
+        for b, other in enumerate(found.types):
+            assert found.same[a, b] == sum(other in types for types in partners)
+        alone = [one for one, types in zip(mine, partners, strict=True) if not types]
+        assert found.elsewhere[a] == sum(touches(one, ours) for one in alone)
+        assert found.missed[a] == sum(not touches(one, ours) for one in alone)
+        invented = [one for one in ours if one[2] == kind and not any(one[:2] == gold[:2] for gold in golds)]
+        assert found.elsewhere_predicted[a] == sum(touches(one, golds) for one in invented)
+        assert found.invented[a] == sum(not touches(one, golds) for one in invented)
+    assert found.same.sum() + found.elsewhere.sum() + found.missed.sum() == len(golds)
+    assert found.same.sum() + found.elsewhere_predicted.sum() + found.invented.sum() == len(ours)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_states_are_counted_pair_by_pair(seed):
+    evaluation = random_evaluation(seed)
+    gold, predicted = evaluation.gold["y"].copy(), evaluation.predicted["y"].copy()
+    gold[::7], predicted[::5] = -2, -1  # unknown gold, and sentences without any labelling
+    states, counts = state_confusion(
+        Evaluation({"y": gold}, {"y": predicted}, {"y": STATES}, evaluation.sentence_off), "y"
+    )
+    for a, one in enumerate(states):
+        for b, other in enumerate(states):
+            pairs = zip(gold.tolist(), predicted.tolist(), strict=True)
+            assert counts[a, b] == sum((STATES[g], STATES[p]) == (one, other) for g, p in pairs if g >= 0 and p >= 0)
+    wrong = most_confused(states, counts, 99)
+    assert [count for _, _, count in wrong] == sorted((count for _, _, count in wrong), reverse=True)
+    assert sum(count for _, _, count in wrong) == counts.sum() - np.trace(counts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reliability_is_that_of_each_bin(seed):
+    generator = np.random.default_rng(seed)
+    probabilities = np.concatenate([generator.random(300), [0.0, 1.0, 0.5]])
+    right = generator.random(303) < probabilities**2
+    found, error = reliability(probabilities, right), 0.0
+    for n in range(10):
+        inside = [(p, r) for p, r in zip(probabilities, right, strict=True) if min(9, int(p * 10)) == n]
+        assert found.counts[n] == len(inside)
+        if inside:
+            confidence, accuracy = np.mean(inside, axis=0)
+            assert (found.confidence[n], found.accuracy[n]) == pytest.approx((confidence, accuracy))
+            error += len(inside) / 303 * abs(accuracy - confidence)
+    assert found.error == pytest.approx(error)
+
+
+def test_reliability_of_nothing():
+    found = reliability(np.zeros(0), np.zeros(0, bool))
+    assert found.error == 0.0 and found.counts.sum() == 0
+
+
+def test_calibrated_probabilities_have_no_error():
+    assert reliability(np.repeat(0.25, 400), np.arange(400) % 4 == 0).error == pytest.approx(0.0)
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+SPEC = load_text("data conll(word, y)\nlabel y\nclique y: bias\n").require()
+
+
+def two_sentences():
+    """Three errors, of which the second is the most confident; one gold value is no state of the model."""
+    corpus = corpus_from_rows([[("a", "P"), ("b", "Q"), ("c", "P")], [("d", "Z")]], SPEC.data)
+    evaluation = Evaluation(
+        {"y": np.array([0, 1, 0, 2])}, {"y": np.array([1, 0, 0, 0])}, {"y": ("P", "Q", "Z")},
+        corpus.sentence_off, {"y": 2},
+    )  # fmt: skip
+    table = np.array([[0.3, 0.7], [0.9, 0.1], [0.8, 0.2], [0.6, 0.4]])
+    return corpus, evaluation, {"y": table}
+
+
+def test_errors_come_with_the_most_confident_first():
+    _corpus, evaluation, marginals = two_sentences()
+    errors = error_list(evaluation, marginals)
+    assert errors.token.tolist() == [1, 0, 3]
+    assert errors.probability.tolist() == [0.9, 0.7, 0.6]
+    assert errors.gold_probability[:2].tolist() == [0.1, 0.3] and np.isnan(errors.gold_probability[2])
+    assert error_list(evaluation, {}).token.tolist() == [0, 1, 3]
+
+
+def test_the_data_of_a_page_hold_a_sentence_once():
+    corpus, evaluation, marginals = two_sentences()
+    why = Why("P", 1.0, (), (0, 0.0), ("because",))
+    new = np.array([False, True, False, False])
+    (data,) = error_pages(error_list(evaluation, marginals), corpus, evaluation, {1: why}, new)
+    assert [sentence["w"] for sentence in data["sentences"]] == [["a", "b", "c"], ["d"]]
+    assert data["sentences"][0] == {"n": 1, "line": 1, "w": ["a", "b", "c"], "p": [[1, 0, 0]], "g": [{"0": 0, "1": 1}]}
+    assert data["errors"] == [
+        [0, 0, 1, 1, 0, 900, 100, -1, 1],
+        [0, 0, 0, 0, 1, 700, 300, 0, 0],
+        [0, 1, 0, 2, 0, 600, -1, -1, 0],
+    ]
+    assert data["labels"] == [{"name": "y", "texts": ["P", "Q", "Z"]}]
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_many_errors_fill_several_pages():
+    corpus, evaluation, marginals = two_sentences()
+    errors = error_list(evaluation, marginals)
+    pages = list(error_pages(errors, corpus, evaluation, {}, None, page_bytes=1))
+    assert [len(page["errors"]) for page in pages] == [1, 1, 1]
+    assert [page["sentences"][0]["n"] for page in pages] == [1, 1, 2]
+    assert len(list(error_pages(errors.first(0), corpus, evaluation, {}, None))) == 1
+
+
+@pytest.mark.parametrize("span", [(0.0, 1.0), (1.0, 60.0), (-3.2e6, 4.1e5), (0.91234, 0.91235), (5.0, 5.1)])
+def test_ticks_are_round_and_inside(span):
+    ticks = _ticks(*span)
+    assert 2 <= len(ticks) <= 11
+    assert span[0] - 1e-9 * abs(span[0]) <= ticks[0] and ticks[-1] <= span[1] + 1e-9 * abs(span[1])
+    steps = np.diff(ticks)
+    assert steps == pytest.approx(np.full(len(steps), steps[0]), rel=1e-6)
