@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..graph import ModelGraph, PieceTemplate
-    from ..reporting import GraphDrawing, PieceMark
+    from ..model import GraphDrawing, PieceMark
 
 __all__ = ["unroll"]
 
@@ -42,7 +42,7 @@ def unroll(
       dcrfdsl unroll chunk.dcrf train.txt --format text
     """
     from ..foundation import write_whole
-    from ..reporting import FORMATS
+    from ..model import FORMATS
 
     talk = Talk(quiet)
     drawing = _drawing(template, data, sentence, set_, stage, features, talk)
@@ -66,7 +66,7 @@ def _drawing(
     talk: Talk,
 ) -> GraphDrawing:
     from ..graph import piece_templates
-    from ..reporting import sentence_graph
+    from ..model import sentence_graph
     from ..semantics import check_or_raise, last_pieces
     from ..training import assemble
 
@@ -91,7 +91,7 @@ def _piece_marks(
 ) -> tuple[PieceMark, ...]:
     """The instances of the pieces of a stage, with factors numbered in the order of `ModelGraph.instances`."""
     from ..graph import PieceUnrolling
-    from ..reporting import PieceMark
+    from ..model import PieceMark
 
     shape = graph.shape(length, pairs)
     number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}

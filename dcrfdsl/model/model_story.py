@@ -15,8 +15,8 @@ from ..data import Corpus
 from ..foundation import Floats, Ints, figure
 from ..graph import CliqueTemplate
 from ..optimizers import Iteration
-from ..reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights
 from .record import TrainingRecord, content_hash, versions
+from .reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights
 
 if TYPE_CHECKING:
     from .trained_model import TrainedModel

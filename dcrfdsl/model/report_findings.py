@@ -17,7 +17,14 @@ from ..data import Corpus, InternedColumn
 from ..foundation import DcrfError, Diagnostic, Floats, Mask, data_error
 from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
-from ..reporting import (
+from ..semantics import to_text
+from .explanation import Explanation, question_of
+from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
+from .model_story import identity_of, stages_of, strong_weights, transition_weights
+from .prediction import Prediction, runs_that_fit
+from .predictor import Predictor
+from .probability_words import probability_notes
+from .reporting import (
     DrawnSentence,
     Findings,
     Sampling,
@@ -27,16 +34,9 @@ from ..reporting import (
     sentence_graph,
     shown_column,
 )
-from ..semantics import to_text
-from .explanation import Explanation, question_of
-from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
-from .model_story import identity_of, stages_of, strong_weights, transition_weights
-from .prediction import Prediction, runs_that_fit
-from .predictor import Predictor
-from .probability_words import probability_notes
 
 if TYPE_CHECKING:
-    from ..reporting import ErrorList
+    from .reporting import ErrorList
     from .trained_model import TrainedModel
 
 __all__ = ["ReportChoices", "check_choices", "findings_on"]

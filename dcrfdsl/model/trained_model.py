@@ -156,11 +156,11 @@ class TrainedModel(ScoringModel):
         >>> [page.name for page in model.report(corpus, "report.html")]
         ['report.html']
         """
-        from ..reporting import Sampling, require_jinja  # here, as few programs write reports
+        from .reporting import Sampling, require_jinja  # here, as few programs write reports
 
         require_jinja()
-        from ..reporting import write_report
         from .report_findings import ReportChoices, check_choices, findings_on
+        from .reporting import write_report
 
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_whole(errors, "errors", least=0)

@@ -48,7 +48,7 @@ def test_wheel_ships_grammar_and_templates(wheel: Path) -> None:
         shipped = {f"dcrfdsl/{folder}/{path.name}" for path in (ROOT / folder).iterdir() if path.is_file()}
         assert shipped
         assert shipped <= names
-    page = {f"dcrfdsl/reporting/page/{path.name}" for path in (ROOT / "dcrfdsl/reporting/page").iterdir()}
+    page = {f"dcrfdsl/model/reporting/page/{path.name}" for path in (ROOT / "dcrfdsl/model/reporting/page").iterdir()}
     assert page and page <= names
     assert not [name for name in names if name.startswith(("tests/", "examples/"))]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Mask
+from ...foundation import Floats, Ints, Mask
 
 __all__ = ["Reliability", "reliability"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from ..data import Corpus, InternedColumn
-from ..features import FeatureExtractor, FeatureRows
-from ..graph import CliqueTemplate, ModelGraph
+from ...data import Corpus, InternedColumn
+from ...features import FeatureExtractor, FeatureRows
+from ...graph import CliqueTemplate, ModelGraph
 from .drawing import FactorMark, GraphDrawing, VariableMark
 
 __all__ = ["sentence_graph"]

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..data import Corpus
-from ..foundation import Floats, Mask
-from ..metrics import Evaluation
+from ...data import Corpus
+from ...foundation import Floats, Mask
+from ...metrics import Evaluation
 from .drawing import GraphDrawing
 from .wrong_labels import ErrorList, Why
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..data import has_segments
-from ..foundation import Ints
-from ..metrics import Interval, SentenceCounts, bootstrap_intervals, sentence_counts
+from ...data import has_segments
+from ...foundation import Ints
+from ...metrics import Interval, SentenceCounts, bootstrap_intervals, sentence_counts
 from .charts import reliability_chart
 from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
 from .findings import Findings

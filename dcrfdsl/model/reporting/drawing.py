@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from ..foundation import printable, printable_lines
+from ...foundation import printable, printable_lines
 
 __all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark", "dot", "svg", "text"]
 

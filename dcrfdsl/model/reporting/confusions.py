@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Segments
-from ..foundation import Ints, Mask
-from ..metrics import Evaluation, compared_segments, confusion
+from ...data import Segments
+from ...foundation import Ints, Mask
+from ...metrics import Evaluation, compared_segments, confusion
 
 __all__ = ["SegmentConfusion", "StateConfusion", "most_confused", "segment_confusion", "state_confusion"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic
 
 __all__ = ["require_jinja"]
 

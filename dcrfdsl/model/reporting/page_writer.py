@@ -21,7 +21,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..foundation import printable_lines, write_whole
+from ...foundation import printable_lines, write_whole
 from .findings import Findings
 from .model_sections import (
     data_section,
@@ -87,7 +87,7 @@ def _page(
     title: str, subtitle: str, sections: Sequence[Section], data: dict[str, Any], names: Sequence[str], number: int
 ) -> str:
     """names: of the files of all pages.   number: of this one, from 0."""
-    from .. import __version__
+    from ... import __version__
 
     def shown(value: Any) -> Any:
         """What an expression of the template gives; its characters that act become escapes."""

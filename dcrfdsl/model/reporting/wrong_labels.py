@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn
-from ..foundation import Floats, Integers, Ints, Mask, json_text, printable
-from ..metrics import Evaluation
+from ...data import Corpus, InternedColumn
+from ...foundation import Floats, Integers, Ints, Mask, json_text, printable
+from ...metrics import Evaluation
 
 __all__ = ["ErrorList", "Term", "Why", "error_list", "error_pages", "shown_column"]
 

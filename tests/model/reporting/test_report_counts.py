@@ -10,10 +10,10 @@ import pytest
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.metrics import Evaluation
-from dcrfdsl.reporting.charts import _ticks
-from dcrfdsl.reporting.confusions import most_confused, segment_confusion, state_confusion
-from dcrfdsl.reporting.reliability_bins import reliability
-from dcrfdsl.reporting.wrong_labels import Why, error_list, error_pages
+from dcrfdsl.model.reporting.charts import _ticks
+from dcrfdsl.model.reporting.confusions import most_confused, segment_confusion, state_confusion
+from dcrfdsl.model.reporting.reliability_bins import reliability
+from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 STATES = ("O", "B-X", "I-X", "B-Y", "I-Y")

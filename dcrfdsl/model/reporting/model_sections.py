@@ -14,9 +14,9 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
-from ..data import BagColumn, Corpus, InternedColumn
-from ..foundation import figure, printable_lines
-from ..syntax import DcrfLexer
+from ...data import BagColumn, Corpus, InternedColumn
+from ...foundation import figure, printable_lines
+from ...syntax import DcrfLexer
 from .charts import Series, bar_chart, line_chart
 from .drawing import svg
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
