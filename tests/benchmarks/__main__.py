@@ -21,6 +21,7 @@ from pathlib import Path
 
 import automata
 import candidates
+import clusters
 import commands
 import coupled
 import dialogues
@@ -72,7 +73,11 @@ BENCHMARKS: dict[str, Benchmark] = {
     "chains": scaling.chains,
     "long": scaling.long_sequence,
 }
-BY_NAME_ONLY: dict[str, Benchmark] = {"sutton": training.full_factorial, "large": large.in_parts}
+BY_NAME_ONLY: dict[str, Benchmark] = {
+    "sutton": training.full_factorial,
+    "large": large.in_parts,
+    "clusters": clusters.by_workers,
+}
 PROGRAMS = ("numpy", "numba", "scipy", "python-crfsuite", "pgmax", "pyagrum")
 
 
