@@ -4,6 +4,7 @@ from .comparison import (
     Comparison as Comparison,
     compare as compare,
 )
+from .event_model import EventProbability as EventProbability
 from .explanation import Contribution as Contribution, Explanation as Explanation
 from .file_format import read_model as read_model, write_model as write_model
 from .predictor import Predictor as Predictor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ from ..inference import (  # fmt: skip
     Workers,
     best_candidates,
     best_labellings,
-    bind_clamped,
     check_samples_fit,
     choose_method,
     clique_marginals,
@@ -65,8 +64,9 @@ from ..semantics import (
     guiding_stage,
     inference_settings,
 )
+from .corpus_binding import CorpusBinding
 from .explanation import Explanation, Question, explain_label
-from .supervised_data import fully_known, gold_of
+from .supervised_data import fully_known
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
 
@@ -151,36 +151,13 @@ class ModelStructure:
         self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
         relations: Mapping[int, Pairs],
     ) -> Predictor:  # fmt: skip
-        off = corpus.sentence_off
+        return Predictor(self, corpus, given, CorpusBinding(self, corpus, rows, relations), own)
 
-        def bind(
-            programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
-        ) -> BoundData:
-            graph = self.graph if graph is None else graph
-            if known is not None:
-                gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
-                how = {"programs": programs, "latents_first": latents_first}
-                return bind_clamped(graph, self.parameters, rows, gold, off, relations, **how)
-            return self._binder(graph, programs, latents_first).bind(rows, off, relations)
-
-        return Predictor(self, corpus, given, bind, own)
-
-    def _binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
+    def binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
         key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
         if key not in self._binders:
             self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
-
-
-class _Bind(Protocol):
-    """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments.
-
-    graph: by default the model's.
-    """
-
-    def __call__(
-        self, programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
-    ) -> BoundData: ...
 
 
 @dataclass
@@ -194,7 +171,7 @@ class Predictor:
     structure: ModelStructure
     corpus: Corpus
     known: EncodedLabels | None
-    bind: _Bind
+    bind: CorpusBinding
     own: tuple[Floats, ...] = ()
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
@@ -345,21 +322,28 @@ class Predictor:
 
         `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
         """
-        data, method = self._comparable(self.known)
+        data, method = self.comparable(self.known)
         free = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
         marginals = self._of_labels(data.by_variable(free.marginals))
         likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
         for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
-            clamped, measure = self._comparable(fully_known(codes))
+            clamped, measure = self.comparable(fully_known(codes))
             candidates.append((codes, run_inference(clamped, measure, clamped.potentials(weights), workers).log_z))
         covered = np.array([best.probability.sum() if best.exact else 0.0 for best in joint.sentences])
         log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
         off = self.corpus.sentence_off
         return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
 
-    def _comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        """As `_bound_to`, with a method whose log Z are comparable: exact inference if it fits, else messages.
+    def comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+        """As `_bound_to`, with the method of `comparable_method`."""
+        name, chosen = self.comparable_method
+        data = self.bind(METHODS[name].programs, False, known)
+        return data, METHODS[name].build(data, chosen)
+
+    @property
+    def comparable_method(self) -> tuple[str, MethodSettings]:
+        """A method whose log Z are comparable, by its name in `METHODS`: exact inference if it fits, else messages.
 
         Bounds on log Z are not comparable, and sampling gives no log Z.
         """
@@ -369,8 +353,7 @@ class Predictor:
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "automaton", "auto", "bp", "trp"):
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
-        data = self.bind(METHODS[name].programs, False, known)
-        return data, METHODS[name].build(data, chosen)
+        return name, chosen
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
