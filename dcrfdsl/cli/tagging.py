@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import figure, json_text
+from .confidence_columns import ConfidenceColumns
 from .probabilities import probability_notes
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Notes:
         from ..semantics import inference_settings
 
         method = inference_settings(model.spec).method
-        if self.ranked or options.marginals or options.cliques:
+        if self.ranked or options.marginals or options.cliques or options.confidence:
             yield from probability_notes(model)
         if self.searched:
             yield (
@@ -157,6 +158,7 @@ class Tagger:
 
     def _best(self, question: Question) -> Answer:
         """The best labelling of each sentence, `_` where there is none."""
+        from ..data import has_segments
         from ..inference import RunStatus
 
         (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
@@ -174,11 +176,17 @@ class Tagger:
                 for texts in columns.values():
                     texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
+        sure = None
+        if self.options.confidence and predictor is not None:
+            every = self.model.confidences(predictor, prediction=prediction, threads=self.threads)
+            sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
             copies = [1] * corpus.num_sentences
-            answer.lines = list(self._json_lines(corpus, copies, {}, columns, tables, known_labels, before))
+            remarks = {} if sure is None else sure.records()
+            answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
-            answer.columns = {**columns, **self._distributions(tables)}
+            answer.columns = {**columns, **self._distributions(tables), **({} if sure is None else sure.columns())}
+            answer.remarks = {} if sure is None else sure.remarks()
         return answer
 
     def _several(self, question: Question, count: int) -> Answer:
@@ -256,7 +264,7 @@ class Tagger:
         self,
         corpus: Corpus,
         copies: Sequence[int],
-        remarks: Mapping[str, Sequence[float | str | None]],
+        remarks: Mapping[str, Sequence[Any]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
         known_labels: EncodedLabels | None,
