@@ -57,6 +57,7 @@ class Notes:
     exact: int = 0  # sentences by how their n-best labellings were found
     tried: int = 0
     approximate: int = 0
+    estimated: int = 0  # sentences whose confidence is not exact
     searched: int = 0  # sentences that were labelled approximately, and their total score
     score: float = 0.0
     without: int = 0  # sentences without any labelling, the place of the first, and whether it is certain
@@ -65,7 +66,7 @@ class Notes:
     ranked: bool = False
 
     def add(self, more: Notes) -> None:
-        for name in ("exact", "tried", "approximate", "searched", "score", "without"):
+        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
         self.first_without = self.first_without or more.first_without
         self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
@@ -92,6 +93,11 @@ class Notes:
         method = inference_settings(model.spec).method
         if self.ranked or options.marginals or options.cliques or options.confidence:
             yield from probability_notes(model)
+        if self.estimated:
+            yield (
+                f"note: the confidence on {_sentences(self.estimated)} is an estimate, that in single tokens at least: "
+                f"`{method}` is not exact"
+            )
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
@@ -179,6 +185,7 @@ class Tagger:
         sure = None
         if self.options.confidence and predictor is not None:
             every = self.model.confidences(predictor, prediction=prediction, threads=self.threads)
+            answer.notes.estimated += sum(not one.exact for one in every)
             sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
             copies = [1] * corpus.num_sentences

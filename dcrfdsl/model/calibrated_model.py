@@ -28,6 +28,7 @@ from ..foundation import (  # fmt: skip
 from ..inference import Workers
 from ..metrics import AMBIGUOUS, MISSING, Evaluation, Reliability, isotonic_fit, reliability_of, same_segments
 from .calibration import calibration_of
+from .case_sums import sums_fit
 from .confidences import KINDS, Confidence, LabelSegments, SegmentConfidence, label_segments, log_shares, part_cases
 from .explanation import label_asked
 from .prediction import Prediction
@@ -46,6 +47,7 @@ class _Parts:
 
     probabilities: Mapping[tuple[str, str], Floats]  # [N], [segments] or [S]
     segments: Mapping[str, LabelSegments]
+    exact: bool  # whether exact inference gave them
 
 
 class CalibratedModel(ScoringModel):
@@ -62,9 +64,9 @@ class CalibratedModel(ScoringModel):
         prediction: what `predict` gave for them, if that is known.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
-        Returns a `Confidence` for each sentence. Exact wherever exact inference fits, else estimated by messages. A
-        model that is calibrated by `isotonic` gives the shares of such predictions that were right on held-out data.
-        NaN in a sentence without any possible labelling.
+        Returns a `Confidence` for each sentence. `exact` says whether exact inference gave it. A model that is
+        calibrated by `isotonic` gives the shares of such predictions that were right on held-out data. NaN in a
+        sentence without any possible labelling. Raises DcrfError if inference prunes and exact inference does not fit.
 
         >>> first = model.confidences(corpus)[0]
         >>> [(one.type, one.first, one.last) for one in first.segments]
@@ -90,6 +92,7 @@ class CalibratedModel(ScoringModel):
                 {label: float(parts.probabilities["layers", label][s]) for label in self.labels},
                 {label: parts.probabilities["tokens", label][start:end] for label in self.labels},
                 tuple(of_segments[s]),
+                parts.exact,
             )
             for s, (start, end) in enumerate(pairwise(off.tolist()))
         ]
@@ -103,6 +106,7 @@ class CalibratedModel(ScoringModel):
             if found is not None:
                 segments[label] = found
         shares: dict[tuple[str, str], Floats] = {}
+        exact = True
         if "tokens" in kinds:
             tables, status = self.marginals(predictor, threads=workers.threads)
             for label in self.labels:
@@ -110,11 +114,13 @@ class CalibratedModel(ScoringModel):
                 for s in status.impossible:
                     of_tokens[off[s] : off[s + 1]] = np.nan
                 shares["tokens", label] = of_tokens
+            exact = not status.approximate
         is_same = len(self.labels) == 1 and {"layers", "sentences"} <= set(kinds)  # the only layer is the sentence
         whole = [kind for kind in kinds if kind != "tokens" and not (is_same and kind == "layers")]
         if whole:
             cases = part_cases(predictor, prediction.codes, segments, whole)
-            logs = log_shares(predictor, cases, self._log_potentials, workers)
+            logs, exact_sums = log_shares(predictor, cases, self._log_potentials, workers)
+            exact &= exact_sums
             names: list[tuple[str, str, int]] = [("sentences", "", len(off) - 1)] if "sentences" in whole else []
             names += [("layers", label, len(off) - 1) for label in self.labels if "layers" in whole]
             names += [("segments", label, len(of.found.start)) for label, of in segments.items() if "segments" in whole]
@@ -126,7 +132,7 @@ class CalibratedModel(ScoringModel):
         maps = {(one.of, one.label): one for one in self._maps}
         for key in shares.keys() & maps.keys():
             shares[key] = np.interp(shares[key], maps[key].corners, maps[key].values)
-        return _Parts(shares, segments)
+        return _Parts(shares, segments, exact)
 
     @property
     def _maps(self) -> tuple[ConfidenceMap, ...]:
@@ -192,6 +198,7 @@ class CalibratedModel(ScoringModel):
         be judged.
         """
         predictor = self.on(corpus)
+        kinds = kinds if kinds != KINDS or sums_fit(predictor) else ("tokens",)  # all that there are
         prediction = self.predict(predictor, threads=threads)
         parts = self._parts(predictor, prediction, kinds, Workers(threads))
         evaluation = self.judged(corpus, prediction)

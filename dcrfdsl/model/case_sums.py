@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Floats, Ints32, Mask
+from ..foundation import Floats, Ints32, Mask, data_error
 from ..inference import METHODS, RunStatus, Workers, repeated_data, run_inference
 from ..semantics import Case
 from .predictor import Predictor
 
-__all__ = ["CaseSums", "PlacedCase", "case_sums"]
+__all__ = ["CaseSums", "PlacedCase", "case_sums", "sums_fit"]
 
+_EXACT = ("exact", "automaton")
+FEW_STATES = 128
 MOST_TOKENS = 2**20  # of the sequences that are bound at once
 
 PlacedCase = tuple[int, Case]  # of a sentence by its number
@@ -33,11 +35,22 @@ class CaseSums(NamedTuple):
     status: RunStatus
 
 
+def sums_fit(predictor: Predictor) -> bool:
+    """Whether there are sums over the labellings of a case: not where a model is so wide that inference prunes it."""
+    return not METHODS[predictor.structure.method[0]].thin or predictor.comparable_method[0] in _EXACT
+
+
 def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
-    """log Z of each case [R] at `weights` [W], given the labels that the predictor knows."""
+    """log Z of each case [R] at `weights` [W], given the labels that the predictor knows.
+
+    DcrfError if `sums_fit` does not hold.
+    """
+    if not sums_fit(predictor):
+        message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
+        raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
     name, settings = predictor.comparable_method
     entry = METHODS[name]
-    sets = _sets_of(cases)
+    sets = _sets_of(cases, predictor.structure.graph.cards)
     tables = {variable: _table(of, predictor.structure.graph.cards[variable]) for variable, of in sets.items()}
     data = predictor.bind.restricted(entry.programs, predictor.known, tables)
     status, approximate = RunStatus(), False
@@ -54,14 +67,21 @@ def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats
     return CaseSums(log_z, approximate, status)
 
 
-def _sets_of(cases: Sequence[PlacedCase]) -> dict[int, dict[int, int]]:
-    """For each variable that is restricted its sets of states, with a code for each from 1 on."""
-    sets: dict[int, dict[int, int]] = {}
+def _sets_of(cases: Sequence[PlacedCase], cards: Sequence[int]) -> dict[int, dict[int, int]]:
+    """For each variable that is restricted its sets of states, with a code for each from 1 on.
+
+    The commonest ones, each state and all but it, always have the same codes: most events then share what is bound.
+    """
+    bits_of = {variable: dict[int, None]() for variable in sorted({v for _, case in cases for _, v in case})}
+    for variable, found in bits_of.items():
+        card = cards[variable]
+        if card <= FEW_STATES:
+            found.update(dict.fromkeys(1 << state for state in range(card)))
+            found.update(dict.fromkeys((1 << card) - 1 - (1 << state) for state in range(card)))
     for _, case in cases:
         for (_, variable), bits in case.items():
-            of_variable = sets.setdefault(variable, {})
-            of_variable.setdefault(bits, len(of_variable) + 1)
-    return sets
+            bits_of[variable][bits] = None
+    return {variable: {bits: n + 1 for n, bits in enumerate(found)} for variable, found in bits_of.items()}
 
 
 def _table(sets: dict[int, int], card: int) -> Mask:

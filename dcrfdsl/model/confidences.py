@@ -49,12 +49,15 @@ class Confidence(NamedTuple):
     layers: by label, of all its states together.
     tokens: by label [T], of each state by itself.
     segments: the predicted segments, label by label and from left to right.
+    exact: whether exact inference gave them all. Where it fits, it gives those of segments, layers and sentences; those
+        of tokens are marginals, by the method of the template.
     """
 
     sentence: float
     layers: Mapping[str, float]
     tokens: Mapping[str, Floats]
     segments: tuple[SegmentConfidence, ...]
+    exact: bool
 
 
 class LabelSegments(NamedTuple):
@@ -126,17 +129,18 @@ def part_cases(
     return parts
 
 
-def log_shares(predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers) -> Floats:
-    """log p of each part [n] at `weights` [W]; NaN in a sentence without any possible labelling."""
+def log_shares(predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers) -> tuple[Floats, bool]:
+    """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and whether it is exact."""
     cases: list[PlacedCase] = [(s, {}) for s in range(predictor.corpus.num_sentences)]
     ends = []
     for s, of_part in parts:
         cases += [(s, case) for case in of_part]
         ends.append(len(cases))
-    log_z = case_sums(predictor, cases, weights, workers).log_z
+    sums = case_sums(predictor, cases, weights, workers)
+    log_z = sums.log_z
     starts = [predictor.corpus.num_sentences, *ends[:-1]]
     out = np.full(len(parts), np.nan)
     for n, ((s, _), start, end) in enumerate(zip(parts, starts, ends, strict=True)):
         if np.isfinite(log_z[s]):
             out[n] = min(0.0, float(np.logaddexp.reduce(log_z[start:end], initial=-np.inf)) - log_z[s])
-    return out
+    return out, not sums.approximate

@@ -21,7 +21,9 @@ from .supervised_data import gold_of
 if TYPE_CHECKING:
     from .predictor import ModelStructure
 
-__all__ = ["CorpusBinding"]
+__all__ = ["EVENT", "CorpusBinding"]
+
+EVENT = "event on"  # before the name of a variable: the factor that restricts it
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +56,13 @@ class CorpusBinding:
         allowed: by variable, which states each code allows [codes, card]; code 0 allows all.
         """
         structure, off, rows = self.structure, self.corpus.sentence_off, tuple(self.rows)
-        graph = structure.graph
-        if known is not None:
-            gold = gold_of(structure.spec, structure.states, structure.extractor, self.corpus, known)
-            graph, rows = clamped_graph(graph, gold, len(rows)), (*rows, *clamp_rows(graph, gold))
-        graph = restricted_graph(graph, allowed, len(rows), "event on")
         count = self.corpus.num_tokens
         free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, FREE, np.int32), np.zeros(0))
+        if known is None:
+            binder = structure.restricted_binder(programs, allowed, len(rows))
+            return binder.bind((*rows, *(free for _ in allowed)), off, self.relations)
+        gold = gold_of(structure.spec, structure.states, structure.extractor, self.corpus, known)
+        graph, rows = clamped_graph(structure.graph, gold, len(rows)), (*rows, *clamp_rows(structure.graph, gold))
+        graph = restricted_graph(graph, allowed, len(rows), EVENT)
         binder = Binder(graph, structure.parameters, programs=programs)
         return binder.bind((*rows, *(free for _ in allowed)), off, self.relations)

@@ -164,8 +164,10 @@ class EventReader:
         views = self._tables.views
         states = list(dict.fromkeys(views[term.name][1])) if term.name in views else self.states[term.name]
         if state not in states:
-            guess = did_you_mean(state, states)
+            guess = did_you_mean(state, [*states, *_LABELLINGS])
             remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(tuple(states)))}"
+            if state in _LABELLINGS:
+                remedy = f"write `{term.name}[3] = {state}`, with `=`"
             message = f"`{state}` is no state of `{term.name}`"
             raise event.problem("no-such-state", message, at, "no such state", remedy)
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, cached_property, require_kind
-from ..graph import ModelGraph, Parameters, exact_cost
+from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, Mask, cached_property, require_kind
+from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph
 from ..inference import (  # fmt: skip
     METHODS,
     Ballots,
@@ -64,7 +64,7 @@ from ..semantics import (
     guiding_stage,
     inference_settings,
 )
-from .corpus_binding import CorpusBinding
+from .corpus_binding import EVENT, CorpusBinding
 from .explanation import Explanation, Question, explain_label
 from .supervised_data import fully_known
 
@@ -73,6 +73,8 @@ __all__ = ["Decoded", "ModelStructure", "Predictor"]
 # If latent variables cannot be summed out exactly:
 POOL = 5  # labellings that are compared in addition to the number requested …
 PAIRS = 10  # … taken from this many labellings with latent states for each one requested
+
+KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
 
 class Decoded(NamedTuple):
@@ -97,6 +99,7 @@ class ModelStructure:
     parameters: Parameters
     guides: Mapping[str, Floats] = field(default_factory=dict)
     _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
+    _restricted: dict[Hashable, Binder] = field(default_factory=dict, init=False)
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
@@ -158,6 +161,18 @@ class ModelStructure:
         if key not in self._binders:
             self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
+
+    def restricted_binder(self, programs: bool, allowed: Mapping[int, Mask], first_set: int) -> Binder:
+        """The binder of the graph with `restricted_graph`'s factors. The last few are kept: events are much alike."""
+        key = programs, tuple((variable, table.shape, table.tobytes()) for variable, table in allowed.items())
+        binder = self._restricted.get(key)
+        if binder is None:
+            graph = restricted_graph(self.graph, allowed, first_set, EVENT)
+            binder = Binder(graph, self.parameters, programs=programs)
+            for oldest in list(self._restricted)[: 1 - KEPT_RESTRICTED]:
+                self._restricted.pop(oldest, None)
+            self._restricted[key] = binder
+        return binder
 
 
 @dataclass

@@ -12,11 +12,13 @@ from hidden_cases import HIDDEN
 from model_cases import columns, trained, twin_of
 from template_cases import CASES, Case, sentences
 
+from dcrfdsl.cli import run
 from dcrfdsl.data.span_tokens import segments_in
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.metrics.isotonic import isotonic_fit
 from dcrfdsl.metrics.reliability import reliability_of
 from dcrfdsl.model.confidences import KINDS
+from dcrfdsl.model.predictor import KEPT_RESTRICTED
 from dcrfdsl.model.trained_model import TrainedModel
 
 MARKS = ("B-X", "I-X", "B-Y", "I-Y", "O")
@@ -188,6 +190,7 @@ def test_wrong_kinds_are_refused():
 # isotonic regression ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_isotonic_regression_is_that_of_scikit_learn():
     isotonic = pytest.importorskip("sklearn.isotonic", reason="the extra `sklearn` is not installed")
     generator = np.random.default_rng(4)
@@ -256,3 +259,57 @@ def test_data_without_gold_labels_calibrates_nothing():
     unknown = Case(HIDDEN["missing"].text, [[("a", "?")], [("b", "?"), ("a", "?")]])
     with pytest.raises(DcrfError, match="no gold labels to judge by"):
         model.calibrated(unknown.corpus(), method="isotonic")
+
+
+# where there are no sums ----------------------------------------------------------------------------------------------
+
+PRUNED = Case(
+    "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\nclique y[-2], y[-1], y with states = seen\n"
+    "infer pruned(threshold = 0, keep = 100)\n",
+    sentences("PQR", longest=3),
+)
+
+
+def test_wide_models_that_are_pruned_have_confidence_in_tokens_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, corpus = trained(PRUNED)
+    assert model.inference_method == "pruned"
+    labellings, p = probabilities(model, PRUNED, 1)  # exact inference fits here, and gives what is no marginal
+    text = model.predict(corpus.slice(1, 2)).texts("y")
+    assert model.confidences(corpus)[1].sentence == share(p, [one["y"] == text for one in labellings])
+    monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
+    for asked in (lambda: model.confidences(corpus), lambda: model.probability(corpus, "y[1] is P")):
+        with pytest.raises(DcrfError, match="`pruned` leaves some out"):
+            asked()
+    judged = model.reliabilities(corpus)
+    assert judged["tokens"].total == corpus.num_tokens and judged["sentences"].total == 0
+    calibrated = model.calibrated(corpus, method="isotonic").record.calibration
+    assert [one.of for one in calibrated.maps] == ["tokens"]
+
+
+def test_confidence_of_loops_is_an_estimate(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = CASES["skip chain"]
+    model, corpus = trained(Case(case.text.replace("infer exact", "infer trp"), case.sentences, joins=case.joins))
+    assert not model.confidences(corpus)[1].exact  # marginals are those of the template's method
+    monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
+    every = model.confidences(corpus)
+    assert not any(one.exact for one in every) and all(0.0 < one.sentence <= 1.0 for one in every)
+    model.save(tmp_path / "m")
+    (tmp_path / "t").write_text("\n\n".join("\n".join(row[0] for row in sentence) for sentence in case.sentences))
+    assert run(["tag", str(tmp_path / "m"), str(tmp_path / "t"), "--confidence"]) == 0
+    assert f"confidence on {corpus.num_sentences} sentences is an estimate" in capsys.readouterr().err
+
+
+def test_what_is_bound_for_events_is_kept_up_to_a_bound() -> None:
+    model, corpus = trained(SEGMENTED)
+    sentence = corpus.slice(2, 3)
+    wanted = [model.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS]
+    kept = model._structure._restricted
+    assert len(kept) == 1  # each state, and all but it, have the same codes in every event
+    for n in range(2, 2 + 2 * KEPT_RESTRICTED):
+        some = ", ".join(state for s, state in enumerate(MARKS) if n >> s & 1)
+        model.probability(sentence, f"y[1] in {{{some}}}")
+    assert len(kept) <= KEPT_RESTRICTED
+    assert [model.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS] == wanted
+    assert wanted == pytest.approx(model.marginals(sentence)[0]["y"][0].tolist())

@@ -311,6 +311,17 @@ def test_what_is_no_event_is_refused_with_its_place(event):
     assert span.source.text == event.strip() and 0 <= span.start <= span.end <= len(event)
 
 
+def test_labellings_are_compared_by_an_equals_sign():
+    model, corpus = trained(CASES["chain"])
+    for event, help in (
+        ("y[1] is gold", "write `y[3] = gold`, with `=`"),
+        ("y[1] = predict", "did you mean `predicted`?"),
+    ):
+        with pytest.raises(DcrfError) as caught:
+            model.probability(corpus.slice(3, 4), event)
+        assert caught.value.diagnostics[0].help == help
+
+
 def test_places_of_mistakes():
     model, corpus = trained(CASES["chain"])
     for event, part in (("y[1] is P and y[2] is Pe", "Pe"), ("not (y[1] is P or u[2] is Q)", "u[2]")):
