@@ -120,6 +120,23 @@ def test_probabilities_are_those_of_enumeration(name):
                 assert found == wanted or found == pytest.approx(wanted, rel=1e-9, abs=1e-9), text
 
 
+def test_views_and_patterns():
+    case = CASES["a view that ties weights"]
+    model, corpus = trained(case, scale=1.5)
+    events = {
+        "coarse[1] is P": lambda one: one["y"][0] in ("P1", "P2"),
+        "coarse[1] = coarse[2]": lambda one: one["y"][0][0] == one["y"][1][0],
+        "y[2] matches /.1/ and not coarse[2] in {Q}": lambda one: one["y"][1] == "P1",
+        "y[1] has /2/ or z[2] != z[1]": lambda one: one["y"][0] == "P2" or one["z"][0] != one["z"][1],
+    }
+    labellings, log_p = every_labelling(model, case, 2)
+    for (text, test), found in zip(events.items(), model.probability(corpus.slice(2, 3), list(events))[0], strict=True):
+        holds = np.array([test(one) for one in labellings])
+        assert found.value == pytest.approx(np.exp(log_p[holds]).sum(), rel=1e-9), text
+    with pytest.raises(DcrfError, match="`P1` is no state of `coarse`"):
+        model.probability(corpus.slice(2, 3), "coarse[1] is P1")
+
+
 # segments -----------------------------------------------------------------------------------------------------------
 
 MARKS = ("B-X", "I-X", "E-X", "S-Y", "I-Y", "O")
