@@ -8,7 +8,7 @@ near 1 keep their digits. Not here: what an event means (`label_events`), log Z 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
 
@@ -28,6 +28,7 @@ from .tagging_model import no_labelling
 __all__ = ["EventModel", "EventProbability"]
 
 MOST_CASES = 10_000  # of one event in one sentence
+MOST_ENTRIES = 2**20  # states in the cases that are held at once; the digits of larger ones are those of 1 − P
 HALF = np.log(0.5)
 
 
@@ -60,7 +61,28 @@ class _Question:
     cases: tuple[int, int]
 
     def of(self, end: int) -> list[Case]:
+        """The cases of the event, or with NONE those of its complement."""
         return list(self.diagrams.cases(self.node, end))
+
+    @property
+    def smaller_side(self) -> int:
+        """The one with fewer cases."""
+        return ALL if self.cases[0] <= self.cases[1] else NONE
+
+    @cached_property
+    def depth(self) -> int:
+        """How many places a case may have, at most."""
+        return self.diagrams.depth(self.node)
+
+    @property
+    def size(self) -> int:
+        """States in the cases of the smaller side, at most."""
+        return min(self.cases) * self.depth
+
+    @property
+    def other_fits(self) -> bool:
+        """Whether the other side may be summed too."""
+        return max(self.cases) <= MOST_CASES and max(self.cases) * self.depth <= MOST_ENTRIES
 
 
 class EventModel(ExplainingModel):
@@ -141,32 +163,50 @@ class EventModel(ExplainingModel):
         """Of each sentence the probability of each event."""
         needed = frozenset().union(*map(self._events.needed, events))
         labellings = {name: _LABELLINGS[name](self, predictor, workers) for name in sorted(needed)}
-        questions = []
-        for s, length in enumerate(predictor.corpus.lengths().tolist()):
-            diagrams = LabelDiagrams(predictor.structure.graph.cards)
-            known = _of_sentence(labellings, int(predictor.corpus.sentence_off[s]), length)
-            for event in events:
-                try:
-                    node = self._events.diagram(event, length, known, diagrams)
-                except DcrfError as error:
-                    raise _in_sentence(error, predictor.corpus, s) from None
-                cases = diagrams.count(node, ALL), diagrams.count(node, NONE)
-                if min(cases) > MOST_CASES:
-                    raise event.problem(
-                        "reads-too-much",
-                        f"the event falls into {min(cases):,} cases, and at most {MOST_CASES:,} are summed",
-                        (),
-                        help="ask for an event of fewer positions at once, or for several events",
-                    )
-                questions.append(_Question(s, diagrams, node, cases))
-        shares = _Shares(lambda cases: case_sums(predictor, cases, self._log_potentials, workers), questions)
-        if (lost := np.flatnonzero(np.isneginf(shares.log_z))).size:
+        lengths, off = predictor.corpus.lengths().tolist(), predictor.corpus.sentence_off.tolist()
+        out: list[list[EventProbability]] = []
+        waiting: list[_Question] = []
+        entries = 0
+        for s, length in enumerate(lengths):
+            known = _of_sentence(labellings, off[s], length)
+            try:
+                asked = list(self._questions(predictor, events, s, length, known))
+            except DcrfError as error:
+                raise _in_sentence(error, predictor.corpus, s) from None
+            waiting += asked
+            entries += sum(question.size for question in asked)
+            if s + 1 == len(lengths) or entries > MOST_ENTRIES:
+                sentences = range(len(out), s + 1)
+                answers = iter(self._answers(predictor, waiting, sentences, workers))
+                out += [[EventProbability(text, *next(answers)) for text in texts] for _ in sentences]
+                waiting, entries = [], 0
+        return out
+
+    def _questions(
+        self, predictor: Predictor, events: Sequence[EventText], sentence: int, length: int, known: Known
+    ) -> Iterator[_Question]:
+        """The events in one sentence. DcrfError for one that has too many cases."""
+        diagrams = LabelDiagrams(predictor.structure.graph.cards)
+        for event in events:
+            node = self._events.diagram(event, length, known, diagrams)
+            question = _Question(sentence, diagrams, node, (diagrams.count(node, ALL), diagrams.count(node, NONE)))
+            if min(question.cases) > MOST_CASES:
+                message = f"the event falls into {min(question.cases):,} cases, and at most {MOST_CASES:,} are summed"
+                remedy = "ask for an event of fewer positions at once, or for several events"
+                raise event.problem("reads-too-much", message, (), help=remedy)
+            yield question
+
+    def _answers(
+        self, predictor: Predictor, questions: Sequence[_Question], sentences: range, workers: Workers
+    ) -> list[tuple[float, float, float, bool, bool]]:
+        """Of each question value, log, log_not, exact, converged. DcrfError if a sentence has no labelling."""
+        shares = _Shares(lambda cases: case_sums(predictor, cases, self._log_potentials, workers), questions, sentences)
+        if lost := [s for s, log_z in shares.log_z.items() if log_z == -np.inf]:
             corpus = predictor.corpus
             raise no_labelling(
                 corpus.token_line[corpus.sentence_off[lost]].tolist() if corpus.num_sentences > 1 else ()
             )
-        answers = iter(shares.answers())
-        return [[EventProbability(text, *next(answers)) for text in texts] for _ in shares.log_z]
+        return shares.answers()
 
 
 def _in_sentence(error: DcrfError, corpus: Corpus, sentence: int) -> DcrfError:
@@ -180,30 +220,30 @@ def _in_sentence(error: DcrfError, corpus: Corpus, sentence: int) -> DcrfError:
 class _Shares:
     """log P of events and of their complements, from log Z of cases.
 
-    sums: log Z of cases.   log_z [S]: of each sentence, over all labellings.
+    sums: log Z of cases.   log_z: of each sentence by its number, over all labellings.
     """
 
-    def __init__(self, sums: Callable[[Sequence[PlacedCase]], CaseSums], questions: Sequence[_Question]):
+    def __init__(
+        self, sums: Callable[[Sequence[PlacedCase]], CaseSums], questions: Sequence[_Question], sentences: range
+    ):
         self._sums, self._questions = sums, questions
         self._status, self.approximate = RunStatus(), False
-        sides = [ALL if question.cases[0] <= question.cases[1] else NONE for question in questions]
-        count = max((question.sentence for question in questions), default=-1) + 1
-        self.log_z, self._log = (
-            np.zeros(0),
-            {ALL: np.full(len(questions), np.nan), NONE: np.full(len(questions), np.nan)},
+        self.log_z: dict[int, float] = {}
+        self._log = {end: np.full(len(questions), np.nan) for end in (ALL, NONE)}
+        sides = [question.smaller_side for question in questions]
+        self._fill(list(enumerate(sides)), whole=sentences)
+        # a larger part of the probability loses digits, and estimates need both parts
+        self._fill(
+            [
+                (n, NONE if side == ALL else ALL)
+                for n, (side, question) in enumerate(zip(sides, questions, strict=True))
+                if question.other_fits and (self.approximate or self._log[side][n] > HALF)
+            ]
         )
-        self._fill(list(enumerate(sides)), whole=count)
-        # the larger part loses digits, and estimates need both parts
-        others = []
-        for n, side in enumerate(sides):
-            fits = questions[n].cases[side == ALL] <= MOST_CASES
-            if fits and (self.approximate or self._log[side][n] > HALF):
-                others.append((n, NONE if side == ALL else ALL))
-        self._fill(others)
 
-    def _fill(self, asked: Sequence[tuple[int, int]], whole: int = 0) -> None:
-        """Sums the cases of some questions' sides; first, all labellings of `whole` sentences."""
-        cases: list[PlacedCase] = [(s, {}) for s in range(whole)]
+    def _fill(self, asked: Sequence[tuple[int, int]], whole: range = range(0)) -> None:
+        """Sums the cases of some questions' sides; first, all labellings of the sentences `whole`."""
+        cases: list[PlacedCase] = [(s, {}) for s in whole]
         ends = []
         for n, side in asked:
             cases += [(self._questions[n].sentence, case) for case in self._questions[n].of(side)]
@@ -212,9 +252,8 @@ class _Shares:
             return
         out = self._sums(cases)
         self._status, self.approximate = self._status + out.status, self.approximate or out.approximate
-        if whole:
-            self.log_z = out.log_z[:whole]
-        start = whole
+        self.log_z |= dict(zip(whole, out.log_z.tolist(), strict=False))
+        start = len(whole)
         for (n, side), end in zip(asked, ends, strict=True):
             log_z = self.log_z[self._questions[n].sentence]
             self._log[side][n] = _log_sum(out.log_z[start:end] - log_z) if np.isfinite(log_z) else np.nan

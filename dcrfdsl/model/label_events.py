@@ -34,6 +34,7 @@ from ..semantics import (
     Number,
     Observed,
     Reference,
+    Regex,
     Text,
     children,
     is_word,
@@ -46,6 +47,8 @@ __all__ = ["EventReader", "Known", "segment_set"]
 
 # The sets of states of each label at each position, as bits, under the words of `_LABELLINGS`.
 Known: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]
+
+_Path: TypeAlias = tuple[str | int, ...]  # of a part of an event
 
 _LABELLINGS = ("gold", "predicted")
 _SEGMENT = "segment"
@@ -97,7 +100,7 @@ class EventReader:
             return None
         return node.name if self.spec.settled(node) == node else None
 
-    def _check(self, event: EventText, node: Condition, at: tuple[str | int, ...]) -> None:
+    def _check(self, event: EventText, node: Condition, at: _Path) -> None:
         """DcrfError for the first part of an event that is not about labels of the model."""
         match node:
             case Apply(function="segment"):
@@ -132,10 +135,10 @@ class EventReader:
                 self._variable(event, node, at)
             case _:
                 for path, inner in children(node, at):
-                    if not hasattr(inner, "pattern"):
+                    if not isinstance(inner, Regex):
                         self._check(event, inner, path)  # type: ignore[arg-type]
 
-    def _variable(self, event: EventText, term: Condition, at: tuple[str | int, ...]) -> None:
+    def _variable(self, event: EventText, term: Condition, at: _Path) -> None:
         """DcrfError unless the term is a variable of the model, or a view of one, at a position."""
         if isinstance(term, Apply):
             message = f"`{term.function}` cannot stand in an event, which is about labels"
@@ -151,7 +154,7 @@ class EventReader:
             raise event.problem("bad-event", message, at, help=f"did you mean `{guess}`?" if guess else self._listed())
         self._offset(event, term, at)
 
-    def _offset(self, event: EventText, term: Reference, at: tuple[str | int, ...]) -> int:
+    def _offset(self, event: EventText, term: Reference, at: _Path) -> int:
         """The position that a term names, from 1."""
         position = place_offset(term.place)
         if position is None or position < 1:
@@ -159,7 +162,7 @@ class EventReader:
             raise event.problem("no-such-position", found, at, help=_POSITION.format(name=term.name))
         return position
 
-    def _has_state(self, event: EventText, term: Condition, state: str, at: tuple[str | int, ...]) -> None:
+    def _has_state(self, event: EventText, term: Condition, state: str, at: _Path) -> None:
         assert isinstance(term, Reference)
         views = self._tables.views
         states = list(dict.fromkeys(views[term.name][1])) if term.name in views else self.states[term.name]
@@ -178,7 +181,7 @@ class EventReader:
     # as sets of labellings --------------------------------------------------------------------------------------
 
     def _leaf(
-        self, event: EventText, leaf: Condition, at: tuple[str | int, ...], length: int, known: Known,
+        self, event: EventText, leaf: Condition, at: _Path, length: int, known: Known,
         diagrams: LabelDiagrams,
     ) -> int:  # fmt: skip
         if isinstance(leaf, Apply) and leaf.function == _SEGMENT:
@@ -213,17 +216,21 @@ class EventReader:
             places.append((axis[1] - 1, self._number[axis[0]]))
         return diagrams.table(places, np.asarray(table.values, np.bool_))
 
-    def _within(self, event: EventText, position: int, length: int, at: tuple[str | int, ...]) -> None:
+    def _within(self, event: EventText, position: int, length: int, at: _Path) -> None:
         if position > length:
             message = f"there is no position {position:,}: the sentence has {length:,} token{'s' * (length != 1)}"
             raise event.problem("no-such-position", message, at, help="positions count from 1")
 
-    def _segment(self, event: EventText, call: Apply, at: tuple[str | int, ...]) -> tuple[str, int, int, str]:
+    def _segment(self, event: EventText, call: Apply, at: _Path) -> tuple[str, int, int, str]:
         """Label, first and last position from 1, and type."""
-        match [argument.value for argument in call.arguments if argument.name is None]:
-            case [Reference(name=label), Number(value=int(first)), Number(value=int(last)), Reference(name=kind)]:
-                pass
-            case [Reference(name=label), Number(value=int(first)), Number(value=int(last)), Text(value=kind)]:
+        plain = call.place == Here() and not any(argument.name for argument in call.arguments)
+        match [argument.value for argument in call.arguments]:
+            case [
+                Reference(name=label, place=Here()),
+                Number(value=int(first)),
+                Number(value=int(last)),
+                (Reference(name=kind, place=Here()) | Text(value=kind)),
+            ] if plain:
                 pass
             case _:
                 raise event.problem("bad-event", "these are not the arguments of `segment`", at, help=_FORM)
@@ -244,8 +251,8 @@ class EventReader:
 
 
 def _folded(
-    condition: Condition, at: tuple[str | int, ...], makers: Connectives[int],
-    leaf: Callable[[Condition, tuple[str | int, ...]], int],
+    condition: Condition, at: _Path, makers: Connectives[int],
+    leaf: Callable[[Condition, _Path], int],
 ) -> int:  # fmt: skip
     """As `fold`, with the path of each leaf."""
     made = {"not": lambda parts: makers.negation(parts[0]), "and": makers.conjunction, "or": makers.disjunction}

@@ -216,6 +216,17 @@ def test_single_sentences_lists_corpora_and_labels_known_beforehand():
     assert model.probability(words, "y[2] is P", given=given).value == 0.0
 
 
+def test_no_events_and_many_sentences(monkeypatch):
+    model, corpus = trained(CASES["chain"])
+    assert model.probability(corpus, []) == [[]] * corpus.num_sentences
+    assert model.probability(["a", "b"], []) == []
+    events = ["gold", "y[1] = predicted", "not predicted"]
+    together = model.probability(corpus, events)
+    monkeypatch.setattr(event_model, "MOST_ENTRIES", 2)  # a sentence or two at a time, and fewer digits near 1
+    for ours, theirs in zip(model.probability(corpus, events), together, strict=True):
+        assert [one.value for one in ours] == pytest.approx([one.value for one in theirs], rel=1e-12)
+
+
 def test_gold_values_that_are_no_states_or_not_known():
     case = HIDDEN["missing"]
     model, corpus = trained(case)
@@ -355,6 +366,9 @@ def test_segments_that_there_cannot_be():
         ("segment(y, 0, 1, X)", "no segment reaches"),
         ("segment(y, 1, 9, X)", "no position 9"),
         ("segment(y, 1, X)", "not the arguments"),
+        ("segment(y[1], 1, 2, X)", "not the arguments"),
+        ("segment(y, 1, 2, X)[1]", "not the arguments"),
+        ("segment(y, 1, last = 2, X)", "not the arguments"),
     ):
         with pytest.raises(DcrfError, match=words):
             model.probability(corpus.slice(0, 1), event)

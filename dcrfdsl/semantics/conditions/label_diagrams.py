@@ -149,6 +149,10 @@ class LabelDiagrams:
             counts[number] = sum(counts[child] for _, child in self._nodes[number][1])
         return counts[node]
 
+    def depth(self, node: int) -> int:
+        """How many places the set depends on: no case has more."""
+        return len({self._nodes[number][0] for number in self._below(node)})
+
     def _below(self, node: int) -> list[int]:
         """The nodes of a diagram without the two ends, each after all below it."""
         met, waiting = {NONE, ALL}, [node]
