@@ -76,8 +76,8 @@ class _Question:
 
     @property
     def size(self) -> int:
-        """States in the cases of the smaller side, at most."""
-        return min(self.cases) * self.depth
+        """States in the cases that may be summed, at most."""
+        return (sum(self.cases) if self.other_fits else min(self.cases)) * self.depth
 
     @property
     def other_fits(self) -> bool:
