@@ -287,7 +287,7 @@ def _log_rest(log: float) -> float:
     """log(1 − exp(log)), Mächler's formula; exp(log) may exceed 1 by rounding."""
     if log >= 0.0:
         return -np.inf
-    return float(np.log(-np.expm1(log))) if log > HALF else float(np.log1p(-np.exp(log)))
+    return float(np.log(-np.expm1(log)) if log > HALF else np.log1p(-np.exp(log))) + 0.0  # no -0.0
 
 
 # the labellings that an event may name --------------------------------------------------------------------------------
