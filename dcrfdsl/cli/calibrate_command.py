@@ -204,7 +204,7 @@ def _as_json(
 
 
 def _bins(judged: Reliability) -> dict[str, Any]:
-    edges, columns = judged.edges.tolist(), (judged.count, judged.confidence, judged.accuracy)
+    edges, columns = judged.edges.tolist(), (judged.counts, judged.confidence, judged.accuracy)
     return {
         "count": judged.total,
         "error": judged.error,

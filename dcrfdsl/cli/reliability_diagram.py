@@ -24,11 +24,11 @@ SIDE, LEFT, TOP, GAP = 240, 52, 46, 64  # of a panel: pixels of its square, and 
 
 def bars(judged: Reliability) -> Iterator[str]:
     """A line for each bin that is not empty, under a heading."""
-    digits = 1 if len(judged.count) in (1, 2, 5, 10) else 2
-    wide = max(len("count"), len(f"{int(judged.count.max(initial=0)):,}"))
+    digits = 1 if len(judged.counts) in (1, 2, 5, 10) else 2
+    wide = max(len("count"), len(f"{int(judged.counts.max(initial=0)):,}"))
     yield f"{'probability':<{2 * digits + 9}} {'count':>{wide}}   says    is"
     for (low, high), count, says, right in zip(
-        pairwise(judged.edges.tolist()), judged.count.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
+        pairwise(judged.edges.tolist()), judged.counts.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
         strict=True,
     ):  # fmt: skip
         if not count:
@@ -62,9 +62,9 @@ def _panel(heading: str, judged: Reliability, left: int) -> Iterator[str]:
     yield f'<text x="{left}" y="18" font-weight="bold">{escape(heading)}</text>'
     error = f"ECE {judged.error:.4f}, {judged.total:,} judged" if judged.total else "nothing to judge"
     yield f'<text x="{left}" y="36">{error}</text>'
-    most = int(judged.count.max(initial=1)) or 1
+    most = int(judged.counts.max(initial=1)) or 1
     for (low, high), count, says, share in zip(
-        pairwise(judged.edges.tolist()), judged.count.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
+        pairwise(judged.edges.tolist()), judged.counts.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
         strict=True,
     ):  # fmt: skip
         if not count:

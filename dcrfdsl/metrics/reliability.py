@@ -21,17 +21,17 @@ __all__ = ["Reliability", "reliability_of"]
 class Reliability:
     """Judged probabilities in B bins of equal width. Made by `TrainedModel.reliability`; those of two parts add up.
 
-    count: [B] int64: how many lie in each bin.
+    counts: [B] int64: how many lie in each bin.
     mass: [B] float64: the sum of their probabilities.
     right: [B] int64: how many of them are right.
     squares: Σ (probability − 1 if right, else 0)² over all.
 
     >>> judged = model.reliability(corpus)
-    >>> int(judged.count.sum()), 0.0 <= judged.error <= 1.0
+    >>> int(judged.counts.sum()), 0.0 <= judged.error <= 1.0
     (16, True)
     """
 
-    count: Ints
+    counts: Ints
     mass: Floats
     right: Ints
     squares: float
@@ -39,22 +39,22 @@ class Reliability:
     @property
     def total(self) -> int:
         """How many were judged."""
-        return int(self.count.sum())
+        return int(self.counts.sum())
 
     @property
     def edges(self) -> Floats:
         """The bounds of the bins, [B + 1] float64."""
-        return np.linspace(0.0, 1.0, len(self.count) + 1)
+        return np.linspace(0.0, 1.0, len(self.counts) + 1)
 
     @property
     def confidence(self) -> Floats:
         """The mean probability in each bin, [B] float64; NaN in an empty one."""
-        return np.where(self.count > 0, self.mass / np.maximum(self.count, 1), np.nan)
+        return np.where(self.counts > 0, self.mass / np.maximum(self.counts, 1), np.nan)
 
     @property
     def accuracy(self) -> Floats:
         """The share that is right in each bin, [B] float64; NaN in an empty one."""
-        return np.where(self.count > 0, self.right / np.maximum(self.count, 1), np.nan)
+        return np.where(self.counts > 0, self.right / np.maximum(self.counts, 1), np.nan)
 
     @property
     def error(self) -> float:
@@ -73,11 +73,11 @@ class Reliability:
 
     def __add__(self, other: Reliability) -> Reliability:
         return Reliability(
-            self.count + other.count, self.mass + other.mass, self.right + other.right, self.squares + other.squares
+            self.counts + other.counts, self.mass + other.mass, self.right + other.right, self.squares + other.squares
         )
 
 
-def reliability_of(probabilities: Floats, right: Mask, bins: int) -> Reliability:
+def reliability_of(probabilities: Floats, right: Mask, bins: int = 10) -> Reliability:
     """Probabilities [n] from 0 to 1, each with whether what it is of is right [n], in so many bins."""
     inner = np.linspace(0.0, 1.0, bins + 1)[1:-1]
     bin_of = np.searchsorted(inner, probabilities, side="left")

@@ -157,11 +157,11 @@ class CalibratedModel(ScoringModel):
         bins: how many, of equal width.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
-        Returns a `Reliability`: `count`, `confidence` and `accuracy` of each bin, and the expected calibration `error`.
+        Returns a `Reliability`: `counts`, `confidence` and `accuracy` of each bin, the expected calibration `error`.
         What touches a gold value that is missing or ambiguous is left out. Raises DcrfError for another kind or label.
 
         >>> judged = model.reliability(corpus, of="segments", bins=5)
-        >>> judged.total, judged.count.shape
+        >>> judged.total, judged.counts.shape
         (6, (5,))
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)

@@ -70,7 +70,7 @@ def test_errors_are_those_of_unseen_data(method: str, folder: Path, capsys: pyte
         for name, wanted in (("before", before), ("after", after)):
             assert found[name]["error"] == pytest.approx(wanted.error) and found[name]["count"] == wanted.total
             assert found[name]["brier"] == pytest.approx(wanted.brier)
-            assert [one["count"] for one in found[name]["bins"]] == wanted.count.tolist()
+            assert [one["count"] for one in found[name]["bins"]] == wanted.counts.tolist()
     stored = TrainedModel.load("c").record.calibration
     assert stored == model.calibrated(corpus, method=method).record.calibration
     assert answer["method"] == method and answer["temperature"] == pytest.approx(stored.temperature)

@@ -115,7 +115,7 @@ def test_a_worked_example_of_the_expected_calibration_error():
     p = np.array([0.0, 0.2, 0.25, 0.3, 0.5, 0.6, 0.9, 0.9, 1.0, 1.0])
     right = np.array([0, 1, 0, 0, 1, 1, 1, 0, 1, 1], bool)
     found = reliability_of(p, right, 4)
-    assert found.count.tolist() == [3, 2, 1, 4] and found.right.tolist() == [1, 1, 1, 3]
+    assert found.counts.tolist() == [3, 2, 1, 4] and found.right.tolist() == [1, 1, 1, 3]
     assert found.confidence == pytest.approx([0.15, 0.4, 0.6, 0.95])
     assert found.accuracy == pytest.approx([1 / 3, 0.5, 1.0, 0.75])
     gaps = [1 / 3 - 0.15, 0.1, 0.4, 0.2]
@@ -153,7 +153,7 @@ def test_reliability_counts_what_is_right(of):
     wanted = reliability_of(np.array([p for p, _ in judged]), np.array([right for _, right in judged]), 7)
     found_bins = model.reliability(corpus, of=of, bins=7)
     assert wanted.total > 5
-    np.testing.assert_array_equal(found_bins.count, wanted.count)
+    np.testing.assert_array_equal(found_bins.counts, wanted.counts)
     np.testing.assert_array_equal(found_bins.right, wanted.right)
     assert found_bins.mass == pytest.approx(wanted.mass) and found_bins.brier == pytest.approx(wanted.brier)
     if of != "sentences":
