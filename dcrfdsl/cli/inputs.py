@@ -23,6 +23,7 @@ __all__ = [
     "read_features",
     "read_gold",
     "read_sample",
+    "read_sentence",
     "read_text",
     "read_unused_features",
     "resolved_template",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 STDIN = "-"
+TOKENS_AT_ONCE = 2_000  # where one sentence is wanted
 
 
 def read_text(path: str) -> str:
@@ -115,6 +117,23 @@ def stream_gold(path: str, spec: ModelSpec, talk: Talk) -> Iterator[Corpus]:
         for warning in chunk.corpus.warnings:
             talk(f"warning: {warning}")
         yield chunk.corpus
+
+
+def read_sentence(path: str, spec: ModelSpec, number: int, *, required: Sequence[str] = ()) -> Corpus:
+    """A sentence of a file, read no further than needed.   number: from 1.   required: labels that it must have."""
+    from ..data import stream_corpus
+
+    before = 0
+    optional = [label.name for label in spec.labels if label.name not in required]
+    chunks = stream_corpus(
+        path, data_statement(spec), tokens_per_chunk=TOKENS_AT_ONCE, required=required, optional=optional
+    )
+    for chunk in chunks:
+        if number <= before + chunk.corpus.num_sentences:
+            return chunk.corpus.slice(number - 1 - before, number - before)
+        before += chunk.corpus.num_sentences
+    count = f"{before:,} sentence{'s' * (before != 1)}"
+    refuse("no-such-sentence", f"`{path}` has {count}, there is no number {number:,}")
 
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:

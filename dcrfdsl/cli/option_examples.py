@@ -58,6 +58,14 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl why chunk.model test.txt --at 1 --label chunk --json --quiet",
         "dcrfdsl why shapes.model test.txt --at 1 --features shapes.py",
     ),
+    "probability": (
+        "dcrfdsl probability chunk.model partly-tagged.txt --given 'chunk[1] is B' --threads 1 --quiet",
+        "dcrfdsl probability shapes.model test.txt 'chunk[1] in {B, O}' --features shapes.py",
+    ),
+    "calibrate": (
+        "dcrfdsl calibrate chunk.model dev.txt --of tokens --bins 5 --threads 1 --json > reliability.json",
+        "dcrfdsl calibrate shapes.model dev.txt -o calibrated.model --features shapes.py --quiet",
+    ),
     "unroll": (
         "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
         "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",

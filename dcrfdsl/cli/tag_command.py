@@ -41,6 +41,9 @@ class TagOptions:
     cliques: Annotated[
         bool, Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
     ] = False
+    confidence: Annotated[bool, Option("--confidence", help="More columns: probabilities of what is predicted.")] = (
+        False
+    )
     nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
         None
     )
@@ -79,6 +82,12 @@ def tag(options: TagOptions) -> None:
     jsonl. A probability is _ (null) where the model is too wide for exact inference: the labellings are then good ones,
     not surely the best.
 
+    With --confidence each label gets a column with the probability of the state that is predicted, and a label of
+    segments one with that of the segment, `_` outside. The probability of the sentence stands where --nbest has it;
+    with several labels so does that of each, "LABEL_probability". --json has "probability", "layers", "tokens" and
+    "segments": {"label", "type", "first", "last", "probability"}, with positions from 1. After `dcrfdsl calibrate
+    --method isotonic` they are the calibrated ones.
+
     With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
     given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
@@ -98,11 +107,14 @@ def tag(options: TagOptions) -> None:
       dcrfdsl tag chunk.model test.txt > tagged.txt
       cat test.txt | dcrfdsl tag chunk.model --marginals
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
+      dcrfdsl tag chunk.model test.txt --confidence
       dcrfdsl tag chunk.model partly-tagged.txt --given
       dcrfdsl tag chunk.model test.txt --jobs 2 > tagged.txt
     """
     if options.cliques and not options.as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
+    if options.confidence and options.nbest is not None:
+        refuse("idle-option", "`--nbest` has probabilities, and `--confidence` is of one labelling", "leave out one")
     if options.decode is not None and options.nbest is not None:
         refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
     check_decode(options.decode)

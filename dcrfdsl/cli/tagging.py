@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import figure, json_text
+from .confidence_columns import ConfidenceColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,7 @@ class Notes:
     exact: int = 0  # sentences by how their n-best labellings were found
     tried: int = 0
     approximate: int = 0
+    estimated: int = 0  # sentences whose confidence is not exact
     searched: int = 0  # sentences that were labelled approximately, and their total score
     score: float = 0.0
     without: int = 0  # sentences without any labelling, the place of the first, and whether it is certain
@@ -63,7 +65,7 @@ class Notes:
     ranked: bool = False
 
     def add(self, more: Notes) -> None:
-        for name in ("exact", "tried", "approximate", "searched", "score", "without"):
+        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
         self.first_without = self.first_without or more.first_without
         self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
@@ -89,8 +91,13 @@ class Notes:
         from ..semantics import inference_settings
 
         method = inference_settings(model.spec).method
-        if self.ranked or options.marginals or options.cliques:
+        if self.ranked or options.marginals or options.cliques or options.confidence:
             yield from probability_notes(model)
+        if self.estimated:
+            yield (
+                f"note: the confidence on {_sentences(self.estimated)} is an estimate, that in single tokens at least: "
+                f"`{method}` is not exact"
+            )
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
@@ -157,6 +164,7 @@ class Tagger:
 
     def _best(self, question: Question) -> Answer:
         """The best labelling of each sentence, `_` where there is none."""
+        from ..data import has_segments
         from ..inference import RunStatus
 
         (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
@@ -174,11 +182,18 @@ class Tagger:
                 for texts in columns.values():
                     texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
+        sure = None
+        if self.options.confidence and predictor is not None:
+            every = self.model.confidences(predictor, prediction=prediction, threads=self.threads)
+            answer.notes.estimated += sum(not one.exact for one in every)
+            sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
             copies = [1] * corpus.num_sentences
-            answer.lines = list(self._json_lines(corpus, copies, {}, columns, tables, known_labels, before))
+            remarks = {} if sure is None else sure.records()
+            answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
-            answer.columns = {**columns, **self._distributions(tables)}
+            answer.columns = {**columns, **self._distributions(tables), **({} if sure is None else sure.columns())}
+            answer.remarks = {} if sure is None else sure.remarks()
         return answer
 
     def _several(self, question: Question, count: int) -> Answer:
@@ -256,7 +271,7 @@ class Tagger:
         self,
         corpus: Corpus,
         copies: Sequence[int],
-        remarks: Mapping[str, Sequence[float | str | None]],
+        remarks: Mapping[str, Sequence[Any]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
         known_labels: EncodedLabels | None,

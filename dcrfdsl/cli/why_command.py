@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, refuse
-from .inputs import data_statement, read_features
+from .inputs import read_features, read_sentence
 from .options import Argument, Option
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["why"]
 
-TOKENS_AT_ONCE = 2_000
 SMALL = 5e-3  # smaller contributions would lose most of their digits with two decimals
 
 
@@ -55,7 +54,7 @@ def why(
 
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
-    corpus = _sentence(trained, data, sentence)
+    corpus = read_sentence(data, trained.spec, sentence)
     if at > corpus.num_tokens:
         count = f"{corpus.num_tokens:,} token{'s' * (corpus.num_tokens != 1)}"
         refuse("no-such-position", f"sentence {sentence:,} of `{data}` has {count}, there is no position {at:,}")
@@ -66,22 +65,6 @@ def why(
     for note in probability_notes(trained):
         talk(note)
     _print(explanation, _word(trained, corpus, at - 1), top)
-
-
-def _sentence(model: TrainedModel, path: str, number: int) -> Corpus:
-    """A sentence of a file, read no further than needed. number: from 1."""
-    from ..data import stream_corpus
-
-    before = 0
-    chunks = stream_corpus(
-        path, data_statement(model.spec), tokens_per_chunk=TOKENS_AT_ONCE, required=(), optional=model.labels
-    )
-    for chunk in chunks:
-        if number <= before + chunk.corpus.num_sentences:
-            return chunk.corpus.slice(number - 1 - before, number - before)
-        before += chunk.corpus.num_sentences
-    count = f"{before:,} sentence{'s' * (before != 1)}"
-    refuse("no-such-sentence", f"`{path}` has {count}, there is no number {number:,}")
 
 
 def _word(model: TrainedModel, corpus: Corpus, position: int) -> str:

@@ -21,6 +21,7 @@ from .labels import (
     encode_known_labels as encode_known_labels,
     encode_labels as encode_labels,
     raise_if_any as raise_if_any,
+    unknown_by_label as unknown_by_label,
     unknown_label_tokens as unknown_label_tokens,
 )
 from .left_out import LeftOut as LeftOut

@@ -27,6 +27,7 @@ __all__ = [
     "encode_labels",
     "learn_states",
     "raise_if_any",
+    "unknown_by_label",
     "unknown_label_tokens",
     "variable_states",
 ]
@@ -120,9 +121,14 @@ def _as_states(label: Label, index: Mapping[str, int], reading: Sequence[str]) -
 
 def unknown_label_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
     """[N] tokens where some label has a value, or a member of a set, that is not one of its states."""
-    mask = np.zeros(corpus.num_tokens, bool)
-    for _, _, tokens in _unknown_label_tokens(spec, states, corpus, ()):
-        mask[tokens] = True
+    return np.asarray(unknown_by_label(spec, states, corpus).any(axis=0))
+
+
+def unknown_by_label(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
+    """The same for each label, [labels, N]."""
+    mask = np.zeros((len(spec.labels), corpus.num_tokens), bool)
+    for m, _, tokens in _unknown_label_tokens(spec, states, corpus, ()):
+        mask[m, tokens] = True
     return mask
 
 

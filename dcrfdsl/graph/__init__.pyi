@@ -64,10 +64,16 @@ from .templates import (
     constraint_templates as constraint_templates,
     hidden_tables as hidden_tables,
     variable_names as variable_names,
+    views_seen as views_seen,
 )
 from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence
 from .unroll import ModelGraph as ModelGraph
-from .variants.clamping import clamp_rows as clamp_rows, clamped_graph as clamped_graph
+from .variants.clamping import (
+    FREE as FREE,
+    clamp_rows as clamp_rows,
+    clamped_graph as clamped_graph,
+    restricted_graph as restricted_graph,
+)
 from .variants.constrained_graph import (
     ANY_STATE as ANY_STATE,
     any_but as any_but,

@@ -35,6 +35,7 @@ __all__ = [
     "constraint_templates",
     "hidden_tables",
     "variable_names",
+    "views_seen",
 ]
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
@@ -229,9 +230,13 @@ def hidden_tables(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap] | None = None
 ) -> list[tuple[HardTable, ...]]:
     """The tables of each memory: which of its states is the value of its function."""
-    if views is None:
-        views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
-    return [memory_tables(spec, memory, states, _seen_as(views)) for memory in spec.memories]
+    seen = views_seen(spec, states) if views is None else _seen_as(views)
+    return [memory_tables(spec, memory, states, seen) for memory in spec.memories]
+
+
+def views_seen(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Of each view its label, and the text that it maps each state of the label to."""
+    return _seen_as({view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views})
 
 
 def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ...]]]:

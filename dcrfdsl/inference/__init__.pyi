@@ -13,6 +13,7 @@ from .bound.chain_graphs import (
 )
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.potentials import Binder as Binder, BoundData as BoundData
+from .bound.sequence_copies import repeated_data as repeated_data
 from .decoding.constrained_decoding import (
     ConstrainedDecoder as ConstrainedDecoder,
     ConstrainedLabellings as ConstrainedLabellings,

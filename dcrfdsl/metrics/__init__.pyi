@@ -17,13 +17,16 @@ from .evaluation import (
     encode_gold as encode_gold,
     unseen_values as unseen_values,
 )
+from .isotonic import isotonic_fit as isotonic_fit
 from .metric_table import METRICS as METRICS, default_metrics as default_metrics, goodness as goodness
+from .reliability import Reliability as Reliability, reliability_of as reliability_of
 from .segment_scores import (
     AMBIGUOUS as AMBIGUOUS,
     MISSING as MISSING,
     UNSEEN as UNSEEN,
     SegmentCounts as SegmentCounts,
     compared_segments as compared_segments,
+    same_segments as same_segments,
     segment_counts as segment_counts,
     segments_by_type as segments_by_type,
 )

@@ -20,6 +20,7 @@ __all__ = [
     "SegmentCounts",
     "compared_segments",
     "ratio",
+    "same_segments",
     "segment_counts",
     "segments_by_type",
 ]
@@ -85,12 +86,17 @@ def compared_segments(
     hidden = np.asarray(gold) <= MISSING
     golds = segments_of(np.where(hidden, MISSING, gold), mark, kind, sentence_off)
     ours = segments_of(np.where(hidden, MISSING, predicted), mark, kind, sentence_off)
-    gold_at = np.full(int(sentence_off[-1]) + 1, -1, np.int64)  # the gold segment that starts at a token
+    return golds, ours, same_segments(golds, ours, int(sentence_off[-1])), types
+
+
+def same_segments(golds: Segments, ours: Segments, num_tokens: int) -> Mask:
+    """Which of `ours` are among `golds`: the same first token, last token and type."""
+    gold_at = np.full(num_tokens + 1, -1, np.int64)  # the gold segment that starts at a token
     gold_at[golds.start] = np.arange(len(golds.start))
     match = gold_at[ours.start]
-    same = match >= 0
+    same: Mask = match >= 0
     same[same] = (golds.end[match[same]] == ours.end[same]) & (golds.kind[match[same]] == ours.kind[same])
-    return golds, ours, same, types
+    return same
 
 
 def ratio(part: int, whole: int) -> float:

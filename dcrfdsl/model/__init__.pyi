@@ -1,9 +1,12 @@
+from .calibrated_model import CALIBRATIONS as CALIBRATIONS
 from .comparison import (
     ComparedCases as ComparedCases,
     ComparedScore as ComparedScore,
     Comparison as Comparison,
     compare as compare,
 )
+from .confidences import KINDS as KINDS, Confidence as Confidence, SegmentConfidence as SegmentConfidence
+from .event_model import EventProbability as EventProbability
 from .explanation import Contribution as Contribution, Explanation as Explanation
 from .explanation_words import (
     contribution_words as contribution_words,

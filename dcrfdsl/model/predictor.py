@@ -7,17 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, cached_property, require_kind
-from ..graph import ModelGraph, Parameters, exact_cost
+from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, Mask, cached_property, require_kind
+from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph
 from ..inference import (  # fmt: skip
     METHODS,
     Ballots,
@@ -36,7 +36,6 @@ from ..inference import (  # fmt: skip
     Workers,
     best_candidates,
     best_labellings,
-    bind_clamped,
     check_samples_fit,
     choose_method,
     clique_marginals,
@@ -65,14 +64,17 @@ from ..semantics import (
     guiding_stage,
     inference_settings,
 )
+from .corpus_binding import EVENT, CorpusBinding
 from .explanation import Explanation, Question, explain_label
-from .supervised_data import fully_known, gold_of
+from .supervised_data import fully_known
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
 
 # If latent variables cannot be summed out exactly:
 POOL = 5  # labellings that are compared in addition to the number requested …
 PAIRS = 10  # … taken from this many labellings with latent states for each one requested
+
+KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
 
 class Decoded(NamedTuple):
@@ -97,6 +99,7 @@ class ModelStructure:
     parameters: Parameters
     guides: Mapping[str, Floats] = field(default_factory=dict)
     _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
+    _restricted: dict[Hashable, Binder] = field(default_factory=dict, init=False)
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
@@ -155,36 +158,25 @@ class ModelStructure:
         self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
         relations: Mapping[int, Pairs],
     ) -> Predictor:  # fmt: skip
-        off = corpus.sentence_off
+        return Predictor(self, corpus, given, CorpusBinding(self, corpus, rows, relations), own)
 
-        def bind(
-            programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
-        ) -> BoundData:
-            graph = self.graph if graph is None else graph
-            if known is not None:
-                gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
-                how = {"programs": programs, "latents_first": latents_first}
-                return bind_clamped(graph, self.parameters, rows, gold, off, relations, **how)
-            return self._binder(graph, programs, latents_first).bind(rows, off, relations)
-
-        return Predictor(self, corpus, given, bind, own)
-
-    def _binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
+    def binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
         key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
         if key not in self._binders:
             self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
 
-
-class _Bind(Protocol):
-    """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments.
-
-    graph: by default the model's.
-    """
-
-    def __call__(
-        self, programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None
-    ) -> BoundData: ...
+    def restricted_binder(self, programs: bool, allowed: Mapping[int, Mask], first_set: int) -> Binder:
+        """The binder of the graph with `restricted_graph`'s factors. The last few are kept: events are much alike."""
+        key = programs, tuple((variable, table.shape, table.tobytes()) for variable, table in allowed.items())
+        binder = self._restricted.get(key)
+        if binder is None:
+            graph = restricted_graph(self.graph, allowed, first_set, EVENT)
+            binder = Binder(graph, self.parameters, programs=programs)
+            for oldest in list(self._restricted)[: 1 - KEPT_RESTRICTED]:
+                self._restricted.pop(oldest, None)
+            self._restricted[key] = binder
+        return binder
 
 
 @dataclass
@@ -198,7 +190,7 @@ class Predictor:
     structure: ModelStructure
     corpus: Corpus
     known: EncodedLabels | None
-    bind: _Bind
+    bind: CorpusBinding
     own: tuple[Floats, ...] = ()
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
@@ -349,21 +341,28 @@ class Predictor:
 
         `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
         """
-        data, method = self._comparable(self.known)
+        data, method = self.comparable(self.known)
         free = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
         marginals = self._of_labels(data.by_variable(free.marginals))
         likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
         for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
-            clamped, measure = self._comparable(fully_known(codes))
+            clamped, measure = self.comparable(fully_known(codes))
             candidates.append((codes, run_inference(clamped, measure, clamped.potentials(weights), workers).log_z))
         covered = np.array([best.probability.sum() if best.exact else 0.0 for best in joint.sentences])
         log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
         off = self.corpus.sentence_off
         return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
 
-    def _comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        """As `_bound_to`, with a method whose log Z are comparable: exact inference if it fits, else messages.
+    def comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+        """As `_bound_to`, with the method of `comparable_method`."""
+        name, chosen = self.comparable_method
+        data = self.bind(METHODS[name].programs, False, known)
+        return data, METHODS[name].build(data, chosen)
+
+    @property
+    def comparable_method(self) -> tuple[str, MethodSettings]:
+        """A method whose log Z are comparable, by its name in `METHODS`: exact inference if it fits, else messages.
 
         Bounds on log Z are not comparable, and sampling gives no log Z.
         """
@@ -373,8 +372,7 @@ class Predictor:
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "automaton", "auto", "bp", "trp"):
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
-        data = self.bind(METHODS[name].programs, False, known)
-        return data, METHODS[name].build(data, chosen)
+        return name, chosen
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""

@@ -21,8 +21,9 @@ def probability_notes(model: TaggingModel) -> Iterator[str]:
             f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
             "vectors that vote on the best labelling"
         )
-    if model.is_margin and model.record.calibration is None:
+    fit = model.record.calibration
+    if model.is_margin and (fit is None or not fit.is_tempered):
         yield (
             f"note: the probabilities are not calibrated: `{model.record.settings['criterion']['method']}` compares "
-            "scores only. Train with `--dev DATA`, which fits their temperature"
+            "scores only. Train with `--dev DATA`, or use `dcrfdsl calibrate`: both fit their temperature"
         )

@@ -19,26 +19,51 @@ from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
 __all__ = [
-    "Calibration", "InductionRound", "StartRecord", "StoredData", "TrainingData", "TrainingRecord", "content_hash",
-    "settings_record", "versions",
+    "Calibration", "ConfidenceMap", "InductionRound", "StartRecord", "StoredData", "TrainingData", "TrainingRecord",
+    "content_hash", "settings_record", "versions",
 ]  # fmt: skip
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 
 @dataclass(frozen=True)
+class ConfidenceMap:
+    """From the probabilities of one kind of prediction to how often such a prediction was right on held-out data.
+
+    of: the kind, a key of `KINDS` in `confidences`.
+    label: of the predictions; empty for whole sentences.
+    corners: probabilities, rising.
+    values: what they mean; linear between the corners, constant outside of them.
+    count: how many predictions it was fitted on.
+    """
+
+    of: str
+    label: str
+    corners: tuple[float, ...]
+    values: tuple[float, ...]
+    count: int
+
+
+@dataclass(frozen=True)
 class Calibration:
     """The calibration of probabilities: p(y | x) ∝ exp(temperature · g(y, x)).
 
-    temperature: gives the held-out labels the highest likelihood.
-    before, after: that log-likelihood in nats, with temperature 1 and with this one.
+    temperature: gives the held-out labels the highest likelihood; 1 if only maps were fitted.
+    before, after: that log-likelihood in nats, with temperature 1 and with this one; 0 if only maps were fitted.
     sentences: how many were held out.
+    maps: for the confidence in what the model predicts, by isotonic regression.
     """
 
     temperature: float
     before: float
     after: float
     sentences: int
+    maps: tuple[ConfidenceMap, ...] = ()
+
+    @property
+    def is_tempered(self) -> bool:
+        """Whether a temperature was fitted."""
+        return self.temperature != 1.0 or not self.maps
 
 
 @dataclass(frozen=True)

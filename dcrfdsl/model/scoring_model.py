@@ -26,7 +26,7 @@ from ..metrics import (
     values_of,
 )
 from ..semantics import inference_settings
-from .explaining_model import ExplainingModel
+from .event_model import EventModel
 from .prediction import Prediction
 from .predictor import Predictor
 from .rank_risk import RankRisk, RankRiskSum, rank_risk_of
@@ -41,7 +41,7 @@ class FirstScore(NamedTuple):
     value: float
 
 
-class ScoringModel(ExplainingModel):
+class ScoringModel(EventModel):
     """A model with its weights, which tags and scores itself. Used as `TrainedModel`."""
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:

@@ -24,7 +24,7 @@ from .record import TrainingRecord
 from .sentence_tagging import Given, Labels, Probabilities, RankedLabels, Sentence, Sentences
 from .serialization import ModelParts
 
-__all__ = ["TaggingModel"]
+__all__ = ["TaggingModel", "no_labelling"]
 
 
 class TaggingModel(ModelParts):
@@ -175,7 +175,7 @@ class TaggingModel(ModelParts):
             return self._sentences.none()
         tables, status = self.marginals(predictor, threads=1)
         if status.impossible:
-            raise _no_labelling()
+            raise no_labelling()
         return self._sentences.probabilities(tables)
 
     # tagging ------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ class TaggingModel(ModelParts):
             return [RankedLabels(self._sentences.none(), 0.0, 1.0)]
         (best,) = self.nbest(one, count, threads=threads).sentences
         if not len(best):
-            raise _no_labelling()
+            raise no_labelling()
         return [
             RankedLabels(self._sentences.texts({label: codes[rank] for label, codes in best.codes.items()}), *numbers)
             for rank, numbers in enumerate(zip(best.score.tolist(), best.probability.tolist(), strict=True))
@@ -349,12 +349,12 @@ class TaggingModel(ModelParts):
 def _possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:
     """The prediction; DcrfError if it has sentences without a possible labelling."""
     if impossible := list(prediction.status.impossible):
-        raise _no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
+        raise no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
     return prediction
 
 
-def _no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
-    """numbers: of the sentences, from 1; none if there is only one."""
+def no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
+    """The error that sentences have no possible labelling.   numbers: theirs, from 1; none if there is only one."""
     where = contradiction_message([f"<rows>:{number}" for number in numbers or (1,)])
     remedy = "`predict` labels such sentences by their first states, and its status names them"
     return DcrfError(Diagnostic("no-labelling", where, help=remedy))

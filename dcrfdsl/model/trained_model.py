@@ -1,7 +1,7 @@
 """A trained model: it tags, evaluates, shows its weights, and is saved and loaded.
 
 Not here: tagging itself (`tagging_model`), training (`training`), model files (`serialization`), measures (`metrics`),
-the work behind the methods that look inside a model or change it (`named_weights`, `calibration`, `boosting_path`).
+the work behind the methods that look inside a model or change it (`named_weights`, `boosting_path`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from pathlib import Path
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import CORPUS, ensure_writable, require_kind, require_whole
-from ..inference import Workers
 from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
 from .boosting_path import cut_at_round
-from .calibration import calibration_of
+from .calibrated_model import CalibratedModel
 from .named_weights import NamedWeights
 from .prediction import Prediction
 from .record import TrainingRecord
-from .scoring_model import ScoringModel
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
 
-class TrainedModel(ScoringModel):
+class TrainedModel(CalibratedModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
     `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
@@ -46,26 +44,6 @@ class TrainedModel(ScoringModel):
     >>> model.predict(corpus).texts("part")[:3]
     ['B-STREET', 'I-STREET', 'I-STREET']
     """
-
-    # probabilities and rounds -------------------------------------------------------------------------------------
-
-    def calibrated(self, corpus: Corpus, *, threads: int | None = None) -> TrainedModel:
-        """The same model with the temperature that makes the gold labels of held-out data likeliest.
-
-        corpus: held-out gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-
-        It changes probabilities, and labels that these decode (by `marginal`, or over latent variables), but not the
-        best labelling. Raises DcrfError if there is no best temperature, or inference gives no log Z.
-
-        >>> data = model.spec.data
-        >>> dev = corpus_from_rows([[("Bath", "B-TOWN")], [("Oxford", "O")], [("Mill", "B-STREET")]], data)
-        >>> calibrated = model.calibrated(dev)
-        """
-        self._require_log_z("no probability")
-        log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
-        calibration = calibration_of(log_probabilities, self.weights, corpus.file)
-        return self.with_record(replace(self.record, calibration=calibration))
 
     def at_round(self, rounds: int) -> TrainedModel:
         """The model as it was after some rounds of boosting (`train adaboost`).

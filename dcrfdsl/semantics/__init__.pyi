@@ -1,9 +1,23 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
 from .checks.data_rules import FORMATS as FORMATS
 from .checks.walk import every_feature as every_feature
-from .conditions.condition_tables import BOOLEAN as BOOLEAN, HardTable as HardTable, Observed as Observed
+from .conditions.condition_tables import (
+    BOOLEAN as BOOLEAN,
+    ConditionReader as ConditionReader,
+    HardTable as HardTable,
+    Observed as Observed,
+    Views as Views,
+    is_word as is_word,
+)
 from .conditions.constraint_tables import constraint_table as constraint_table
 from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
+from .conditions.label_diagrams import (
+    ALL as ALL,
+    NONE as NONE,
+    Case as Case,
+    LabelDiagrams as LabelDiagrams,
+    state_bits as state_bits,
+)
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
@@ -15,6 +29,7 @@ from .reference.catalogue import (
 )
 from .reference.reference_entry import ReferenceEntry as ReferenceEntry, SettingEntry as SettingEntry
 from .resolve.draft import Draft as Draft, Entry as Entry
+from .resolve.event_text import EventText as EventText, read_event as read_event
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
 from .resolve.specs_as_text import approve_stored as approve_stored, resolved_from_spec as resolved_from_spec
 from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants
@@ -83,7 +98,7 @@ from .schema.model_spec import (
     View as View,
     plain as plain,
 )
-from .schema.places import place_text as place_text, shift_of_site as shift_of_site
+from .schema.places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
 from .schema.segment_schemes import (
     SCHEMES as SCHEMES,

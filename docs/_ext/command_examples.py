@@ -31,6 +31,16 @@ TRAINS_JSONL = "dcrfdsl train chunk.dcrf train.jsonl -o chunk.model"
 TRAINS_CONLLU = "dcrfdsl train tag.dcrf train.conllu -o tag.model"
 
 COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
+    "bad-event": CommandExample(
+        {"chunk.dcrf": CHUNK, "train.txt": TRAIN},
+        f"{TRAINS}\ndcrfdsl probability chunk.model train.txt 'chunk[1] is B and word[2] is dog'",
+        "error[bad-event]: `word` is a column of the data, which is known\n"
+        "  --> event:1:19\n"
+        "   |\n"
+        " 1 | chunk[1] is B and word[2] is dog\n"
+        "   |                   ^^^^^^^\n"
+        "   = help: the labels are `chunk`, each with a position, as in `chunk[3]`",
+    ),
     "bad-id": CommandExample(
         {"tag.dcrf": CONLLU, "train.conllu": "one\tdog\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n"},
         TRAINS_CONLLU,

@@ -43,7 +43,8 @@ FILES = {
     "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",
     "train.txt": TEXT + "\nthe B\ndog I\n",
     "more.txt": TEXT + "\nthe B\ncow I\nmoos O\n",
-    "dev.txt": TEXT,
+    # with a label in either half that no model would give, as a temperature is found where models err
+    "dev.txt": TEXT.replace("barks O", "barks I") + "\n" + TEXT.replace("saw O", "saw B"),
     "test.txt": "the\ncat\nbarks\n\na\ndog\n",
     "gold.txt": TEXT,
     "partly-tagged.txt": "the _\ncat I\nbarks _\n",

@@ -22,7 +22,8 @@ from dcrfdsl.data import InternedColumn, NumericColumn
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
-from dcrfdsl.model import TrainingRecord
+from dcrfdsl.metrics import Reliability
+from dcrfdsl.model import Confidence, EventProbability, SegmentConfidence, TrainingRecord
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 
@@ -31,7 +32,8 @@ PUBLIC = {name: getattr(dcrfdsl, name) for name in dcrfdsl.__all__}
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
-    Call, Choice, Clique, Constant, Lexicon, Member, CRF, InputError, SequenceTagger,
+    Reliability, Confidence, EventProbability, SegmentConfidence, Call, Choice, Clique, Constant, Lexicon, Member, CRF,
+    InputError, SequenceTagger,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

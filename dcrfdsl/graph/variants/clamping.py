@@ -10,17 +10,18 @@ factor of a single variable at every position suffices: it adds no loop, and ker
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ...features import FeatureRows
-from ...foundation import Codes
+from ...foundation import Codes, Mask
 from ..known_labels import Gold
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["clamp_rows", "clamped_graph"]
+__all__ = ["FREE", "clamp_rows", "clamped_graph", "restricted_graph"]
 
 FREE = 0  # the code of an unknown variable
 
@@ -28,27 +29,37 @@ FREE = 0  # the code of an unknown variable
 def clamped_graph(graph: ModelGraph, gold: Gold, first_set: int) -> ModelGraph:
     """`graph` with a factor on each label for its known values. Their feature sets are numbered from `first_set` on.
 
-    Memories follow from the labels, and latents are never known: neither is clamped.
+    Memories follow from the labels, and latents are never known: neither is clamped. Codes: 0 free, 1 + s known to be
+    in state s, 1 + card + k in one of the states sets[variable][k].
     """
-    clamps = [_clamp(graph, gold, variable, first_set + variable) for variable in range(graph.num_labels)]
-    return replace(graph, templates=(*graph.templates, *clamps))
+    allowed = {}
+    for variable in range(graph.num_labels):
+        card = graph.cards[variable]
+        table = gold.allowed(variable, card)
+        # `choices` has the states, then all of them together, then the sets; code 0 means all of them
+        allowed[variable] = table[[card, *range(card), *range(card + 1, len(table))]]
+    return restricted_graph(graph, allowed, first_set, "given")
 
 
-def _clamp(graph: ModelGraph, gold: Gold, variable: int, feature_set: int) -> CliqueTemplate:
-    """Codes: 0 free, 1 + s known to be in state s, 1 + card + k in one of the states sets[variable][k]."""
-    card = graph.cards[variable]
-    allowed = gold.allowed(variable, card)
-    # `choices` has the states, then all of them together, then the sets; code 0 means all of them
-    order = [card, *range(card), *range(card + 1, len(allowed))]
-    return CliqueTemplate(
-        name=f"given {graph.variables[variable]}",
-        clique=-1,
-        variables=(variable,),
-        offsets=(0,),
-        cards=(card,),
-        feature_set=feature_set,
-        coded=allowed[order],
-    )
+def restricted_graph(graph: ModelGraph, allowed: Mapping[int, Mask], first_set: int, name: str) -> ModelGraph:
+    """`graph` with a factor on some variables that reads a code at each position.
+
+    allowed: by variable, which states each code allows [codes, card].   first_set: number of the first new feature set;
+    they follow the order of `allowed`.   name: of the factors, before that of the variable.
+    """
+    factors = [
+        CliqueTemplate(
+            name=f"{name} {graph.variables[variable]}",
+            clique=-1,
+            variables=(variable,),
+            offsets=(0,),
+            cards=(graph.cards[variable],),
+            feature_set=first_set + n,
+            coded=table,
+        )
+        for n, (variable, table) in enumerate(allowed.items())
+    ]
+    return replace(graph, templates=(*graph.templates, *factors))
 
 
 def clamp_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:

@@ -6,13 +6,12 @@ Not here: decoding (`inference.decoding`), the known values of training data (`c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ...foundation import Integers, Mask
-from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
+from .clamping import restricted_graph
 
 __all__ = ["ANY_STATE", "any_but", "constrained_graph", "only_state", "state_set"]
 
@@ -39,16 +38,10 @@ def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -
 
     Its feature sets are numbered from `first_set` on, one per label.
     """
-    templates = []
+    allowed = {}
     for variable in range(graph.num_labels):
         card = graph.cards[variable]
-        coded = np.concatenate(
+        allowed[variable] = np.concatenate(
             [np.ones((1, card), np.bool_), np.eye(card, dtype=np.bool_), ~np.eye(card, dtype=np.bool_), sets[variable]]
         )
-        templates.append(
-            CliqueTemplate(
-                name=f"constrained {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
-                cards=(card,), feature_set=first_set + variable, coded=coded,
-            )
-        )  # fmt: skip
-    return replace(graph, templates=(*graph.templates, *templates))
+    return restricted_graph(graph, allowed, first_set, "constrained")

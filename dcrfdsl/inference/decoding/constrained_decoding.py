@@ -9,15 +9,15 @@ constraints.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...features import FeatureRows, Pairs
 from ...foundation import Floats, Ints, Ints32, Mask
-from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph, offsets
+from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph
 from ...semantics import MethodSettings
-from ..bound import Binder, BoundData
+from ..bound import Binder, BoundData, repeated_data
 from ..methods import METHODS
 from ..run import run_decoding, score_sequences
 from ..run_status import RunStatus
@@ -67,33 +67,12 @@ class ConstrainedDecoder:
         count = int(sentence_off[-1])
         free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY_STATE, np.int32), np.zeros(0))
         self.data = binder.bind((*rows, *(free for _ in range(graph.num_labels))), sentence_off, relations)
-        self.labels, self._model_rows = graph.num_labels, sum(len(set_rows.row_off) - 1 for set_rows in rows)
-        self._model_features = int(self.data.rows.row_off[self._model_rows])
+        self.labels = graph.num_labels
         self.status = RunStatus()
 
     def constrained(self, constraints: StateConstraints) -> BoundData:
         """The data set with a sequence for each constraint."""
-        rows = self.data.rows
-        lengths = np.diff(rows.token_off)[constraints.sentence]
-        token_off = offsets(lengths)
-        count = int(token_off[-1])
-        of_codes = self._model_rows + count * np.arange(self.labels)[:, None] + token_off[:-1]
-        first_row = np.concatenate([rows.first_row[: -self.labels, constraints.sentence], of_codes])
-        feature = np.concatenate([rows.feature[: self._model_features], constraints.codes.ravel().astype(np.int32)])
-        row_off = np.concatenate(
-            [
-                rows.row_off[: self._model_rows],
-                self._model_features + np.arange(self.labels * count + 1, dtype=np.int64),
-            ]
-        )
-        value = rows.value
-        if len(value):
-            value = np.concatenate([value[: self._model_features], np.ones(self.labels * count)])
-        constrained_rows = rows._replace(
-            first_row=first_row, row_off=row_off, feature=feature, value=value, token_off=token_off,
-            shape=rows.shape[constraints.sentence],
-        )  # fmt: skip
-        return replace(self.data, rows=constrained_rows)
+        return repeated_data(self.data, constraints.sentence, constraints.codes)
 
     def decode(self, weights: Floats, constraints: StateConstraints) -> ConstrainedLabellings:
         """The best labelling that each constraint allows, at weights [W]."""

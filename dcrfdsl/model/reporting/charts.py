@@ -14,7 +14,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ...foundation import printable
-from .reliability_bins import Reliability
+from ...metrics import Reliability
 
 __all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
 

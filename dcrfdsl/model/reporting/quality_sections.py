@@ -1,6 +1,6 @@
 """The sections on how good the labels are: scores, confusions, errors, calibration.
 
-Not here: the numbers (`metrics`, `confusions`, `reliability_bins`, `wrong_labels`), what the page looks like.
+Not here: the numbers (`metrics`, `confusions`, `wrong_labels`), what the page looks like.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data import has_segments
 from ...foundation import Ints
-from ...metrics import Interval, SentenceCounts, bootstrap_intervals, sentence_counts
+from ...metrics import Interval, Reliability, SentenceCounts, bootstrap_intervals, reliability_of, sentence_counts
 from .charts import reliability_chart
 from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
 from .findings import Findings
@@ -29,7 +29,6 @@ from .page_blocks import (
     Table,
     whole_shade,
 )
-from .reliability_bins import Reliability, reliability
 
 __all__ = ["calibration_section", "confusion_section", "error_section", "score_section"]
 
@@ -182,7 +181,7 @@ def calibration_section(found: Findings) -> Section:
         chosen = np.flatnonzero(found.evaluation.scored(label) & (predicted >= 0))
         if not len(chosen):
             continue
-        bins = reliability(table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen])
+        bins = reliability_of(table[chosen, predicted[chosen]], found.evaluation.right(label)[chosen])
         blocks += [Heading(label), *_reliability(bins, label)]
     if not blocks:
         blocks = [Paragraph("There are no probabilities to judge.", kind="note")]

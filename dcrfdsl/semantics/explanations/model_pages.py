@@ -199,6 +199,14 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "The models read different sentences from the data, so their scores cannot be compared.",
         "Compare models whose templates cut the data into the same sentences and tokens.",
     ),
+    "bad-event": (
+        "An event is a condition over the labels of one sentence, each with a position, and the text is none.",
+        "Write a condition such as `y[3] is B-LOC and y[4] is I-LOC`, `segment(y, 3, 5, LOC)` or `y = predicted`.",
+    ),
+    "no-gold": (
+        "An event asks for the gold labels, and the data has none.",
+        "Give labelled data, or ask about the labels that the model predicts: `predicted`.",
+    ),
     "no-other-state": (
         "A prediction is explained by comparing it with another state, and that one is the same, or impossible there.",
         "Compare with another state: `--against STATE`; or ask about another position.",
@@ -208,8 +216,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Name one of its labels: `--label NAME`.",
     ),
     "no-such-position": (
-        "The sentence has fewer tokens than the position that is asked for.",
-        "On the command line positions count from 1, in Python from 0; give a smaller number.",
+        "The sentence has fewer tokens than the position that is asked for, or an event names a label without one.",
+        "On the command line and in events positions count from 1, in calls of Python from 0; give a smaller number.",
     ),
     "no-such-sentence": (
         "The data has fewer sentences than the number that is asked for, or several where the call takes one.",

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.metrics import Evaluation
+from dcrfdsl.metrics import Evaluation, reliability_of
 from dcrfdsl.model.reporting.charts import _ticks
 from dcrfdsl.model.reporting.confusions import most_confused, segment_confusion, state_confusion
-from dcrfdsl.model.reporting.reliability_bins import reliability
 from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
 from dcrfdsl.semantics.resolve.resolution import load_text
 
@@ -93,9 +92,9 @@ def test_reliability_is_that_of_each_bin(seed):
     generator = np.random.default_rng(seed)
     probabilities = np.concatenate([generator.random(300), [0.0, 1.0, 0.5]])
     right = generator.random(303) < probabilities**2
-    found, error = reliability(probabilities, right), 0.0
+    found, error = reliability_of(probabilities, right), 0.0
     for n in range(10):
-        inside = [(p, r) for p, r in zip(probabilities, right, strict=True) if min(9, int(p * 10)) == n]
+        inside = [(p, r) for p, r in zip(probabilities, right, strict=True) if max(0, int(np.ceil(10 * p)) - 1) == n]
         assert found.counts[n] == len(inside)
         if inside:
             confidence, accuracy = np.mean(inside, axis=0)
@@ -105,12 +104,12 @@ def test_reliability_is_that_of_each_bin(seed):
 
 
 def test_reliability_of_nothing():
-    found = reliability(np.zeros(0), np.zeros(0, bool))
-    assert found.error == 0.0 and found.counts.sum() == 0
+    found = reliability_of(np.zeros(0), np.zeros(0, bool))
+    assert np.isnan(found.error) and found.total == 0
 
 
 def test_calibrated_probabilities_have_no_error():
-    assert reliability(np.repeat(0.25, 400), np.arange(400) % 4 == 0).error == pytest.approx(0.0)
+    assert reliability_of(np.repeat(0.25, 400), np.arange(400) % 4 == 0).error == pytest.approx(0.0)
 
 
 # errors -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,219 @@
+"""`dcrfdsl calibrate`: makes a model's probabilities fit held-out data, and shows how far they do.
+
+Not here: calibration (`model.calibrated_model`), the diagram (`reliability_diagram`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from ..foundation import DcrfError, ensure_writable, figure, json_text
+from .console import Features, Json, Quiet, Talk, Threads, refuse
+from .inputs import STDIN, read_features, read_gold
+from .options import Argument, Option, with_options
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..metrics import Reliability
+    from ..model import TrainedModel
+
+__all__ = ["calibrate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions:
+    """The command line of `calibrate`."""
+
+    model: Annotated[str, Argument("MODEL", help="Model file.")]
+    data: Annotated[str, Argument("DATA", help="Labelled data that the model was not trained on; - is stdin.")]
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="MODEL", help="Write the calibrated model here.")
+    ] = None
+    method: Annotated[str, Option("--method", metavar="METHOD", help="temperature or isotonic.")] = "temperature"
+    test: Annotated[str | None, Option("--test", metavar="DATA", help="Judge on this labelled data.")] = None
+    of: Annotated[
+        str | None,
+        Option("--of", metavar="KIND", help="Draw tokens, segments, layers or sentences (default: segments, if any)."),
+    ] = None
+    bins: Annotated[int, Option("--bins", min=1, metavar="N", help="Bins of equal width.")] = 10
+    diagram: Annotated[
+        Path | None, Option("--diagram", metavar="FILE.svg", help="Write the reliability diagram here.")
+    ] = None
+    threads: Threads = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+Reliabilities = Mapping[str, "Reliability"]
+
+
+@with_options(CalibrateOptions)
+def calibrate(options: CalibrateOptions) -> None:
+    """Make the probabilities of a model fit held-out data, and show how far they do.
+
+    `temperature` finds one factor for all scores, which changes every probability of the model and leaves the best
+    labelling as it is. `isotonic` fits a rising function for each kind of prediction (tokens, segments, layers,
+    sentences); `tag --confidence` applies it, and the probabilities of labellings and events stay as they are.
+
+    Prints the expected calibration error before and after: the mean distance of the share that is right from the mean
+    probability, over bins of equal width, weighted by how many predictions lie in each. It is judged on data that the
+    calibration has not seen: on --test DATA, or else on each half of the data by the calibration of the other half.
+    The model that is written is calibrated on all of DATA. Without -o none is written.
+
+    Then a reliability diagram: for each bin a bar as long as the share that is right, and | at the mean probability.
+    --diagram draws it as an SVG.
+
+    With --json one object: "method", "temperature", "judged" (how many bins, on which data) and "kinds": for each kind
+    "before" and "after" with "count", "error", "largest_error", "brier" and "bins".
+
+    \b
+    Example:
+      dcrfdsl calibrate chunk.model dev.txt -o calibrated.model
+      dcrfdsl calibrate chunk.model dev.txt -o calibrated.model --method isotonic --test gold.txt
+      dcrfdsl calibrate chunk.model dev.txt --diagram reliability.svg
+    """
+    from ..model import CALIBRATIONS, KINDS, TrainedModel
+
+    if options.method not in CALIBRATIONS:
+        raise click.BadParameter(f"`{options.method}` is no way to calibrate; the ways are {', '.join(CALIBRATIONS)}")
+    if options.of is not None and options.of not in KINDS:
+        raise click.BadParameter(f"`{options.of}` is no kind of prediction; the kinds are {', '.join(KINDS)}")
+    _check_outputs(options)
+    talk = Talk(options.quiet)
+    model = TrainedModel.load(options.model, registered=read_features(options.features))
+    corpus = read_gold(options.data, model.spec, talk)
+    test = None if options.test is None else read_gold(options.test, model.spec, talk)
+    calibrated = model.calibrated(corpus, method=options.method, threads=options.threads)
+    before, after = _judged(model, calibrated, corpus, test, options)
+    kinds = [kind for kind in KINDS if before[kind].total and not (kind == "layers" and len(model.labels) == 1)]
+    drawn = options.of or ("segments" if "segments" in kinds else "tokens")
+    if options.output is not None:
+        calibrated.save(options.output)
+    if options.diagram is not None:
+        _draw(options.diagram, drawn, before[drawn], after[drawn])
+    if options.as_json:
+        print(json_text(_as_json(options, calibrated, {kind: (before[kind], after[kind]) for kind in kinds})))
+        return
+    for line in _report(options, calibrated, before, after, kinds, drawn):
+        print(line)
+    for path in (options.output, options.diagram):
+        if path is not None:
+            talk(f"wrote {path}")
+
+
+def _check_outputs(options: CalibrateOptions) -> None:
+    """Raises `DcrfError` for outputs that cannot be written or are inputs, before anything is read."""
+    inputs = [path for path in (options.data, options.test) if path not in (None, STDIN)]
+    if (options.data, options.test).count(STDIN) > 1:
+        raise click.BadParameter("`-` (stdin) can be given once only")
+    for output in (options.output, options.diagram):
+        if output is None:
+            continue
+        for path in (*inputs, *([options.model] if output is options.diagram else [])):
+            if output.exists() and os.path.exists(str(path)) and os.path.samefile(str(path), output):
+                refuse("output-is-input", f"`{output}` is an input of this command", "name another file")
+        ensure_writable(output)
+
+
+def _judged(
+    model: TrainedModel, calibrated: TrainedModel, corpus: Corpus, test: Corpus | None, options: CalibrateOptions
+) -> tuple[Reliabilities, Reliabilities]:
+    """The reliability of each kind before and after, on data that the calibration has not seen."""
+
+    def on(judge: TrainedModel, data: Corpus) -> Reliabilities:
+        return judge.reliabilities(data, bins=options.bins, threads=options.threads)
+
+    if test is not None:
+        return on(model, test), on(calibrated, test)
+    half = corpus.num_sentences // 2
+    if not half:
+        refuse("cannot-calibrate", f"`{options.data}` has one sentence, and none is left to judge by", "give more data")
+    halves = corpus.slice(0, half), corpus.slice(half, corpus.num_sentences)
+    try:
+        fitted = [model.calibrated(one, method=options.method, threads=options.threads) for one in halves]
+    except DcrfError as error:
+        problem = error.diagnostics[0]
+        message = f"half of the data is too little to judge the calibration by the other half: {problem.message}"
+        refuse(problem.slug, message, "give more data, or other data to judge by: `--test DATA`")
+    after = [on(judge, own) for judge, own in zip(fitted, halves[::-1], strict=True)]
+    return on(model, corpus), {kind: after[0][kind] + after[1][kind] for kind in after[0]}
+
+
+# what is printed --------------------------------------------------------------------------------------------------
+
+
+def _report(
+    options: CalibrateOptions, calibrated: TrainedModel, before: Reliabilities, after: Reliabilities,
+    kinds: list[str], drawn: str,
+) -> Iterator[str]:  # fmt: skip
+    """The lines of the report."""
+    from .reliability_diagram import bars
+
+    fit = calibrated.record.calibration
+    assert fit is not None
+    if options.method == "temperature":
+        yield (
+            f"temperature {fit.temperature:.4g}: log-likelihood of {fit.sentences:,} held-out sentences "
+            f"{figure(fit.after)}, of the scores as they are {figure(fit.before)}"
+        )
+    else:
+        yield f"isotonic: {sum(len(one.corners) for one in fit.maps):,} corners of {len(fit.maps)} rising functions"
+    how = f"on `{options.test}`" if options.test else "on each half of the data, calibrated on the other half"
+    yield f"expected calibration error, {options.bins} bins of equal width, {how}:"
+    yield ""
+    yield f"{'':<10} {'count':>9} {'before':>9} {'after':>9}   Brier: {'before':>9} {'after':>9}"
+    for kind in kinds:
+        one, other = before[kind], after[kind]
+        yield (
+            f"{kind:<10} {one.total:>9,} {one.error:>9.4f} {other.error:>9.4f}          {one.brier:>9.4f} "
+            f"{other.brier:>9.4f}"
+        )
+    for name, judged in (("before", before[drawn]), ("after", after[drawn])):
+        yield ""
+        yield f"{drawn}, {name}:"
+        yield from bars(judged)
+
+
+def _draw(path: Path, kind: str, before: Reliability, after: Reliability) -> None:
+    from ..foundation import write_whole
+    from .reliability_diagram import svg
+
+    panels = [(f"{kind}, before", before), (f"{kind}, after", after)]
+    write_whole(path, (svg(panels, f"Reliability of {kind}").encode(),))
+
+
+def _as_json(
+    options: CalibrateOptions, calibrated: TrainedModel, kinds: Mapping[str, tuple[Reliability, Reliability]]
+) -> dict[str, Any]:
+    return {
+        "method": options.method,
+        "temperature": calibrated.temperature,
+        "judged": {"bins": options.bins, "on": options.test or "halves"},
+        "kinds": {
+            kind: {name: _bins(judged) for name, judged in zip(("before", "after"), both, strict=True)}
+            for kind, both in kinds.items()
+        },
+    }
+
+
+def _bins(judged: Reliability) -> dict[str, Any]:
+    edges, columns = judged.edges.tolist(), (judged.counts, judged.confidence, judged.accuracy)
+    return {
+        "count": judged.total,
+        "error": judged.error,
+        "largest_error": judged.largest_error,
+        "brier": judged.brier,
+        "bins": [
+            {"from": low, "to": high, "count": count, "confidence": says, "accuracy": right}
+            for low, high, count, says, right in zip(
+                edges[:-1], edges[1:], *(column.tolist() for column in columns), strict=True
+            )
+        ],
+    }

@@ -1,0 +1,115 @@
+"""log Z of sentences whose labels are restricted: each case of an event is a sequence with its states clamped.
+
+    log p(case | x) = log Z of the labellings in the case − log Z
+
+One factor of a single variable at each position restricts it, so a case adds no loop, and whatever is exact without
+it is exact with it. Not here: events and their cases (`label_events`), what is made of the sums (`event_model`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..foundation import Floats, Ints32, Mask, data_error
+from ..inference import METHODS, RunStatus, Workers, repeated_data, run_inference
+from ..semantics import Case
+from .predictor import Predictor
+
+__all__ = ["CaseSums", "PlacedCase", "case_sums", "sums_fit"]
+
+_EXACT = ("exact", "automaton")
+FEW_STATES = 128
+MOST_TOKENS = 2**20  # of the sequences that are bound at once
+
+PlacedCase = tuple[int, Case]  # of a sentence by its number
+
+
+class CaseSums(NamedTuple):
+    """log_z [R]: natural logs, -inf where no labelling is possible.   approximate: whether messages estimated them."""
+
+    log_z: Floats
+    approximate: bool
+    status: RunStatus
+
+
+def sums_fit(predictor: Predictor) -> bool:
+    """Whether there are sums over the labellings of a case: not where a model is so wide that inference prunes it."""
+    return not METHODS[predictor.structure.method[0]].thin or predictor.comparable_method[0] in _EXACT
+
+
+def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
+    """log Z of each case [R] at `weights` [W], given the labels that the predictor knows.
+
+    DcrfError if `sums_fit` does not hold.
+    """
+    if not sums_fit(predictor):
+        message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
+        raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
+    name, settings = predictor.comparable_method
+    entry = METHODS[name]
+    sets = _sets_of(cases, predictor.structure.graph.cards)
+    tables = {variable: _table(of, predictor.structure.graph.cards[variable]) for variable, of in sets.items()}
+    data = predictor.bind.restricted(entry.programs, predictor.known, tables)
+    status, approximate = RunStatus(), False
+    log_z = np.zeros(len(cases))
+    for first, last in _runs(cases, predictor.corpus.lengths().tolist()):
+        part = cases[first:last]
+        sentences = np.array([sentence for sentence, _ in part], np.int64)
+        codes = _codes(part, sets, predictor.corpus.lengths()[sentences].tolist())
+        repeated = repeated_data(data, sentences, codes)
+        method = entry.build(repeated, settings)
+        out = run_inference(repeated, method, repeated.potentials_at(weights, predictor.own), workers)
+        log_z[first:last] = out.log_z
+        status, approximate = status + out.summary(), approximate or method.approximate
+    return CaseSums(log_z, approximate, status)
+
+
+def _sets_of(cases: Sequence[PlacedCase], cards: Sequence[int]) -> dict[int, dict[int, int]]:
+    """For each variable that is restricted its sets of states, with a code for each from 1 on.
+
+    The commonest ones, each state and all but it, always have the same codes: most events then share what is bound.
+    """
+    bits_of = {variable: dict[int, None]() for variable in sorted({v for _, case in cases for _, v in case})}
+    for variable, found in bits_of.items():
+        card = cards[variable]
+        if card <= FEW_STATES:
+            found.update(dict.fromkeys(1 << state for state in range(card)))
+            found.update(dict.fromkeys((1 << card) - 1 - (1 << state) for state in range(card)))
+    for _, case in cases:
+        for (_, variable), bits in case.items():
+            bits_of[variable][bits] = None
+    return {variable: {bits: n + 1 for n, bits in enumerate(found)} for variable, found in bits_of.items()}
+
+
+def _table(sets: dict[int, int], card: int) -> Mask:
+    """Which states each code allows, [1 + sets, card]; code 0 allows all."""
+    size = (card + 7) // 8
+    packed = [np.frombuffer(bits.to_bytes(size, "little"), np.uint8) for bits in sets]
+    rows = [np.unpackbits(row, count=card, bitorder="little").astype(np.bool_) for row in packed]
+    return np.array([np.ones(card, np.bool_), *rows])
+
+
+def _codes(cases: Sequence[PlacedCase], sets: dict[int, dict[int, int]], lengths: Sequence[int]) -> Ints32:
+    """[variables, tokens of all cases]"""
+    row = {variable: n for n, variable in enumerate(sets)}
+    codes, start = np.zeros((len(sets), sum(lengths)), np.int32), 0
+    for (_, case), length in zip(cases, lengths, strict=True):
+        for (position, variable), bits in case.items():
+            codes[row[variable], start + position] = sets[variable][bits]
+        start += length
+    return codes
+
+
+def _runs(cases: Sequence[PlacedCase], lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of cases, (first, last + 1), that are bound at once."""
+    first = tokens = 0
+    for n, (sentence, _) in enumerate(cases):
+        if tokens and tokens + lengths[sentence] > MOST_TOKENS:
+            yield first, n
+            first, tokens = n, 0
+        tokens += lengths[sentence]
+    if first < len(cases):
+        yield first, len(cases)

@@ -1,0 +1,329 @@
+"""A trained model that gives probabilities of events: conditions over the labels of a sentence.
+
+    P(event | x) = Σ over the disjoint cases of the event of exp(log Z of the case − log Z)
+
+Whichever of the event and its complement is less likely is summed, in log space, so that probabilities near 0 and
+near 1 keep their digits. Not here: what an event means (`label_events`), log Z of a case (`case_sums`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
+from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require_kind, require_list
+from ..inference import RunStatus, Workers
+from ..semantics import ALL, NONE, Case, EventText, LabelDiagrams
+from .case_sums import CaseSums, PlacedCase, case_sums
+from .explaining_model import ExplainingModel
+from .label_events import EventReader, Known
+from .predictor import Predictor
+from .sentence_tagging import Given, Sentence
+from .tagging_model import no_labelling
+
+__all__ = ["EventModel", "EventProbability"]
+
+MOST_CASES = 10_000  # of one event in one sentence
+MOST_ENTRIES = 2**20  # states in the cases that are held at once; the digits of larger ones are those of 1 − P
+HALF = np.log(0.5)
+
+
+class EventProbability(NamedTuple):
+    """The probability of an event in a sentence. Made by `TrainedModel.probability`.
+
+    event: as it was asked for.
+    value: P(event | sentence).
+    log: its natural logarithm, exact to the last digits where the event is almost impossible.
+    log_not: that of 1 − value, exact where the event is almost certain.
+    exact: whether exact inference gave it; else messages on loops estimated it.
+    converged: whether these converged.
+    """
+
+    event: str
+    value: float
+    log: float
+    log_not: float
+    exact: bool
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _Question:
+    """An event in one sentence. cases: how many the event has, and its complement."""
+
+    sentence: int
+    diagrams: LabelDiagrams
+    node: int
+    cases: tuple[int, int]
+
+    def of(self, end: int) -> list[Case]:
+        """The cases of the event, or with NONE those of its complement."""
+        return list(self.diagrams.cases(self.node, end))
+
+    @property
+    def smaller_side(self) -> int:
+        """The one with fewer cases."""
+        return ALL if self.cases[0] <= self.cases[1] else NONE
+
+    @cached_property
+    def depth(self) -> int:
+        """How many places a case may have, at most."""
+        return self.diagrams.depth(self.node)
+
+    @property
+    def size(self) -> int:
+        """States in the cases that may be summed, at most."""
+        return (sum(self.cases) if self.other_fits else min(self.cases)) * self.depth
+
+    @property
+    def other_fits(self) -> bool:
+        """Whether the other side may be summed too."""
+        return max(self.cases) <= MOST_CASES and max(self.cases) * self.depth <= MOST_ENTRIES
+
+
+class EventModel(ExplainingModel):
+    """A model that gives probabilities of events; see `TrainedModel`."""
+
+    @overload
+    def probability(
+        self, sentence: Sentence, event: str, *, given: Given | None = None, threads: int | None = None
+    ) -> EventProbability: ...
+    @overload
+    def probability(
+        self, sentence: Sentence, event: list[str], *, given: Given | None = None, threads: int | None = None
+    ) -> list[EventProbability]: ...
+    @overload
+    def probability(
+        self, sentence: Corpus | Predictor, event: str, *, given: EncodedLabels | None = None,
+        threads: int | None = None,
+    ) -> list[EventProbability]: ...  # fmt: skip
+    @overload
+    def probability(
+        self, sentence: Corpus | Predictor, event: list[str], *, given: EncodedLabels | None = None,
+        threads: int | None = None,
+    ) -> list[list[EventProbability]]: ...  # fmt: skip
+    def probability(
+        self,
+        sentence: Sentence | Corpus | Predictor,
+        event: str | list[str],
+        *,
+        given: Given | EncodedLabels | None = None,
+        threads: int | None = None,
+    ) -> EventProbability | list[EventProbability] | list[list[EventProbability]]:
+        """The probability that an event holds: a condition over the labels of a sentence.
+
+        sentence: as `tag` takes it, or a corpus, or what `on` makes of one.
+        event: a text, or a list of texts. Positions count from 1, as in `dcrfdsl why`.
+        given: labels known beforehand, as for `tag`; with a corpus as for `predict`.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        An event is a condition of the language in which each label has a position (`y[3] is A and not y[4] in {B, C}`).
+        `segment(y, 3, 5, LOC)` says that positions 3 to 5 are exactly one segment; `y = predicted`, `y[3] = predicted`
+        and `predicted` that a label, one position or the whole sentence is as `predict` has it, and with `gold` as the
+        data has it. Latent variables are summed out, or may be named.
+
+        Returns an `EventProbability`; a list of them for a list of events; for a corpus a list with one of these for
+        each sentence. Exact wherever exact inference fits, else estimated by messages, which `exact` says. Raises
+        DcrfError for a text that is no event of the model, a position outside of a sentence, an event that falls into
+        too many cases, or a sentence without any possible labelling.
+
+        >>> moved = model.probability(["9", "Bath", "Lane"], "part[2] is I-STREET and part[3] is I-STREET")
+        >>> round(moved.value, 2), moved.exact
+        (0.53, True)
+        >>> both = model.probability(["9", "Bath", "Lane"], ["segment(part, 2, 2, TOWN)", "predicted"])
+        >>> [round(one.value, 2) for one in both]
+        [0.05, 0.53]
+        """
+        texts = [event] if isinstance(event, str) else event
+        require_list(texts, "event", "events, or one event as a text")
+        for text in texts:
+            require_kind(text, str, "event", "a text such as `y[3] is A`, or a list of such texts")
+        events = [self._events.read(text) for text in texts]
+        if isinstance(sentence, Corpus | Predictor):
+            predictor: Predictor | None = sentence if isinstance(sentence, Predictor) else self.on(sentence, given)  # type: ignore[arg-type]
+        else:
+            predictor = self._on_sentence(sentence, given)  # type: ignore[arg-type]
+        if predictor is None:
+            raise DcrfError(Diagnostic("no-such-position", "the sentence has no token", help="give one with tokens"))
+        of_sentences = self._probabilities(predictor, events, list(texts), Workers(threads))
+        answers = [one[0] for one in of_sentences] if isinstance(event, str) else of_sentences
+        return answers if isinstance(sentence, Corpus | Predictor) else answers[0]
+
+    @cached_property
+    def _events(self) -> EventReader:
+        return EventReader(self.spec, self.states, self.labels)
+
+    def _probabilities(
+        self, predictor: Predictor, events: Sequence[EventText], texts: Sequence[str], workers: Workers
+    ) -> list[list[EventProbability]]:
+        """Of each sentence the probability of each event."""
+        needed = frozenset().union(*map(self._events.needed, events))
+        labellings = {name: _LABELLINGS[name](self, predictor, workers) for name in sorted(needed)}
+        lengths, off = predictor.corpus.lengths().tolist(), predictor.corpus.sentence_off.tolist()
+        out: list[list[EventProbability]] = []
+        waiting: list[_Question] = []
+        entries = 0
+        for s, length in enumerate(lengths):
+            known = _of_sentence(labellings, off[s], length)
+            try:
+                asked = list(self._questions(predictor, events, s, length, known))
+            except DcrfError as error:
+                raise _in_sentence(error, predictor.corpus, s) from None
+            waiting += asked
+            entries += sum(question.size for question in asked)
+            if s + 1 == len(lengths) or entries > MOST_ENTRIES:
+                sentences = range(len(out), s + 1)
+                answers = iter(self._answers(predictor, waiting, sentences, workers))
+                out += [[EventProbability(text, *next(answers)) for text in texts] for _ in sentences]
+                waiting, entries = [], 0
+        return out
+
+    def _questions(
+        self, predictor: Predictor, events: Sequence[EventText], sentence: int, length: int, known: Known
+    ) -> Iterator[_Question]:
+        """The events in one sentence. DcrfError for one that has too many cases."""
+        diagrams = LabelDiagrams(predictor.structure.graph.cards)
+        for event in events:
+            node = self._events.diagram(event, length, known, diagrams)
+            question = _Question(sentence, diagrams, node, (diagrams.count(node, ALL), diagrams.count(node, NONE)))
+            if min(question.cases) > MOST_CASES:
+                message = f"the event falls into {min(question.cases):,} cases, and at most {MOST_CASES:,} are summed"
+                remedy = "ask for an event of fewer positions at once, or for several events"
+                raise event.problem("reads-too-much", message, (), help=remedy)
+            yield question
+
+    def _answers(
+        self, predictor: Predictor, questions: Sequence[_Question], sentences: range, workers: Workers
+    ) -> list[tuple[float, float, float, bool, bool]]:
+        """Of each question value, log, log_not, exact, converged. DcrfError if a sentence has no labelling."""
+        shares = _Shares(lambda cases: case_sums(predictor, cases, self._log_potentials, workers), questions, sentences)
+        if lost := [s for s, log_z in shares.log_z.items() if log_z == -np.inf]:
+            corpus = predictor.corpus
+            raise no_labelling(
+                corpus.token_line[corpus.sentence_off[lost]].tolist() if corpus.num_sentences > 1 else ()
+            )
+        return shares.answers()
+
+
+def _in_sentence(error: DcrfError, corpus: Corpus, sentence: int) -> DcrfError:
+    """The error with the place of the sentence, where there are several."""
+    if corpus.num_sentences == 1:
+        return error
+    place = f"{corpus.file}:{corpus.token_line[corpus.sentence_off[sentence]]}"
+    return DcrfError([replace(each, message=f"{each.message} (the one at {place})") for each in error.diagnostics])
+
+
+class _Shares:
+    """log P of events and of their complements, from log Z of cases.
+
+    sums: log Z of cases.   log_z: of each sentence by its number, over all labellings.
+    """
+
+    def __init__(
+        self, sums: Callable[[Sequence[PlacedCase]], CaseSums], questions: Sequence[_Question], sentences: range
+    ):
+        self._sums, self._questions = sums, questions
+        self._status, self.approximate = RunStatus(), False
+        self.log_z: dict[int, float] = {}
+        self._log = {end: np.full(len(questions), np.nan) for end in (ALL, NONE)}
+        sides = [question.smaller_side for question in questions]
+        self._fill(list(enumerate(sides)), whole=sentences)
+        # a larger part of the probability loses digits, and estimates need both parts
+        self._fill(
+            [
+                (n, NONE if side == ALL else ALL)
+                for n, (side, question) in enumerate(zip(sides, questions, strict=True))
+                if question.other_fits and (self.approximate or self._log[side][n] > HALF)
+            ]
+        )
+
+    def _fill(self, asked: Sequence[tuple[int, int]], whole: range = range(0)) -> None:
+        """Sums the cases of some questions' sides; first, all labellings of the sentences `whole`."""
+        cases: list[PlacedCase] = [(s, {}) for s in whole]
+        ends = []
+        for n, side in asked:
+            cases += [(self._questions[n].sentence, case) for case in self._questions[n].of(side)]
+            ends.append(len(cases))
+        if not cases:
+            return
+        out = self._sums(cases)
+        self._status, self.approximate = self._status + out.status, self.approximate or out.approximate
+        self.log_z |= dict(zip(whole, out.log_z.tolist(), strict=False))
+        start = len(whole)
+        for (n, side), end in zip(asked, ends, strict=True):
+            log_z = self.log_z[self._questions[n].sentence]
+            self._log[side][n] = _log_sum(out.log_z[start:end] - log_z) if np.isfinite(log_z) else np.nan
+            start = end
+
+    def answers(self) -> list[tuple[float, float, float, bool, bool]]:
+        """Of each question value, log, log_not, exact, converged."""
+        return [
+            (float(np.exp(log)), log, log_not, not self.approximate, self._status.converged)
+            for log, log_not in (self._both(n) for n in range(len(self._questions)))
+        ]
+
+    def _both(self, n: int) -> tuple[float, float]:
+        """log P of the event and of its complement: of the likelier one by the other, which has the digits."""
+        log, log_not = float(self._log[ALL][n]), float(self._log[NONE][n])
+        if self.approximate and not np.isnan(log + log_not):  # two estimates, which need not sum to 1
+            total = np.logaddexp(log, log_not)
+            return float(log - total), float(log_not - total)
+        if np.isnan(log) or log_not < log:
+            return _log_rest(log_not), min(log_not, 0.0)
+        return min(log, 0.0), _log_rest(log)
+
+
+def _log_sum(logs: Floats) -> float:
+    """log Σ exp; -inf of nothing."""
+    peak = logs.max(initial=-np.inf)
+    return float(peak + np.log(np.exp(logs - peak).sum())) if np.isfinite(peak) else -np.inf
+
+
+def _log_rest(log: float) -> float:
+    """log(1 − exp(log)), Mächler's formula; exp(log) may exceed 1 by rounding."""
+    if log >= 0.0:
+        return -np.inf
+    return float(np.log(-np.expm1(log)) if log > HALF else np.log1p(-np.exp(log))) + 0.0  # no -0.0
+
+
+# the labellings that an event may name --------------------------------------------------------------------------------
+
+
+def _predicted(model: EventModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
+    """Of each label and token its predicted state, as a set of states."""
+    prediction = model.predict(predictor, threads=workers.threads)
+    return {label: [1 << code for code in codes.tolist()] for label, codes in prediction.codes.items()}
+
+
+def _gold(model: EventModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
+    """Of each label and token the states that the data allows; none where its value is no state."""
+    absent = [label for label in model.labels if label not in predictor.corpus.columns]
+    if absent:
+        message = f"the data has no column `{absent[0]}`, so there are no gold labels"
+        raise DcrfError(Diagnostic("no-gold", message, help="give labelled data, or ask about `predicted`"))
+    encoded = encode_labels(model.spec, model.states, predictor.corpus)
+    unknown = unknown_by_label(model.spec, model.states, predictor.corpus)
+    allowed = {}
+    for m, label in enumerate(model.labels):
+        every = (1 << len(model.states[label])) - 1
+        sets = [sum(1 << state for state in states) for states in encoded.sets[m]]
+        allowed[label] = [
+            1 << code if code >= 0 else sets[-2 - code] if code < -1 else 0 if strange else every
+            for code, strange in zip(encoded.codes[m].tolist(), unknown[m].tolist(), strict=True)
+        ]
+    return allowed
+
+
+_LABELLINGS = {"gold": _gold, "predicted": _predicted}
+
+
+def _of_sentence(labellings: Mapping[str, Mapping[str, list[int]]], start: int, length: int) -> Known:
+    """The part of the labellings that belongs to one sentence."""
+    return {
+        name: {label: sets[start : start + length] for label, sets in of_labels.items()}
+        for name, of_labels in labellings.items()
+    }
