@@ -32,6 +32,7 @@ from .segment_types import (
     Segments as Segments,
     has_segments as has_segments,
     mark_table as mark_table,
+    run_table as run_table,
     segments_of as segments_of,
     split_mark as split_mark,
 )

@@ -4,6 +4,14 @@ from .by_sentence import (
     correct_tokens as correct_tokens,
     sentence_counts as sentence_counts,
 )
+from .class_scores import (
+    NOTHING as NOTHING,
+    ClassScores as ClassScores,
+    Confusion as Confusion,
+    ScoreRow as ScoreRow,
+    confusion_of as confusion_of,
+    scores_by_type as scores_by_type,
+)
 from .corpus_scores import (
     evaluate_predictions as evaluate_predictions,
     evaluation_of as evaluation_of,
