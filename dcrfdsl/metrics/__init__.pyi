@@ -25,6 +25,7 @@ from .evaluation import (
     encode_gold as encode_gold,
     unseen_values as unseen_values,
 )
+from .label_scores import LabelTables as LabelTables, label_tables as label_tables
 from .metric_table import METRICS as METRICS, default_metrics as default_metrics, goodness as goodness
 from .segment_scores import (
     AMBIGUOUS as AMBIGUOUS,
