@@ -27,7 +27,7 @@ YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exce
 
 # In the order of the help screen. NAME is a function of the module `NAME_command`, but `eval` is a word of Python.
 NAMES = (
-    "demo", "new", "convert", "check", "explain", "fmt", "train", "tag", "eval", "compare", "show", "why",
+    "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "eval", "compare", "show", "why",
     "export", "unroll", "infer",
 )  # fmt: skip
 FUNCTIONS = {"eval": "evaluate"}

@@ -25,7 +25,7 @@ class LabelTables:
 
     >>> tables = model.tables(corpus)["part"]
     >>> tables.by_state.rows["B-TOWN"]
-    ScoreRow(precision=1.0, recall=1.0, f1=1.0, support=2)
+    ScoreRow(precision=1.0, recall=1.0, f1=1.0, support=3)
     >>> tables.by_type.macro.f1
     1.0
     """
@@ -39,8 +39,9 @@ class LabelTables:
         return self.confusion.scores
 
     def __add__(self, other: LabelTables) -> LabelTables:
-        types = [table.by_type for table in (self, other) if table.by_type is not None]
-        return LabelTables(self.confusion + other.confusion, sum(types, ClassScores()) if types else None)
+        is_whole = self.by_type is not None and other.by_type is not None
+        types = self.by_type + other.by_type if is_whole else None  # type: ignore[operator]  # both are there
+        return LabelTables(self.confusion + other.confusion, types)
 
 
 def label_tables(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> dict[str, LabelTables]:

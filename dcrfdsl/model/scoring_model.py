@@ -172,6 +172,25 @@ class ScoringModel(ExplainingModel):
         >>> model.evaluate_parts([corpus.slice(0, 1), corpus.slice(1, 3)]) == model.evaluate(corpus)
         True
         """
+        tallies = self.tallies_of_parts(
+            parts, threads=threads, decode=decode, on_status=on_status, on_remark=on_remark, on_part=on_part
+        )
+        return values_of(tallies)
+
+    def tallies_of_parts(
+        self,
+        parts: Iterable[Corpus | Predictor],
+        *,
+        threads: int | None = None,
+        decode: str | None = None,
+        on_status: Callable[[RunStatus, Corpus], None] | None = None,
+        on_remark: Callable[[Diagnostic], None] | None = None,
+        on_part: Callable[[Evaluation, Corpus], None] | None = None,
+    ) -> list[Tally]:
+        """What `evaluate_parts` makes its scores of by `metrics.values_of`: counts, which add up with those of others.
+
+        parts, threads, decode, on_status, on_remark, on_part: as there.
+        """
         tallies: list[Tally] = []
         remarks: list[Diagnostic] | None = None  # those that hold of every part so far
         for part in parts:
@@ -190,11 +209,11 @@ class ScoringModel(ExplainingModel):
         if remarks is None:
             raise data_error("empty-file", "there is nothing to score: the data has no token")
         if on_remark is None:
-            warn_of(remarks, depth=2)
+            warn_of(remarks, depth=3)
         else:
             for remark in remarks:
                 on_remark(remark)
-        return values_of(tallies)
+        return tallies
 
     def tables(
         self, corpus: Corpus, *, threads: int | None = None, decode: str | None = None

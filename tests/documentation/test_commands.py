@@ -41,7 +41,7 @@ FILES = {
     "shapes.dcrf": "data conll(word, chunk)\nlabel chunk\nclique chunk: bias, shape_of(word)\n",
     "templates/own.dcrf": CHUNK,
     "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",
-    "train.txt": TEXT + "\nthe B\ndog I\n",
+    "train.txt": TEXT + "\na B\ndog I\n",
     "more.txt": TEXT + "\nthe B\ncow I\nmoos O\n",
     "dev.txt": TEXT,
     "test.txt": "the\ncat\nbarks\n\na\ndog\n",
