@@ -251,16 +251,21 @@ class FoldTraining:
         """Trains on all folds but this one, and scores on it."""
         begun = time.perf_counter()
         sentences, rest = np.flatnonzero(self.fold_of == number), np.flatnonzero(self.fold_of != number)
-        model = fit(
-            self.resolved,
-            self.corpus.take(rest),
-            stage=self.stage,
-            threads=self.threads,
-            registered=self.registered,
-            on_iteration=self.on_iteration,
-            should_stop=should_stop,
-            unchecked=True,
-        )
+        try:
+            model = fit(
+                self.resolved,
+                self.corpus.take(rest),
+                stage=self.stage,
+                threads=self.threads,
+                registered=self.registered,
+                on_iteration=self.on_iteration,
+                should_stop=should_stop,
+                unchecked=True,
+            )
+        except DcrfError as error:  # sentences in the message are counted in what is left
+            raise DcrfError(
+                [replace(one, message=f"without fold {number + 1}: {one.message}") for one in error.diagnostics]
+            ) from None
         judged: list[Evaluation] = []
         tallies = model.tallies_of_parts(
             [self.corpus.take(sentences)],

@@ -48,6 +48,7 @@ def same_rows(ours: ClassScores, theirs: dict[str, Any]) -> None:
         assert list(row) == pytest.approx(expected), name
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:A single label was found")  # a matrix of one cell
 @settings(deadline=None, max_examples=50)
 @given(code_pairs)
@@ -67,6 +68,7 @@ sentences_of_tags = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=50)
 @given(sentences_of_tags)
 def test_types_score_as_in_seqeval(sentences: list[list[tuple[str, str]]]) -> None:

@@ -14,6 +14,7 @@ from template_cases import CHAIN, sentences
 
 from dcrfdsl import DcrfError, cross_validate, fit, load_text
 from dcrfdsl.data import Corpus, corpus_from_rows
+from dcrfdsl.foundation import Diagnostic
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.training import CrossValidation, FoldPlan, FoldTraining, fold_numbers
 
@@ -146,6 +147,16 @@ def test_a_process_that_dies_is_one_message(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DcrfError, match="trained a fold has died") as caught:
         validated(jobs=2)
     assert caught.value.diagnostics[0].slug == "lost-trial"
+
+
+def test_an_error_of_a_training_says_which_fold_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any, **__: Any) -> TrainedModel:
+        raise DcrfError(Diagnostic("empty-file", "a problem of sentence 1"))
+
+    monkeypatch.setattr("dcrfdsl.training.cross_validation.fit", failing)
+    for jobs in (1, 2):
+        with pytest.raises(DcrfError, match="without fold 1: a problem of sentence 1"):
+            validated(jobs=jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
