@@ -165,9 +165,13 @@ def _validated(
 def _said(options: CvOptions, stage: str | None, talk: Talk) -> Callable[[Fold], None]:
     from .report import duration, score_text
 
-    several = options.stages or len(options.stage or ()) > 1
+    several, noted = options.stages or len(options.stage or ()) > 1, set[str]()
 
     def say(fold: Fold) -> None:
+        for note in fold.notes:
+            if note not in noted:  # one that all folds have is said once
+                talk(f"warning: {note}")
+        noted.update(fold.notes)
         name, value = next(iter(fold.scores.items()))
         of_stage = f"{stage}, " if several and stage else ""
         how = "" if fold.converged else ", not converged"

@@ -44,6 +44,7 @@ class Fold:
     seconds: of training and scoring.
     iterations: of training, in its last stage.
     converged: whether that converged.
+    notes: warnings of training, as the record of a model has them.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Fold:
     seconds: float
     iterations: int
     converged: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,13 @@ class FoldTraining:
         record = model.record
         seconds = time.perf_counter() - begun
         fold = Fold(
-            number + 1, tuple(sentences.tolist()), values_of(tallies), seconds, record.iterations, record.converged
+            number + 1,
+            tuple(sentences.tolist()),
+            values_of(tallies),
+            seconds,
+            record.iterations,
+            record.converged,
+            tuple(record.notes),
         )
         tables = label_tables(evaluation, self.resolved.spec.evaluate)
         is_stopped = should_stop is not None and should_stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from template_cases import sentences
 import dcrfdsl
 from dcrfdsl.cli import run
 from dcrfdsl.training import CrossValidation
+
+if sys.platform != "win32":
+    from pseudo_terminal import COLOUR, run_on_terminal
 
 Captured = pytest.CaptureFixture[str]
 TEMPLATE = """data conll(word, y)
@@ -103,6 +107,26 @@ def test_tables_of_all_folds_follow(here: Path, capsys: Captured) -> None:
     matrix = out[out.index("\nconfusion(y)") :].splitlines()[2:]
     counts = [[int(cell.replace(".", "0")) for cell in line.split()[1:]] for line in matrix]
     assert counts == table.confusion.matrix.tolist()
+
+
+def test_a_warning_of_all_folds_is_said_once(here: Path, capsys: Captured) -> None:
+    assert run(["cv", "t.dcrf", "d.txt", "--folds", "2", "--set", "train.patience=3", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err.count("warning: `patience` changes nothing without held-out data") == 1
+    assert all(len(fold["notes"]) == 1 for fold in json.loads(out)["stages"][0]["folds"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_a_terminal_without_colours_shows_the_same_table(
+    here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["cv", "t.dcrf", "d.txt", "--folds", "2", "--by-label", "-q"]
+    assert run(arguments) == 0
+    expected = capsys.readouterr().out.splitlines()
+    _, plain = run_on_terminal(arguments, monkeypatch, no_color="1")
+    assert [line.rstrip() for line in plain.splitlines()] == expected
+    _, coloured = run_on_terminal(arguments, monkeypatch)
+    assert COLOUR in coloured
 
 
 WRONG = {
