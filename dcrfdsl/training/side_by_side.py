@@ -61,12 +61,16 @@ def run_side_by_side(
     """
     if isinstance(jobs, Executor):
         submitted: list[Future[_Done[Result] | None]] = [jobs.submit(_run, work, task) for task in tasks]
-        yield from _results(submitted, should_stop, what)
+        try:
+            yield from _results(submitted, should_stop, what)
+        finally:
+            for future in submitted:
+                future.cancel()
         return
     jobs = min(jobs, len(tasks))
     share = work.with_threads(max(1, Workers(work.threads).threads // jobs))
     stop = new_event()
-    with processes(jobs, _begin, share, stop) as pool:
+    with processes(jobs, _begin, share, stop) as pool:  # which cancels what waits: a pool that ends minds who else does
         futures = [pool.submit(_run_here, task) for task in tasks]
         yield from _results(futures, should_stop, what, stop.set)
 
@@ -100,9 +104,6 @@ def _results(
         message = f"a process that trained {what} has died; most often memory ran out"
         remedy = "run fewer at once"
         raise DcrfError(Diagnostic("lost-trial", message, help=remedy)) from None
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -127,6 +129,25 @@ def test_a_terminal_without_colours_shows_the_same_table(
     assert [line.rstrip() for line in plain.splitlines()] == expected
     _, coloured = run_on_terminal(arguments, monkeypatch)
     assert COLOUR in coloured
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_ends_it_with_one_word(jobs: str, here: Path) -> None:
+    (here / "t.dcrf").write_text(
+        TEMPLATE.replace("prior = gaussian(variance = 1)\nev", "optimizer = sgd(epochs = 300)\nev")
+    )
+    command = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", "cv", "t.dcrf", "d.txt"]
+    process = subprocess.Popen(
+        [*command, "--folds", "12", "--jobs", jobs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("fold 1 of 12")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert [line for line in err.splitlines() if not line.startswith("fold ")] == ["interrupted"]
 
 
 WRONG = {
