@@ -53,6 +53,7 @@ from .training import (
     CorpusParts as CorpusParts,
     TrainingLog as TrainingLog,
     check as check,
+    cross_validate as cross_validate,
     fit as fit,
     open_parts as open_parts,
     progress_bar as progress_bar,

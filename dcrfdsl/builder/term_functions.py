@@ -283,14 +283,15 @@ def accuracy(label: Term | str) -> Call:
     return call("accuracy", as_term(label))
 
 
-def segments(label: Term | str) -> Call:
+def segments(label: Term | str, *, runs: bool = False) -> Call:
     """The metric of segments: precision, recall and F1, from 0 to 1, counted as in conlleval.
 
     label: a term, or the name of a label with segments.
+    runs: for states without marks: each run of one state other than `O` is a segment.
 
     >>> Model().evaluate(segments("chunk"))
     """
-    return call("segments", as_term(label))
+    return call("segments", as_term(label), *(["runs"] if runs else []))
 
 
 def locked(clique: Clique | Member) -> Member:

@@ -124,7 +124,8 @@ def drawn(spec: ModelSpec, positions: int = 3) -> str:
 def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, talk: Talk) -> TrainedModel:
     from ..semantics import LbfgsSettings
     from ..training import fit
-    from .report import duration, progress_for
+    from .report import duration
+    from .training_progress import progress_for
 
     talk(f"training: {title}")
     progress = progress_for(as_json=False, quiet=talk.quiet)

@@ -2,75 +2,154 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, render
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
 from .inputs import read_features, stream_gold
-from .options import Argument
+from .options import Argument, Option, with_options
 from .prefetching import prefetched
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ..data import Corpus
     from ..inference import RunStatus
+    from ..metrics import Evaluation, LabelTables
+    from ..semantics import CallSpec
 
 __all__ = ["evaluate"]
 
+TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
 # Metrics that are not fractions between 0 and 1, although they may be floats.
 _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
-def evaluate(
-    model: Annotated[str, Argument("MODEL", help="Model file.")],
-    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
-    decode: Decode = None,
-    rounds: Rounds = None,
-    threads: Threads = None,
-    features: Features = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions:
+    """The command line of `eval`."""
+
+    model: Annotated[str, Argument("MODEL", help="Model file.")]
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")]
+    by_label: Annotated[
+        bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
+    ] = False
+    confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
+    errors: Annotated[
+        int, Option("--errors", min=0, metavar="N", help="Show the first N sentences with a wrong label.")
+    ] = 0
+    decode: Decode = None
+    rounds: Rounds = None
+    threads: Threads = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(EvalOptions)
+def evaluate(options: EvalOptions) -> None:
     """Score a model on labelled data.
 
     By the metrics that its template names. Data of any length takes a constant amount of memory.
 
+    --by-label and --confusion show every label, by_state(y), by_type(y) and confusion(y) in the template this one. A
+    row of a confusion matrix is a gold state, a column a predicted one. Large matrices are replaced by their commonest
+    mistakes. With --json both give the key "tables": label to {"by_state", "by_type", "confusion"}; --errors gives
+    "errors".
+
     \b
     Example:
       dcrfdsl eval chunk.model test.txt
+      dcrfdsl eval chunk.model test.txt --by-label --confusion --errors 20
       dcrfdsl eval chunk.model test.txt --json
       dcrfdsl eval chunk.model test.txt --decode joint
       cat test.txt | dcrfdsl eval chunk.model - --threads 2
     """
-    check_decode(decode)
+    check_decode(options.decode)
     from ..model import TrainedModel
-    from .report import print_table, scores_table
 
-    talk = Talk(quiet)
-    trained = TrainedModel.load(model, registered=read_features(features))
-    trained = trained if rounds is None else trained.at_round(rounds)
-    outcome = _Outcome()
-    parts = (trained.on(corpus) for corpus in stream_gold(data, trained.spec, talk) if corpus.num_tokens)
+    talk = Talk(options.quiet)
+    trained = TrainedModel.load(options.model, registered=read_features(options.features))
+    trained = trained if options.rounds is None else trained.at_round(options.rounds)
+    outcome, details = _Outcome(), _Details(options, trained.spec.evaluate)
+    parts = (trained.on(corpus) for corpus in stream_gold(options.data, trained.spec, talk) if corpus.num_tokens)
     scores = trained.evaluate_parts(
-        parts if threads == 1 else prefetched(parts),
-        threads=threads,
-        decode=decode,
+        parts if options.threads == 1 else prefetched(parts),
+        threads=options.threads,
+        decode=options.decode,
         on_status=outcome.add,
         on_remark=lambda remark: talk(render(remark)),
+        on_part=details.add if details.are_wanted else None,
     )
     outcome.warn(talk)
-    if as_json:
-        print(json_text(scores))
-        return
-    shares = {name: value for name, value in scores.items() if isinstance(value, float) and not _is_no_share(name)}
-    print_table(scores_table(shares))
-    print()
-    for name, value in scores.items():
+    if options.as_json:
+        print(json_text({**scores, **details.as_json()}))
+    else:
+        _print(scores)
+        details.print()
+
+
+def _print(scores: Mapping[str, float | int]) -> None:
+    from .report import print_table, scores_table
+
+    plain = {name: value for name, value in scores.items() if name.partition("(")[0] not in TABLES}
+    shares = {name: value for name, value in plain.items() if isinstance(value, float) and not _is_no_share(name)}
+    if shares or plain == scores:
+        print_table(scores_table(shares))
+        print()
+    for name, value in plain.items():
         if name == "rank_risk":
             bound = "≥ " if "at_least(rank_risk)" in scores else ""
             print(f"rank risk: {bound}{value:.3g}")
         elif name not in shares:
             print(f"{name.replace('_', ' ')}: {value:,}")
+
+
+class _Details:
+    """What is shown beside the scores: tables of labels, and sentences with mistakes.
+
+    metrics: of the template; those that are tables are shown for their labels.
+    """
+
+    def __init__(self, options: EvalOptions, metrics: Sequence[CallSpec]) -> None:
+        from .wrong_sentences import Mistakes
+
+        self._options, self._metrics = options, metrics
+        self._mistakes = Mistakes(options.errors)
+        self._tables: dict[str, LabelTables] = {}
+        self._wants_tables = options.by_label or options.confusion
+        self.are_wanted = self._wants_tables or options.errors > 0 or any(call.name in TABLES for call in metrics)
+
+    def add(self, evaluation: Evaluation, corpus: Corpus) -> None:
+        from ..metrics import label_tables
+
+        if self._options.errors:
+            self._mistakes.add(evaluation, corpus)
+        for label, tables in label_tables(evaluation, self._metrics).items():
+            self._tables[label] = self._tables[label] + tables if label in self._tables else tables
+
+    def as_json(self) -> dict[str, Any]:
+        from .label_report import tables_json
+
+        tables = {"tables": tables_json(self._tables)} if self._wants_tables else {}
+        return tables | ({"errors": self._mistakes.as_json()} if self._options.errors else {})
+
+    def print(self) -> None:
+        from ..semantics import plain
+        from .label_report import print_by_state, print_by_type, print_confusion
+
+        for name, show, is_wanted in (
+            ("by_state", print_by_state, self._options.by_label),
+            ("by_type", print_by_type, self._options.by_label),
+            ("confusion", print_confusion, self._options.confusion),
+        ):
+            named = {str(plain(call.arguments[0].value)) for call in self._metrics if call.name == name}
+            show({label: table for label, table in self._tables.items() if is_wanted or label in named})
+        if self._options.errors:
+            from .terminal import print_lines
+
+            print_lines(*self._mistakes.lines())
 
 
 class _Outcome:

@@ -28,6 +28,11 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl train chunk.dcrf train.txt dev.txt -o chunk.model --workers 2",
         "dcrfdsl train chunk.dcrf train.txt -o chunk.model --cluster tcp://10.0.0.1:8786 --cache /shared/parts",
     ),
+    "cv": (
+        "dcrfdsl cv chunk.dcrf train.txt --folds 2 --stage start --stage likelihood --set infer=exact --seed 7",
+        "dcrfdsl cv chunk.dcrf train.txt --folds 2 --group word --by-label --confusion --threads 2 --json --quiet",
+        "dcrfdsl cv shapes.dcrf train.txt --folds 2 --features shapes.py",
+    ),
     "tag": (
         "dcrfdsl tag chunk.model test.txt --json --marginals --clique-marginals > distributions.jsonl",
         "dcrfdsl tag chunk.model test.txt --decode marginal --threads 2 --quiet",

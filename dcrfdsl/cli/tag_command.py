@@ -18,6 +18,7 @@ from .prefetching import prefetched
 from .tagging import Answer, Notes, Tagger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from ..data import Chunk, Corpus, TaggedOutput
@@ -52,6 +53,7 @@ class TagOptions:
     apart: Annotated[
         bool, Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
     ] = False
+    pretty: Annotated[bool, Option("--pretty", help="For reading: a line a label, in colours on a terminal.")] = False
     as_json: Json = False
     flush: Annotated[
         bool | None,
@@ -102,12 +104,16 @@ def tag(options: TagOptions) -> None:
     --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
     probability], …]}, likeliest first; latent variables and memories are among the variables.
 
+    --pretty is for people: segments in brackets with their type, other labels behind their words, without O; a label
+    that is the same for the whole sentence stands alone.
+
     \b
     Example:
       dcrfdsl tag chunk.model test.txt > tagged.txt
       cat test.txt | dcrfdsl tag chunk.model --marginals
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
       dcrfdsl tag chunk.model test.txt --confidence
+      dcrfdsl tag chunk.model test.txt --pretty
       dcrfdsl tag chunk.model partly-tagged.txt --given
       dcrfdsl tag chunk.model test.txt --jobs 2 > tagged.txt
     """
@@ -117,6 +123,7 @@ def tag(options: TagOptions) -> None:
         refuse("idle-option", "`--nbest` has probabilities, and `--confidence` is of one labelling", "leave out one")
     if options.decode is not None and options.nbest is not None:
         refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
+    _refuse_idle_beside_pretty(options)
     check_decode(options.decode)
     if options.jobs is not None and options.jobs > 1 and options.flush:
         refuse("idle-option", "several jobs gather text, and `--flush` answers each sentence", "leave out one of them")
@@ -128,13 +135,14 @@ def tag(options: TagOptions) -> None:
     model = TrainedModel.load(options.model, registered=read_features(options.features))
     model = model if options.rounds is None else model.at_round(options.rounds)
     talk, status, notes, output = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
+    write = _pretty(model) if options.pretty else _written(output, as_json=options.as_json)
     announce_compiling(talk)
     answered = _answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
     for chunk, answer in answered(model, options):
-        _write(chunk, answer, output, as_json=options.as_json)
+        write(chunk, answer)
         notes.add(answer.notes)
         status += replace(answer.status, impossible=())  # the notes have the place of the first, and how many
-    if not options.as_json:
+    if not options.as_json and not options.pretty:
         sys.stdout.buffer.write(output.close())
     if not status.converged:
         talk(
@@ -214,16 +222,46 @@ def _answer_here(corpus: Corpus, before: int) -> Answer:
     return _here.answer(_here.question(corpus, before))
 
 
-def _write(chunk: Chunk, answer: Answer, output: TaggedOutput, *, as_json: bool) -> None:
+def _refuse_idle_beside_pretty(options: TagOptions) -> None:
+    """Raises `DcrfError` for what `--pretty`, which shows the best labelling alone, leaves no place for."""
+    beside = {
+        "--json": options.as_json, "--nbest": options.nbest is not None, "--marginals": options.marginals,
+        "--apart": options.apart,
+    }  # fmt: skip
+    idle = [name for name, is_given in beside.items() if is_given]
+    if options.pretty and idle:
+        message = f"`--pretty` shows the best labelling of each sentence, and has no place for `{idle[0]}`"
+        refuse("idle-option", message, "leave out one of them")
+
+
+def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer], None]:
+    """Writes answers for programs."""
     from ..data import repeated
 
-    if as_json:
-        for line in answer.lines:
-            print(line)
-    else:
-        shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
-        sys.stdout.buffer.write(output.write(shown, answer.columns, answer.remarks))
-    sys.stdout.flush()
+    def write(chunk: Chunk, answer: Answer) -> None:
+        if as_json:
+            for line in answer.lines:
+                print(line)
+        else:
+            shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
+            sys.stdout.buffer.write(output.write(shown, answer.columns, answer.remarks))
+        sys.stdout.flush()
+
+    return write
+
+
+def _pretty(model: TrainedModel) -> Callable[[Chunk, Answer], None]:
+    """Writes answers for people."""
+    from .pretty_tags import PrettySentences
+    from .terminal import print_lines
+
+    pretty = PrettySentences({label: model.states[label] for label in model.labels})
+
+    def write(chunk: Chunk, answer: Answer) -> None:
+        print_lines(*pretty.lines(chunk.corpus, answer.columns))
+        sys.stdout.flush()
+
+    return write
 
 
 def _data(model: TrainedModel, options: TagOptions) -> DataSpec:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
     from ..semantics import ModelSpec, Resolved, TrainSettings
     from ..training import CorpusParts, Iteration
-    from .report import TrainingProgress
+    from .training_progress import TrainingProgress
 
 __all__ = ["train"]
 
@@ -139,7 +139,7 @@ def train(options: TrainOptions) -> None:
 
 def _train(options: TrainOptions) -> None:
     """Reads, trains and writes the model."""
-    from . import report
+    from .training_progress import progress_for
 
     talk, parts = Talk(options.quiet), _part_options(options)
     with Interruption(talk) as interruption, parts.machines(options.threads) as cluster:
@@ -150,7 +150,7 @@ def _train(options: TrainOptions) -> None:
         if options.tune and job.dev is not None:
             model = _tuned(job, job.dev, talk, interruption.requested)
         else:
-            progress = report.progress_for(as_json=options.as_json, quiet=options.quiet)
+            progress = progress_for(as_json=options.as_json, quiet=options.quiet)
             model = _fitted(job, progress, interruption.requested)
         is_stopped = interruption.requested()
         interruption.saving()

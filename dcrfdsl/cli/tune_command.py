@@ -105,9 +105,10 @@ def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[s
 def tuned(constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool) -> TrainedModel:
     """The model of the best trial. Prints a line as each trial ends, and a table of all at the end."""
     from . import report
+    from .training_progress import TrialStatus
 
     on_trial = _as_json if as_json else _said(talk)
-    with report.TrialStatus(shown=not talk.quiet and not as_json) as progress:
+    with TrialStatus(shown=not talk.quiet and not as_json) as progress:
         model = replace(constants, on_trial=on_trial, on_iteration=progress).run(plan)
     path = model.record.tuning
     if not talk.quiet and not as_json:

@@ -8,7 +8,7 @@ from .corpus import (
 from .emitter_table import EMITTERS as EMITTERS
 from .emitters import Emitter as Emitter, Export as Export
 from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered
-from .formats import with_predictions_apart as with_predictions_apart
+from .formats import with_gold_kept as with_gold_kept, with_predictions_apart as with_predictions_apart
 from .frames import (
     DataFrame as DataFrame,
     corpus_from_frame as corpus_from_frame,
@@ -33,6 +33,7 @@ from .segment_types import (
     Segments as Segments,
     has_segments as has_segments,
     mark_table as mark_table,
+    run_table as run_table,
     segments_of as segments_of,
     split_mark as split_mark,
 )

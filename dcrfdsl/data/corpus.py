@@ -45,7 +45,14 @@ class InternedColumn:
 
     def slice(self, first: int, last: int) -> InternedColumn:
         """The column of tokens `first` to `last` (excluded), with only the values that occur in them."""
-        used, earliest, codes = np.unique(self.codes[first:last], return_index=True, return_inverse=True)
+        return self.take(np.arange(first, last))
+
+    def take(self, tokens: Ints) -> InternedColumn:
+        """The column of these tokens, with only the values that occur in them.
+
+        tokens: [T] their numbers, in this order.
+        """
+        used, earliest, codes = np.unique(self.codes[tokens], return_index=True, return_inverse=True)
         order = np.argsort(earliest)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
@@ -71,6 +78,13 @@ class NumericColumn:
     def slice(self, first: int, last: int) -> NumericColumn:
         """The column of tokens `first` to `last` (excluded)."""
         return NumericColumn(self.values[first:last])
+
+    def take(self, tokens: Ints) -> NumericColumn:
+        """The column of these tokens.
+
+        tokens: [T] their numbers, in this order.
+        """
+        return NumericColumn(self.values[tokens])
 
 
 @dataclass(frozen=True)
@@ -110,11 +124,17 @@ class BagColumn:
 
     def slice(self, first: int, last: int) -> BagColumn:
         """The column of tokens `first` to `last` (excluded), with only the names that occur in them."""
-        off = self.off[first : last + 1]
-        start, end = int(off[0]), int(off[-1])
-        names = InternedColumn(self.codes, self.names).slice(start, end)
-        weights = self.weights[start:end]
-        return BagColumn(off - start, names.codes, np.empty(0) if (weights == 1.0).all() else weights, names.values)
+        return self.take(np.arange(first, last))
+
+    def take(self, tokens: Ints) -> BagColumn:
+        """The column of these tokens, with only the names that occur in them.
+
+        tokens: [T] their numbers, in this order.
+        """
+        off, items = _ranges(self.off, tokens)
+        names = InternedColumn(self.codes, self.names).take(items)
+        weights = self.weights[items] if len(self.weights) else self.weights
+        return BagColumn(off, names.codes, np.empty(0) if (weights == 1.0).all() else weights, names.values)
 
 
 @dataclass(frozen=True)
@@ -162,6 +182,18 @@ class Corpus:
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}
         return Corpus(self.file, off - start, columns, self.token_line[start:end], self.warnings)
 
+    def take(self, sentences: Sequence[int] | Ints) -> Corpus:
+        """A corpus of these sentences in this order, as if only they had been read. Lines stay those of the file.
+
+        sentences: their numbers, from 0.
+
+        >>> corpus.take([2, 0]).lengths()
+        array([5, 5])
+        """
+        off, tokens = _ranges(self.sentence_off, np.asarray(sentences, np.int64))
+        columns = {name: column.take(tokens) for name, column in self.columns.items()}
+        return Corpus(self.file, off, columns, self.token_line[tokens], self.warnings)
+
     def lengths(self) -> Ints:
         """The number of tokens of each sentence, [S] int64. It takes no argument.
 
@@ -192,3 +224,10 @@ class Corpus:
         1
         """
         return int(np.searchsorted(self.sentence_off, token, side="right")) - 1
+
+
+def _ranges(off: Offsets, chosen: Ints) -> tuple[Offsets, Ints]:
+    """The offsets of the chosen ranges once they are joined, [chosen + 1], and the items that they hold."""
+    lengths = np.diff(off)[chosen]
+    joined = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return joined, np.repeat(off[:-1][chosen] - joined[:-1], lengths) + np.arange(joined[-1])

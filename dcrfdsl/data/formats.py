@@ -99,5 +99,10 @@ def with_predictions_apart(data: DataSpec) -> DataSpec:
     return data.model_copy(update={"options": (*others, apart)})
 
 
+def with_gold_kept(data: DataSpec) -> DataSpec:
+    """The same where the format has a choice, else the statement as it is."""
+    return with_predictions_apart(data) if _CHOICE in FORMATS[data.format].options else data
+
+
 _CHOICE = "predictions"
 _APART = {"conllu": "misc", "spans": "apart"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..foundation import Integers, Ints, Offsets
 
-__all__ = ["ENDS", "STARTS", "Segments", "has_segments", "mark_table", "segments_of", "split_mark"]
+__all__ = ["ENDS", "STARTS", "Segments", "has_segments", "mark_table", "run_table", "segments_of", "split_mark"]
 
 
 _OUTSIDE = 0
@@ -64,6 +64,15 @@ def mark_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
             mark[code] = _MARKS.index(parts[0])
             kind[code] = number.setdefault(parts[1], len(number))
     return mark, kind, list(number)
+
+
+def run_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
+    """The same for states without marks: a run of one state is a segment whose type is the state. `O` is outside."""
+    mark, kind = (np.zeros(len(states) + 2, np.int64) for _ in range(2))
+    for code, state in enumerate(states):
+        mark[code] = _MARKS.index("O" if state == "O" else "I")
+        kind[code] = code
+    return mark, kind, list(states)
 
 
 def segments_of(codes: Integers, mark: Ints, kind: Ints, sentence_off: Offsets) -> Segments:

@@ -4,6 +4,14 @@ from .by_sentence import (
     correct_tokens as correct_tokens,
     sentence_counts as sentence_counts,
 )
+from .class_scores import (
+    NOTHING as NOTHING,
+    ClassScores as ClassScores,
+    Confusion as Confusion,
+    ScoreRow as ScoreRow,
+    confusion_of as confusion_of,
+    scores_by_type as scores_by_type,
+)
 from .corpus_scores import (
     evaluate_predictions as evaluate_predictions,
     evaluation_of as evaluation_of,
@@ -18,6 +26,7 @@ from .evaluation import (
     unseen_values as unseen_values,
 )
 from .isotonic import isotonic_fit as isotonic_fit
+from .label_scores import LabelTables as LabelTables, label_tables as label_tables
 from .metric_table import METRICS as METRICS, default_metrics as default_metrics, goodness as goodness
 from .reliability import Reliability as Reliability, reliability_of as reliability_of
 from .segment_scores import (

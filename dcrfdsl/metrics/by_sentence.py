@@ -81,8 +81,6 @@ def _by_sentence(masks: Sequence[Mask], off: Offsets) -> Ints:
 def _segments(evaluation: Evaluation, label: str) -> Iterator[SentenceCounts]:
     """Of all segments of a label, then of each type."""
     off, states, predicted = evaluation.sentence_off, evaluation.states[label], evaluation.predicted[label]
-    outside = list(states).index("O") if "O" in states else 0
-    predicted = np.where(np.asarray(predicted) >= 0, predicted, outside)
     golds, ours, same, types = compared_segments(evaluation.gold[label], predicted, states, off)
 
     def counts(kind: int | None) -> Ints:

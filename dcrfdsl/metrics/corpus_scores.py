@@ -135,4 +135,4 @@ def _number(name: str, count: int) -> Tally:
 
 
 def _as_it_is(name: str, counts: Counts) -> Values:
-    return {name: counts[0]}  # type: ignore[dict-item]  # a whole number
+    return {name: counts[0]}

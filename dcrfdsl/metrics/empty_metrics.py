@@ -57,12 +57,12 @@ def _all_known(evaluation: Evaluation) -> str | None:
     return None if together.any() else "no token has known values of all labels"
 
 
-def _some_known(evaluation: Evaluation) -> str | None:
-    some = any(evaluation.scored(label).any() for label in evaluation.gold)
-    return None if some else "no token has a known value of a label"
+def _some_known(evaluation: Evaluation, *labels: str) -> str | None:
+    some = any(evaluation.scored(label).any() for label in labels or evaluation.gold)
+    return None if some else f"no token has a known value of {f'`{labels[0]}`' if labels else 'a label'}"
 
 
-def _segments(evaluation: Evaluation, label: str) -> str | None:
+def _segments(evaluation: Evaluation, label: str, _: str = "") -> str | None:
     codes = np.unique(evaluation.gold[label])
     states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
     return None if any(state != "O" for state in states) else f"`{label}` has no segment"
@@ -81,6 +81,9 @@ _LACKING: Mapping[str, Callable[..., str | None]] = MappingProxyType(
         "joint_accuracy": _all_known,
         "sentence_accuracy": _some_known,
         "segments": _segments,
+        "by_state": _known,
+        "by_type": _segments,
+        "confusion": _known,
         "oov_accuracy": _unknown_words,
         "zero_one_risk": _some_known,
         "hamming_risk": _some_known,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import has_segments, split_mark
-from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean
-from ..semantics import Argument, CallSpec, Reference, plain
+from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean, json_text
+from ..semantics import Argument, CallSpec, Reference, fits_metric, metric_usages, plain
+from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type
 from .evaluation import Evaluation
 from .segment_scores import SegmentCounts, ratio, segment_counts
 from .tallies import Counts, Tally, Values
@@ -41,9 +42,9 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
     metric = METRICS[call.name]
     names = [str(plain(argument.value)) for argument in call.arguments]
     written = f"{call.name}({', '.join(names)})"
-    if len(names) != len(metric.takes):
-        expected = f"{call.name}({', '.join(metric.takes)})" if metric.takes else call.name
-        raise metric_error(f"found `{written}`, expected `{expected}`", None)
+    if not fits_metric(metric.takes, names):
+        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, metric.takes))
+        raise metric_error(f"found `{written}`, expected {expected}", None)
     if names and names[0] not in evaluation.gold:
         guess = did_you_mean(names[0], evaluation.gold)
         raise metric_error(
@@ -71,28 +72,53 @@ def _joint_accuracy(evaluation: Evaluation) -> Counts:
     return _part(right, scored)
 
 
-def _sentence_accuracy(evaluation: Evaluation) -> Counts:
-    """The sentences without a wrong label, among those with a scored position."""
+def _sentence_accuracy(evaluation: Evaluation, *labels: str) -> Counts:
+    """The sentences without a wrong one of these labels (of all, if none is named), among those with a scored one."""
     wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
-    for label in evaluation.gold:
+    for label in labels or evaluation.gold:
         scored |= evaluation.scored(label)
         wrong |= evaluation.scored(label) & ~evaluation.right(label)
     off = evaluation.sentence_off
     return _part(~_any_by_sentence(wrong, off), _any_by_sentence(scored, off))
 
 
-def _segments(evaluation: Evaluation, label: str) -> Counts:
-    unmarked = next((state for state in evaluation.known_states(label) if split_mark(state) is None), None)
-    if unmarked is not None:
-        raise metric_error(
-            f"`segments({label})`: state `{unmarked}` marks no segment",
-            f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`",
-        )
-    states, predicted = evaluation.states[label], np.asarray(evaluation.predicted[label])
-    outside = list(states).index("O") if "O" in states else 0
+def _segments(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
+    _require_segments(evaluation, "segments", label, runs)
     return segment_counts(
-        evaluation.gold[label], np.where(predicted >= 0, predicted, outside), states, evaluation.sentence_off
+        evaluation.gold[label],
+        evaluation.predicted[label],
+        evaluation.states[label],
+        evaluation.sentence_off,
+        runs=bool(runs),
     )
+
+
+def _by_type(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
+    _require_segments(evaluation, "by_type", label, runs)
+    return (scores_by_type(evaluation, label, runs=bool(runs)),)
+
+
+def _require_segments(evaluation: Evaluation, metric: str, label: str, runs: str) -> None:
+    """DcrfError unless the states of a label have the marks of segments, or, for runs of a state, none."""
+    known = evaluation.known_states(label)
+    if runs and has_segments(known):
+        message = f"`{metric}({label}, runs)`: `runs` is for states without marks, and `{label}` marks its segments"
+        raise metric_error(message, f"write `{metric}({label})`")
+    unmarked = next((state for state in known if split_mark(state) is None), None)
+    if not runs and unmarked is not None:
+        raise metric_error(
+            f"`{metric}({label})`: state `{unmarked}` marks no segment",
+            f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`, or `{metric}({label}, runs)`, "
+            "where a run of one state is a segment",
+        )
+
+
+def _by_state(evaluation: Evaluation, label: str) -> Counts:
+    return (confusion_of(evaluation, label).scores,)
+
+
+def _confusion(evaluation: Evaluation, label: str) -> Counts:
+    return (confusion_of(evaluation, label),)
 
 
 def _oov_accuracy(evaluation: Evaluation, label: str, column: str) -> Counts:
@@ -135,7 +161,7 @@ def _rank_risk(evaluation: Evaluation) -> Counts:
 
 def _share(name: str, counts: Counts) -> Values:
     part, whole = counts
-    return {name: ratio(part, whole)}  # type: ignore[arg-type]  # two whole numbers
+    return {name: ratio(part, whole)}
 
 
 def _sum(name: str, counts: Counts) -> Values:
@@ -143,8 +169,34 @@ def _sum(name: str, counts: Counts) -> Values:
 
 
 def _scores_of_segments(name: str, counts: Counts) -> Values:
-    segments = SegmentCounts(*counts)  # type: ignore[arg-type]  # three whole numbers
+    segments = SegmentCounts(*counts)
     return {f"{name}.f1": segments.f1, f"{name}.precision": segments.precision, f"{name}.recall": segments.recall}
+
+
+def _scores_of_classes(name: str, counts: Counts) -> Values:
+    """Averages, the macro F1 first; then of each class, in alphabetical order: parts may show classes in any order."""
+    (classes,) = counts
+    assert isinstance(classes, ClassScores)
+    values: Values = {f"{name}.macro_f1": classes.macro.f1}
+    for average, row in classes.averages.items():
+        values |= {f"{name}.{average}_{part}": getattr(row, part) for part in ("precision", "recall", "f1")}
+    for state, row in classes.in_alphabetical_order().rows.items():
+        values |= {f"{name}.{state}.{part}": value for part, value in row._asdict().items()}
+    return values
+
+
+def _cells(name: str, counts: Counts) -> Values:
+    """The share of right tokens, and the cells that are not 0. Names are quoted, as a state may hold any character."""
+    (table,) = counts
+    assert isinstance(table, Confusion)
+    right = sum(count for (gold, predicted), count in table.pairs.items() if gold == predicted)
+    ordered = sorted(table.pairs.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+    cells = {f"{name}[{_quoted(gold)}][{_quoted(predicted)}]": count for (gold, predicted), count in ordered}
+    return {f"{name}.right": ratio(right, sum(table.pairs.values())), **cells}
+
+
+def _quoted(state: str | None) -> str:
+    return json_text(state, ensure_ascii=False)
 
 
 def _mean_rank(name: str, counts: Counts) -> Values:
@@ -156,8 +208,10 @@ def _mean_rank(name: str, counts: Counts) -> Values:
 
 @dataclass(frozen=True)
 class Metric:
-    """`takes` names the arguments of the call, a label first.   count: of some sentences and the arguments; counts of
-    several parts add up.   values: of name and counts.   is_risk: whether less is better, in 0–1."""
+    """`takes` names the arguments of the call, a label first; those that may be left out end in `?`, and after the
+    first they are words.   count: of some sentences and the arguments; counts of several parts add up.   values: of
+    name and counts.   is_risk: whether less is better, in 0–1.
+    """
 
     takes: tuple[str, ...]
     count: Callable[..., Counts]
@@ -170,8 +224,11 @@ METRICS: Table[Metric] = Table(
     {
         "accuracy": Metric(("label",), _accuracy),
         "joint_accuracy": Metric((), _joint_accuracy),
-        "sentence_accuracy": Metric((), _sentence_accuracy),
-        "segments": Metric(("label",), _segments, _scores_of_segments),
+        "sentence_accuracy": Metric(("label?",), _sentence_accuracy),
+        "segments": Metric(("label", "runs?"), _segments, _scores_of_segments),
+        "by_state": Metric(("label",), _by_state, _scores_of_classes),
+        "by_type": Metric(("label", "runs?"), _by_type, _scores_of_classes),
+        "confusion": Metric(("label",), _confusion, _cells),
         "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
         "log_likelihood": Metric((), _log_likelihood, _sum),
         "zero_one_risk": Metric((), _zero_one_risk, is_risk=True),
@@ -184,6 +241,9 @@ METRICS: Table[Metric] = Table(
         "conlleval": "segments",
         "chunks": "segments",
         "likelihood": "log_likelihood",
+        "classification_report": "by_state",
+        "macro_f1": "by_state",
+        "confusion_matrix": "confusion",
     },
 )
 

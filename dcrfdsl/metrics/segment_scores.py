@@ -1,5 +1,7 @@
 """Counts of right and wrong segments, as in conlleval (Tjong Kim Sang & Buchholz 2000).
 
+With `runs`, states have no marks: a segment is a run of one state other than `O`, as the fields of a citation are.
+
 Not here: the definition of a segment (`data.segment_types`), the metrics of a template.
 """
 
@@ -10,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Segments, mark_table, segments_of
+from ..data import Segments, mark_table, run_table, segments_of
 from ..foundation import Integers, Mask, Offsets
 
 __all__ = [
@@ -50,24 +52,26 @@ class SegmentCounts(NamedTuple):
         return ratio(2 * self.correct, self.predicted + self.gold)
 
 
-def segment_counts(gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
+def segment_counts(
+    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets, *, runs: bool = False
+) -> SegmentCounts:
     """conlleval's counts: a segment is right if its first token, last token and type are right.
 
-    `gold` and `predicted` are codes [N] of `states`. The same rules read IOB1, IOB2 and IOBES, and output that breaks
-    its scheme.
+    `gold` and `predicted` are codes [N] of `states`; a prediction of -1 is outside. The same rules read IOB1, IOB2
+    and IOBES, and output that breaks its scheme.
 
     A position whose gold value is missing or ambiguous is outside (O) in both, because whether a segment continues
     there cannot be compared. A segment that reaches such positions is compared by its parts beside them.
     """
-    golds, ours, same, _ = compared_segments(gold, predicted, states, sentence_off)
+    golds, ours, same, _ = compared_segments(gold, predicted, states, sentence_off, runs=runs)
     return SegmentCounts(int(np.count_nonzero(same)), len(ours.start), len(golds.start))
 
 
 def segments_by_type(
-    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
+    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets, *, runs: bool = False
 ) -> dict[str, SegmentCounts]:
     """The same counts for each segment type, in alphabetical order."""
-    golds, ours, same, types = compared_segments(gold, predicted, states, sentence_off)
+    golds, ours, same, types = compared_segments(gold, predicted, states, sentence_off, runs=runs)
     size = len(types)
     correct = np.bincount(ours.kind[same], minlength=size)
     num_ours, num_golds = np.bincount(ours.kind, minlength=size), np.bincount(golds.kind, minlength=size)
@@ -79,10 +83,10 @@ def segments_by_type(
 
 
 def compared_segments(
-    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
+    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets, *, runs: bool = False
 ) -> tuple[Segments, Segments, Mask, list[str]]:
     """Gold segments, predicted segments, which of the latter are right, and the names of the types."""
-    mark, kind, types = mark_table(states)
+    mark, kind, types = run_table(states) if runs else mark_table(states)
     hidden = np.asarray(gold) <= MISSING
     golds = segments_of(np.where(hidden, MISSING, gold), mark, kind, sentence_off)
     ours = segments_of(np.where(hidden, MISSING, predicted), mark, kind, sentence_off)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = ["Counts", "ExactSum", "Tally", "Values", "added", "values_of"]
 
@@ -61,7 +61,7 @@ class ExactSum:
         return self._special if self._special else math.fsum(self._parts)
 
 
-Counts: TypeAlias = tuple[float | ExactSum, ...]  # mostly whole numbers
+Counts: TypeAlias = tuple[Any, ...]  # whole numbers, or what else adds up by `+` in any order
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,13 @@ from ..inference import RunStatus, Workers
 from ..metrics import (
     Evaluation,
     ExactSum,
+    LabelTables,
     Tally,
     added,
     empty_metric_warnings,
     evaluation_of,
     goodness,
+    label_tables,
     prediction_tallies,
     values_of,
 )
@@ -152,6 +154,7 @@ class ScoringModel(EventModel):
         decode: str | None = None,
         on_status: Callable[[RunStatus, Corpus], None] | None = None,
         on_remark: Callable[[Diagnostic], None] | None = None,
+        on_part: Callable[[Evaluation, Corpus], None] | None = None,
     ) -> dict[str, float | int]:
         """Scores the model on gold data that comes in parts, of which only one is held at a time.
 
@@ -160,6 +163,7 @@ class ScoringModel(EventModel):
         decode: `joint`, `marginal` or `local`; by default the model's own.
         on_status: called with the `RunStatus` of decoding each part, and the part.
         on_remark: called for each metric that has nothing to count in any part; by default that is a `DcrfWarning`.
+        on_part: called with the `Evaluation` of each part, which has its gold and predicted labels, and the part.
 
         Returns the same scores as `evaluate` on all parts together, to the last digit; but the bound of `rank_risk` is
         closer, as fewer sentences share the room for lists of labellings. Raises DcrfError as `evaluate` does, and
@@ -167,6 +171,25 @@ class ScoringModel(EventModel):
 
         >>> model.evaluate_parts([corpus.slice(0, 1), corpus.slice(1, 3)]) == model.evaluate(corpus)
         True
+        """
+        tallies = self.tallies_of_parts(
+            parts, threads=threads, decode=decode, on_status=on_status, on_remark=on_remark, on_part=on_part
+        )
+        return values_of(tallies)
+
+    def tallies_of_parts(
+        self,
+        parts: Iterable[Corpus | Predictor],
+        *,
+        threads: int | None = None,
+        decode: str | None = None,
+        on_status: Callable[[RunStatus, Corpus], None] | None = None,
+        on_remark: Callable[[Diagnostic], None] | None = None,
+        on_part: Callable[[Evaluation, Corpus], None] | None = None,
+    ) -> list[Tally]:
+        """What `evaluate_parts` makes its scores of by `metrics.values_of`: counts, which add up with those of others.
+
+        parts, threads, decode, on_status, on_remark, on_part: as there.
         """
         tallies: list[Tally] = []
         remarks: list[Diagnostic] | None = None  # those that hold of every part so far
@@ -181,14 +204,34 @@ class ScoringModel(EventModel):
             empty = self.empty_metrics(corpus)
             remarks = empty if remarks is None else [remark for remark in remarks if remark in empty]
             tallies = added(tallies, self._tallies(corpus, prediction, threads))
+            if on_part is not None:
+                on_part(self.judged(corpus, prediction), corpus)
         if remarks is None:
             raise data_error("empty-file", "there is nothing to score: the data has no token")
         if on_remark is None:
-            warn_of(remarks, depth=2)
+            warn_of(remarks, depth=3)
         else:
             for remark in remarks:
                 on_remark(remark)
-        return values_of(tallies)
+        return tallies
+
+    def tables(
+        self, corpus: Corpus, *, threads: int | None = None, decode: str | None = None
+    ) -> dict[str, LabelTables]:
+        """The confusion matrix of each label, and the scores of its states and of its segment types.
+
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        decode: `joint`, `marginal` or `local`; by default the model's own.
+
+        Returns `LabelTables` by label. Raises DcrfError where gold labels do not fit the model.
+
+        >>> model.tables(corpus)["part"].confusion.mistakes
+        []
+        """
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        prediction = self.predict(corpus, threads=threads, decode=decode)
+        return label_tables(self.judged(corpus, prediction), self.spec.evaluate)
 
     def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
         """A warning for each metric of the template that has nothing to count.

@@ -1,5 +1,6 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
 from .checks.data_rules import FORMATS as FORMATS
+from .checks.training_rules import fits_metric as fits_metric, metric_usages as metric_usages
 from .checks.walk import every_feature as every_feature
 from .conditions.condition_tables import (
     BOOLEAN as BOOLEAN,

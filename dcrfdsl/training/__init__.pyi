@@ -5,6 +5,15 @@ from .checking import (
     check as check,
 )
 from .checkpoints import Checkpoint as Checkpoint
+from .cross_validation import (
+    FOLDS as FOLDS,
+    CrossValidation as CrossValidation,
+    Fold as Fold,
+    FoldPlan as FoldPlan,
+    FoldTraining as FoldTraining,
+    cross_validate as cross_validate,
+    fold_numbers as fold_numbers,
+)
 from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
 from .parts import (
     CorpusParts as CorpusParts,

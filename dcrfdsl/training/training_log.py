@@ -3,7 +3,8 @@
     begin, (stage, iteration, iteration, …), (stage, …), end
 
 Every line has `event` and `time` (ISO 8601, UTC). Fields without a value are left out. The fields are described in
-`docs/how-to/watch-training.md`. Not here: learning curves alone (`curves`), the display of the command (`cli.report`).
+`docs/how-to/watch-training.md`. Not here: learning curves alone (`curves`), the display of the
+command (`cli.training_progress`).
 """
 
 from __future__ import annotations

@@ -258,6 +258,12 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "dcrfdsl infer graph.uai",
         "error[no-assignment]: no assignment of `graph.uai` is possible: each has potential 0, log Z is -inf",
     ),
+    "bad-folds": CommandExample(
+        {"chunk.dcrf": CHUNK, "train.txt": TRAIN},
+        "dcrfdsl cv chunk.dcrf train.txt",
+        "error[bad-folds]: there are 5 folds for 1 sentences\n  --> train.txt\n"
+        "  = help: every fold needs one: take fewer folds, or more data",
+    ),
     "no-dev-data": CommandExample(
         {"chunk.dcrf": CHUNK, "train.txt": TRAIN},
         TRAINS + " --tune",

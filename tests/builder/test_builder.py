@@ -109,6 +109,15 @@ def factorial() -> Model:
     return m
 
 
+def test_runs_are_a_word_of_the_metric() -> None:
+    m = Model()
+    word, _ = m.data("conll", "word", "field")
+    field = m.label("field")
+    m.clique(field, features=[word])
+    m.evaluate(segments("field", runs=True), call("by_type", field, "runs"))
+    assert "evaluate segments(field, runs), by_type(field, runs)" in dcrfdsl.to_text(m.spec())
+
+
 def long_range() -> Model:
     m = Model(
         "long_range",

@@ -11,17 +11,14 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from dcrfdsl.cli.report import (
+from dcrfdsl.cli.report import duration, file_size, peak_mb, print_table, scores_table
+from dcrfdsl.cli.training_progress import (
     JsonLines,
     LiveProgress,
     PlainProgress,
     TrainingProgress,
-    duration,
-    file_size,
-    peak_mb,
-    print_table,
     remaining_seconds,
-    scores_table,
+    sparkline,
 )
 
 
@@ -114,6 +111,28 @@ def test_live_table_keeps_the_last_iterations() -> None:
     last_picture = stream.getvalue().rpartition("iteration")[2]
     assert "71.0000" in last_picture  # iteration 29
     assert "81.0000" not in last_picture  # iteration 19
+
+
+COURSES = {
+    "falls": ([8.0, 6.0, 4.0, 1.0], 10, "█▆▄▁"),
+    "stays": ([3.0, 3.0], 10, "▁▁"),
+    "means of runs": ([9.0, 7.0, 1.0, 1.0], 2, "█▁"),
+    "longer by one": ([4.0, 2.0, 0.0], 2, "█▁"),  # 4, and the mean of 2 and 0
+    "what is no number is passed over": ([float("inf"), 1.0, float("nan"), 0.0], 10, "█▁"),
+    "nothing": ([], 10, ""),
+}
+
+
+@pytest.mark.parametrize("name", COURSES)
+def test_the_course_is_drawn_by_bars(name: str) -> None:
+    values, width, bars = COURSES[name]
+    assert sparkline(values, width) == bars
+
+
+def test_live_table_draws_the_course_of_the_objective() -> None:
+    stream = io.StringIO()
+    show(LiveProgress(Console(file=stream, force_terminal=True, width=100, color_system=None)), run(8))
+    assert "objective █▇▆▅▄▃▂▁" in stream.getvalue()
 
 
 def test_scores_are_percentages_with_a_column_a_part() -> None:

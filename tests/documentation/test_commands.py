@@ -41,7 +41,7 @@ FILES = {
     "shapes.dcrf": "data conll(word, chunk)\nlabel chunk\nclique chunk: bias, shape_of(word)\n",
     "templates/own.dcrf": CHUNK,
     "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",
-    "train.txt": TEXT + "\nthe B\ndog I\n",
+    "train.txt": TEXT + "\na B\ndog I\n",
     "more.txt": TEXT + "\nthe B\ncow I\nmoos O\n",
     # with a label in either half that no model would give, as a temperature is found where models err
     "dev.txt": TEXT.replace("barks O", "barks I") + "\n" + TEXT.replace("saw O", "saw B"),

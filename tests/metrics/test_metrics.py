@@ -206,6 +206,47 @@ MEASURED = {
     "accuracy(chunk)": {"accuracy(chunk)": 4 / 5},
     "joint_accuracy": {"joint_accuracy": 3 / 5},
     "sentence_accuracy": {"sentence_accuracy": 0.0},
+    "sentence_accuracy(pos)": {"sentence_accuracy(pos)": 0.5},
+    "segments(pos, runs)": {  # gold (0 N)(1 V)(2 N)|(3-4 V), predicted (0 N)(1-2 V)|(3-4 V)
+        "segments(pos, runs).f1": 4 / 7,
+        "segments(pos, runs).precision": 2 / 3,
+        "segments(pos, runs).recall": 2 / 4,
+    },
+    "by_state(pos)": {
+        "by_state(pos).macro_f1": (4 / 6 + 6 / 7) / 2,
+        "by_state(pos).micro_precision": 4 / 5,
+        "by_state(pos).micro_recall": 4 / 5,
+        "by_state(pos).micro_f1": 4 / 5,
+        "by_state(pos).macro_precision": 7 / 8,
+        "by_state(pos).macro_recall": 3 / 4,
+        "by_state(pos).weighted_precision": (2 * 1 + 3 * 3 / 4) / 5,
+        "by_state(pos).weighted_recall": 4 / 5,
+        "by_state(pos).weighted_f1": (2 * 4 / 6 + 3 * 6 / 7) / 5,
+        "by_state(pos).N.precision": 1.0,
+        "by_state(pos).N.recall": 0.5,
+        "by_state(pos).N.f1": 4 / 6,
+        "by_state(pos).N.support": 2,
+        "by_state(pos).V.precision": 3 / 4,
+        "by_state(pos).V.recall": 1.0,
+        "by_state(pos).V.f1": 6 / 7,
+        "by_state(pos).V.support": 3,
+    },
+    "by_type(chunk)": {
+        f"by_type(chunk).{part}": 0.5
+        for part in (
+            "X.precision",
+            "X.recall",
+            "X.f1",
+            *(f"{mean}_{share}" for mean in ("micro", "macro", "weighted") for share in ("precision", "recall", "f1")),
+        )
+    }
+    | {"by_type(chunk).X.support": 2},
+    "confusion(pos)": {
+        "confusion(pos).right": 4 / 5,
+        'confusion(pos)["N"]["N"]': 1,
+        'confusion(pos)["N"]["V"]': 1,
+        'confusion(pos)["V"]["V"]': 3,
+    },
     # gold (0-1) and (3); predicted (0-1) and (3-4)
     "segments(chunk)": {"segments(chunk).f1": 0.5, "segments(chunk).precision": 0.5, "segments(chunk).recall": 0.5},
     "oov_accuracy(pos, word)": {"oov_accuracy(pos, word)": 2 / 3},
@@ -219,7 +260,7 @@ COUNTS = {"tokens": 5, "sentences": 2, "unseen_labels": 0}
 
 @pytest.mark.parametrize("text", MEASURED)
 def test_a_metric_has_these_keys_and_values(text: str) -> None:
-    assert measure(TWO_LABELS, [call(text)]) == {**MEASURED[text], **COUNTS}
+    assert measure(TWO_LABELS, [call(text)]) == pytest.approx({**MEASURED[text], **COUNTS})
 
 
 def test_every_metric_is_tested() -> None:
@@ -239,6 +280,10 @@ BAD_CALLS = {
     "accuracy": "expected `accuracy(label)`",
     "joint_accuracy(pos)": "expected `joint_accuracy`",
     "segments(pos)": "state `N` marks no segment",
+    "segments(pos, run)": "expected `segments(label)` or `segments(label, runs)`",
+    "segments(chunk, runs)": "`runs` is for states without marks",
+    "by_type(chunk, runs)": "write `by_type(chunk)`",
+    "sentence_accuracy(pos, chunk)": "expected `sentence_accuracy` or `sentence_accuracy(label)`",
 }
 
 

@@ -26,6 +26,7 @@ clique pos, chunk
 clique chunk[-1], chunk
 infer exact
 evaluate accuracy(pos), segments(chunk), joint_accuracy, sentence_accuracy, oov_accuracy(pos, word), log_likelihood, \
+by_state(pos), by_state(chunk), by_type(chunk), confusion(chunk), segments(pos, runs), sentence_accuracy(pos), \
 zero_one_risk, hamming_risk, rank_risk
 """
 Rows = list[list[tuple[str, ...]]]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from template_cases import CASES
 
-from dcrfdsl.cli.report import LiveProgress, PlainProgress, TrainingProgress, iteration_json
+from dcrfdsl.cli.training_progress import LiveProgress, PlainProgress, TrainingProgress, iteration_json
 from dcrfdsl.foundation.errors.figures import figure
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel

@@ -1,3 +1,7 @@
 from .checker import check as check
 from .data_rules import FORMATS as FORMATS
-from .training_rules import METRICS as METRICS
+from .training_rules import (
+    METRICS as METRICS,
+    fits_metric as fits_metric,
+    metric_usages as metric_usages,
+)

@@ -1,12 +1,13 @@
 """Rules on training and evaluation: the chain of stages, pieces, metrics and their arguments.
 
-`METRICS` lists the arguments of each metric; the room that computes them has a table of the same names. Not here:
-settings of stages (`setting_rules`), methods that this version cannot run (`not_yet`).
+`METRICS` lists the arguments of each metric, with `?` those that may be left out; the room that computes them has a
+table of the same names. Not here: settings of stages (`setting_rules`), methods that this version cannot run
+(`not_yet`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...foundation import DcrfError, Diagnostic, Table
 from ..schema import (
@@ -27,25 +28,52 @@ from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages
 from .context import COLUMN, Context, Rule, a, listed
 
-__all__ = ["METRICS", "RULES", "needs_segments", "not_measurable"]
+__all__ = ["METRICS", "RULES", "fits_metric", "metric_usages", "needs_segments", "not_measurable"]
 
+RUNS = "runs?"  # a word: runs of one state are segments
 METRICS: Table[tuple[str, ...]] = Table(
     "metric",
     {
         "accuracy": ("label",),
         "joint_accuracy": (),
-        "sentence_accuracy": (),
-        "segments": ("label",),
+        "sentence_accuracy": ("label?",),
+        "segments": ("label", RUNS),
+        "by_state": ("label",),
+        "by_type": ("label", RUNS),
+        "confusion": ("label",),
         "oov_accuracy": ("label", COLUMN),
         "log_likelihood": (),
         "zero_one_risk": (),
         "hamming_risk": (),
         "rank_risk": (),
     },
-    {"f1": "segments", "conlleval": "segments", "chunks": "segments", "acc": "accuracy", "ll": "log_likelihood"},
+    {
+        "f1": "segments",
+        "conlleval": "segments",
+        "chunks": "segments",
+        "acc": "accuracy",
+        "ll": "log_likelihood",
+        "classification_report": "by_state",
+        "macro_f1": "by_state",
+        "confusion_matrix": "confusion",
+    },
 )
 _SEGMENT_MARKS = "BIES"
 _WITH_SCORES = ("log_likelihood", "rank_risk")
+
+
+def metric_usages(name: str, takes: Sequence[str]) -> list[str]:
+    """How a metric may be written: `segments(label)`, `segments(label, runs)`."""
+    least = sum(not word.endswith("?") for word in takes)
+    calls = (", ".join(word.removesuffix("?") for word in takes[:n]) for n in range(least, len(takes) + 1))
+    return [f"{name}({words})" if words else name for words in calls]
+
+
+def fits_metric(takes: Sequence[str], given: Sequence[str]) -> bool:
+    """Whether these are the arguments of a metric by their number, and by the words that may follow the first."""
+    least = sum(not word.endswith("?") for word in takes)
+    words = zip(takes[1:], given[1:], strict=False)
+    return least <= len(given) <= len(takes) and all(w.removesuffix("?") == one for w, one in words if w.endswith("?"))
 
 
 def stage_names(context: Context) -> Iterator[Diagnostic]:
@@ -149,7 +177,7 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
         if call.name not in METRICS:
             guess = METRICS.suggest(call.name)
             labels = [label.name for label in context.spec.labels]
-            whole = f"{guess}({labels[0]})" if guess and METRICS[guess] == ("label",) and labels else guess
+            whole = f"{guess}({labels[0]})" if guess and METRICS[guess][:1] == ("label",) and labels else guess
             remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
             message = f"`{call.name}` is not a metric"
             yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
@@ -159,17 +187,23 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
 
 def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
     wanted = METRICS[call.name]
-    usage = f"`{call.name}({', '.join(wanted)})`" if wanted else f"`{call.name}` alone"
-    if len(call.arguments) != len(wanted) or any(argument.name for argument in call.arguments):
+    usages = metric_usages(call.name, wanted)
+    usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
+    given = [shown(argument.value) for argument in call.arguments]
+    if not fits_metric(wanted, given) or any(argument.name for argument in call.arguments):
         labels = [label.name for label in context.spec.labels]
-        example = f"write `{call.name}({labels[0]})`" if wanted == ("label",) and labels else f"write {usage}"
+        takes_label = wanted[:1] == ("label",) and len(usages[0].split(",")) == 1
+        example = f"write `{call.name}({labels[0]})`" if takes_label and labels else f"write {usage}"
         number = len(call.arguments)
         message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
         yield context.complaint("bad-argument", message, path, f"expected {usage}", help=example)
         return
-    for n, (kind, argument) in enumerate(zip(wanted, call.arguments, strict=True)):
+    runs = RUNS in wanted and len(given) == len(wanted)
+    for n, (word, argument) in enumerate(zip(wanted, call.arguments, strict=False)):
         at = (*path, "arguments", n, "value")
-        value = argument.value
+        value, kind = argument.value, word.removesuffix("?")
+        if word == RUNS:
+            continue
         if not isinstance(value, Reference) or value.place != Here():
             message = f"`{call.name}` takes the name of {a(kind)}"
             yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
@@ -177,8 +211,10 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
             yield from not_measurable(context, call.name, value.name, kind, at)
         elif kind == COLUMN:
             yield from _of_texts(context, call.name, value.name, at)
-        elif call.name == "segments":
-            yield from needs_segments(context, value.name, at, "segments")
+        elif runs:
+            yield from _needs_no_marks(context, value.name, at, call.name)
+        elif RUNS in wanted:
+            yield from needs_segments(context, value.name, at, call.name)
 
 
 def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Diagnostic]:
@@ -207,22 +243,38 @@ def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path
     yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
 
 
+def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
+    """Runs of `B-X` and of `I-X` would be segments of two types."""
+    states = _states_or_values(context, name)[0]
+    if all(map(_is_segment_state, states)) and any(state != "O" for state in states):
+        message = f"`runs` is for states without marks, and `{name}` marks its segments by `{states[0]}` and the like"
+        yield context.complaint("bad-argument", message, at, "has marks", help=f"write `{metric}({name})`")
+
+
 def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
     """Legal if every state is O, or B-, I-, E-, S- and a type, declared or learned."""
+    entry = context.named(name, "label")
+    states, source = _states_or_values(context, name)
+    odd = next((state for state in states if not _is_segment_state(state)), None)
+    if odd is None or entry is None:
+        return
+    message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
+    schemes = " or ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
+    remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
+    if metric in METRICS:
+        remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"
+    there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
+    yield context.complaint("no-segments", message, at, "no segments", help=remedy, others=there)
+
+
+def _states_or_values(context: Context, name: str) -> tuple[list[str], str]:
+    """The declared states of a label, else the values of its column, without the missing one; and which they are."""
     entry = context.named(name, "label")
     assert entry is not None and isinstance(entry.entry, Label)
     states, source = context.states(name), "state"
     if states is None and context.data is not None and name in context.data.columns:
         states, source = tuple(getattr(context.data.columns[name], "values", ())), "value"
-    scored = [state for state in states or () if isinstance(state, str) and state != entry.entry.missing]
-    odd = next((state for state in scored if not _is_segment_state(state)), None)
-    if odd is None:
-        return
-    message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
-    schemes = " or ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
-    remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
-    there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
-    yield context.complaint("no-segments", message, at, "no segments", help=remedy, others=there)
+    return [state for state in states or () if isinstance(state, str) and state != entry.entry.missing], source
 
 
 def _is_segment_state(state: str) -> bool:

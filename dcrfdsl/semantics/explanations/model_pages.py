@@ -59,9 +59,14 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Give the template, settings and data of that training again; or train anew, without `--resume`.",
     ),
     "lost-trial": (
-        "Each trial of a search with several jobs runs in a process of its own, and one of these has died. Most often "
-        "the system ended it because memory ran out.",
-        "Run fewer trials at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
+        "Each trial of a search with several jobs runs in a process of its own, and so does each fold of a "
+        "cross-validation. One of these has died. Most often the system ended it because memory ran out.",
+        "Run fewer at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
+    ),
+    "bad-folds": (
+        "Cross-validation leaves out one fold after another. Every fold needs a sentence, or a group of them that stay "
+        "together by the value of a column.",
+        "Take fewer folds: `--folds 3`, or `folds` in Python; or name a column of texts for the groups.",
     ),
     "lost-process": (
         "With several jobs the text is tagged by processes, and one of these has died. Most often the system ended it "

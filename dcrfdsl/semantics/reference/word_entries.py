@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..checks import FORMATS, METRICS
+from ..checks import FORMATS, METRICS, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import SETTING_EXAMPLES
@@ -219,8 +219,14 @@ DECODINGS: Words = {
 METRIC_TEXTS: Mapping[str, str] = {
     "accuracy": "The share of positions where the label is right.",
     "joint_accuracy": "The share of positions where all labels are right.",
-    "sentence_accuracy": "The share of sentences where every label is right.",
-    "segments": "Precision, recall and F1 of segments, as conlleval counts them.",
+    "sentence_accuracy": "The share of sentences where every label is right, or every one of the label that is named.",
+    "segments": "Precision, recall and F1 of segments, as conlleval counts them. With `runs`, for states without "
+    "marks, a run of one state other than `O` is a segment.",
+    "by_state": "Precision, recall, F1 and support of each state, and their micro, macro and weighted "
+    "means. The macro F1 comes first, so it decides a search.",
+    "by_type": "Precision, recall, F1 and support of each type of segment, and their micro, macro and weighted "
+    "means. The macro F1 comes first, so it decides a search.",
+    "confusion": "How often each gold state was labelled as each state; the share of right ones comes first.",
     "oov_accuracy": "Accuracy at positions where the value of the column did not occur in training.",
     "log_likelihood": "Σ log p(y | x), in nats.",
     "zero_one_risk": "The share of wrong sentences. Less is better.",
@@ -263,10 +269,10 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )
     yield from _plain("decoding rule", DECODINGS)
     for name, takes in METRICS.items():
-        usage = f"{name}({', '.join(takes)})" if takes else name
-        example = f"evaluate {name}" + {0: "", 1: "(chunk)", 2: "(chunk, word)"}[len(takes)]
+        usages = metric_usages(name, takes)
         yield ReferenceEntry(
-            METRICS.kind, name, f"evaluate {usage}", METRIC_TEXTS[name], example=example,
+            METRICS.kind, name, "evaluate " + " | ".join(usages), METRIC_TEXTS[name],
+            example=f"evaluate {usages[0]}".replace("(label", "(chunk").replace("column", "word"),
             synonyms=METRICS.synonyms_of(name),
         )  # fmt: skip
     for name, kind in RANGES.items():

@@ -1,0 +1,303 @@
+"""`dcrfdsl cv`: cross-validation of a template, of one training stage or of several side by side."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ..foundation import json_text, printable
+from .console import Features, Json, Quiet, SetPaths, Talk, Threads, print_diagnostics, refuse
+from .inputs import STDIN, data_statement, read_features, read_gold, resolved_template
+from .options import Argument, Option, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.table import Table
+
+    from ..data import Corpus
+    from ..features import RegisteredFeature
+    from ..semantics import DataSpec, Resolved
+    from ..training import CrossValidation, Fold
+
+__all__ = ["cv"]
+
+BESIDE_F1 = ("precision", "recall")
+TABLES = ("by_state", "by_type", "confusion")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CvOptions:
+    """The command line of `cv`."""
+
+    template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")]
+    folds: Annotated[int, Option("--folds", min=2, metavar="K", help="How many folds.")] = 5
+    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the shuffle into folds.")] = 0
+    group: Annotated[
+        str | None,
+        Option("--group", metavar="COLUMN", help="Keep sentences in one fold whose first token is alike in COLUMN."),
+    ] = None
+    stage: Annotated[
+        list[str] | None,
+        Option("--stage", metavar="NAME", help="Training stage to run (default: the last). Repeatable."),
+    ] = None
+    stages: Annotated[bool, Option("--stages", help="Compare all training stages of the template.")] = False
+    set_: SetPaths = None
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the data with the predictions of all folds.")
+    ] = None
+    by_label: Annotated[
+        bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
+    ] = False
+    confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
+    jobs: Annotated[int, Option("--jobs", min=1, metavar="N", help="Run N folds at once; they share the threads.")] = 1
+    threads: Threads = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(CvOptions)
+def cv(options: CvOptions) -> None:
+    """Score a template by cross-validation. Sentences are shuffled into folds; a model of the others scores each.
+
+    The table has the mean of each score over folds, its standard deviation (of the folds, by n - 1), the score of all
+    predictions counted together, and each fold's. Models see nothing of their fold: a state that occurs in it alone
+    counts as wrong there.
+
+    With --stages, or several --stage, each training criterion has a row: mean ± standard deviation on the same folds.
+
+    -o writes the data as `tag` does, each sentence labelled by the model that has not seen it.
+
+    --json prints one object: "folds", "seed", "sentences", "tokens", and "stages", a list of {"stage", "mean",
+    "deviation", "scores", "folds"}; --by-label or --confusion add "tables", as `dcrfdsl eval` has them.
+
+    \b
+    Example:
+      dcrfdsl cv chunk.dcrf train.txt --folds 3
+      dcrfdsl cv chunk.dcrf train.txt --folds 3 --jobs 2 -o predicted.txt
+      dcrfdsl cv chunk.dcrf train.txt --folds 3 --stages
+    """
+    _refuse_unusable(options)
+    from ..semantics import check_or_raise
+    from .compiler_notice import announce_compiling
+
+    talk, registered = Talk(options.quiet), read_features(options.features)
+    templates = _templates(options)
+    for stage, resolved in templates.items():
+        check_or_raise(resolved, stage=stage, registered=registered)
+    announce_compiling(talk)
+    corpus = read_gold(options.data, next(iter(templates.values())).spec, talk)
+    seen = set[str]()
+    for stage, resolved in templates.items():
+        remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
+        new = [remark for remark in remarks if remark.message not in seen]
+        seen.update(remark.message for remark in new)
+        if new and not options.quiet:
+            print_diagnostics(new)
+            talk()
+    found = [_validated(options, resolved, corpus, stage, registered, talk) for stage, resolved in templates.items()]
+    if options.output is not None:
+        _write(options, data_statement(next(iter(templates.values())).spec), found[0])
+        talk(f"{options.output} written")
+    if options.as_json:
+        print(json_text(_as_json(options, corpus, found)))
+    else:
+        _print(options, corpus, found)
+
+
+def _refuse_unusable(options: CvOptions) -> None:
+    """Raises `DcrfError` for options that do not go together, and for an output that cannot be written."""
+    from ..foundation import ensure_writable
+
+    if options.stages and options.stage:
+        refuse("idle-option", "`--stages` runs all stages, so `--stage` chooses nothing", "leave one of them out")
+    if options.template == STDIN:
+        refuse("idle-option", "`cv` reads the template once for each stage, and stdin can be read once", "give a file")
+    if options.output is None:
+        return
+    if options.stages or len(options.stage or ()) > 1:
+        refuse(
+            "idle-option", "`-o` writes the predictions of one stage, and there are several", "name one by `--stage`"
+        )
+    if options.data == STDIN:
+        refuse("idle-option", "`-o` reads the data twice, and stdin can be read once", "give the data as a file")
+    for path in (options.template, options.data):
+        if options.output.exists() and os.path.exists(path) and os.path.samefile(path, options.output):
+            refuse("output-is-input", f"`{options.output}` is an input of this command", "name another file after `-o`")
+    ensure_writable(options.output)
+
+
+def _templates(options: CvOptions) -> dict[str | None, Resolved]:
+    """The stages to run, None for the last one, each with the template: in `--set` `train` is the stage that runs."""
+    asked: list[str | None] = list(options.stage) if options.stage else [None]
+    first = resolved_template(options.template, options.set_, asked[0], options.data)
+    if options.stages:
+        asked = list(first.spec.stage_numbers) or [None]
+    if len(asked) == 1:
+        return {asked[0]: first}
+    return {stage: resolved_template(options.template, options.set_, stage, options.data) for stage in asked}
+
+
+def _validated(
+    options: CvOptions,
+    resolved: Resolved,
+    corpus: Corpus,
+    stage: str | None,
+    registered: Mapping[str, RegisteredFeature],
+    talk: Talk,
+) -> CrossValidation:
+    """Runs all folds of a stage. A line is said as each ends."""
+    from ..training import FoldPlan, FoldTraining, fold_numbers
+    from .training_progress import TrialStatus
+
+    plan = FoldPlan(options.folds, options.seed, options.group, options.jobs)
+    fold_of = fold_numbers(corpus, plan)
+    with TrialStatus(shown=not options.quiet and not options.as_json) as progress:
+        training = FoldTraining(resolved, corpus, fold_of, stage, options.threads, registered, progress)
+        return training.run(plan, _said(options, stage, talk))
+
+
+def _said(options: CvOptions, stage: str | None, talk: Talk) -> Callable[[Fold], None]:
+    from .report import duration, score_text
+
+    several, noted = options.stages or len(options.stage or ()) > 1, set[str]()
+
+    def say(fold: Fold) -> None:
+        for note in fold.notes:
+            if note not in noted:  # one that all folds have is said once
+                talk(f"warning: {note}")
+        noted.update(fold.notes)
+        name, value = next(iter(fold.scores.items()))
+        of_stage = f"{stage}, " if several and stage else ""
+        how = "" if fold.converged else ", not converged"
+        talk(
+            f"{of_stage}fold {fold.number} of {options.folds}: {name} {score_text(value)}, "
+            f"{duration(fold.seconds)}{how}"
+        )
+
+    return say
+
+
+def _write(options: CvOptions, data: DataSpec, found: CrossValidation) -> None:
+    """The data with the predictions of all folds. It is read again, as the corpus does not have its bytes."""
+    from ..data import TaggedOutput, stream_corpus, with_gold_kept
+    from ..foundation import write_whole
+
+    data = with_gold_kept(data)
+    output, done, pieces = TaggedOutput(data), 0, []
+    for chunk in stream_corpus(options.data, data, required=list(found.predictions), flush=False):
+        last = done + chunk.corpus.num_tokens
+        pieces.append(output.write(chunk, {label: texts[done:last] for label, texts in found.predictions.items()}))
+        done = last
+    assert options.output is not None
+    write_whole(options.output, [*pieces, output.close()])
+
+
+def _as_json(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation]) -> dict[str, Any]:
+    from .label_report import tables_json
+
+    wants_tables = options.by_label or options.confusion
+    return {
+        "folds": options.folds,
+        "seed": options.seed,
+        "sentences": corpus.num_sentences,
+        "tokens": corpus.num_tokens,
+        "stages": [
+            {
+                "stage": one.stage,
+                "mean": one.mean,
+                "deviation": one.deviation,
+                "scores": one.scores,
+                "folds": [
+                    {**vars(fold), "sentences": len(fold.sentences), "scores": fold.scores} for fold in one.folds
+                ],
+                **({"tables": tables_json(one.tables)} if wants_tables else {}),
+            }
+            for one in found
+        ],
+    }
+
+
+# in words -------------------------------------------------------------------------------------------------------------
+
+
+def _print(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation]) -> None:
+    from .label_report import print_by_state, print_by_type, print_confusion
+    from .report import print_table
+
+    print_table(_of_one(found[0]) if len(found) == 1 else _of_stages(found))
+    print()
+    size = f"{corpus.num_sentences:,} sentences, {corpus.num_tokens:,} tokens"
+    print(f"{options.folds} folds of {size}; seed {options.seed}")
+    if unseen := max(one.scores["unseen_labels"] for one in found):
+        print(f"labels that only their fold has: {unseen:,}, counted as wrong")
+    for one in found:
+        if len(found) > 1 and (options.by_label or options.confusion):
+            print(f"\nstage {printable(one.stage)}")
+        if options.by_label:
+            print_by_state(one.tables)
+            print_by_type(one.tables)
+        if options.confusion:
+            print_confusion(one.tables)
+
+
+def _of_one(found: CrossValidation) -> Table:
+    """A row for each score: mean, deviation, all predictions together, folds."""
+    from rich.table import Table
+
+    from .report import cell
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("score", overflow="fold")
+    for heading in ("mean", "sd", "together", *(f"fold {fold.number}" for fold in found.folds)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    mean, deviation = found.mean, found.deviation
+    for name in _shown_scores(mean):
+        every = [mean[name], deviation[name], found.scores.get(name, math.nan)]
+        every += [fold.scores.get(name, math.nan) for fold in found.folds]
+        table.add_row(cell(name), *(_figure(value, mean[name]) for value in every))
+    return table
+
+
+def _of_stages(found: Sequence[CrossValidation]) -> Table:
+    """A row for each stage: mean ± deviation of each score."""
+    from rich.table import Table
+
+    from .report import cell, duration
+
+    means, deviations = [one.mean for one in found], [one.deviation for one in found]
+    names = [name for name in _shown_scores({name: 0.0 for mean in means for name in mean}) if _is_chief(name)]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("stage", overflow="fold")
+    for name in names:
+        table.add_column(cell(name.removesuffix(".f1")), justify="right")
+    table.add_column("time", justify="right", no_wrap=True)
+    for one, mean, deviation in zip(found, means, deviations, strict=True):
+        cells = [
+            f"{_figure(mean[name], mean[name])} ± {_figure(deviation[name], mean[name])}" if name in mean else ""
+            for name in names
+        ]
+        table.add_row(cell(one.stage), *cells, duration(sum(fold.seconds for fold in one.folds)))
+    return table
+
+
+def _shown_scores(scores: Mapping[str, float]) -> list[str]:
+    """Their names without those of tables, of which the mean over classes stays."""
+    return [name for name in scores if name.partition("(")[0] not in TABLES or name.endswith((").macro_f1", ").right"))]
+
+
+def _is_chief(name: str) -> bool:
+    """Whether the score has a column beside others: F1 stands for precision and recall."""
+    return name.rpartition(".")[2] not in BESIDE_F1
+
+
+def _figure(value: float, like: float) -> str:
+    """A rate in percent, a log-likelihood in nats; `like` says which it is. Empty for what is not there."""
+    if math.isnan(value):
+        return ""
+    return f"{100 * value:.2f}" if like >= 0.0 else f"{value:.2f}"

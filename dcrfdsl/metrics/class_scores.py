@@ -1,0 +1,185 @@
+"""Scores by class: precision, recall, F1 and support of each state or segment type, their averages, confusion matrices.
+
+    micro     of the sums of the counts of all classes
+    macro     the plain mean over classes that the gold or the prediction has
+    weighted  the mean over classes, weighted by their support
+
+Counts of parts of some data add up, even where a part has classes that another lacks. Source: Sokolova & Lapalme
+(2009), table 3, with F1 averaged over classes, as scikit-learn and seqeval do. Not here: what a segment is
+(`segment_scores`), what is right (`evaluation`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..foundation import Ints
+from .evaluation import Evaluation, confusion
+from .segment_scores import UNSEEN, SegmentCounts, segments_by_type
+
+__all__ = ["NOTHING", "ClassScores", "Confusion", "ScoreRow", "confusion_of", "scores_by_type"]
+
+NOTHING = None  # predicted in a sentence without any possible labelling
+UNKNOWN = "(unknown)"  # a gold value that the model does not know, where not even its text is known
+Pair: TypeAlias = tuple[str, str | None]
+
+
+class ScoreRow(NamedTuple):
+    """Shares from 0 to 1, 0 where there is nothing to divide by.   support: how often the gold has the class."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Scores of classes: of the states of a label, or of segment types.
+
+    counts: by class, how often it is right, predicted, and in the gold. Classes that neither has are left out.
+    """
+
+    counts: Mapping[str, SegmentCounts] = field(default_factory=dict)
+
+    def __add__(self, other: ClassScores) -> ClassScores:
+        """Of both parts together; the classes of the first come first."""
+        none = SegmentCounts(0, 0, 0)
+        names = dict.fromkeys([*self.counts, *other.counts])
+        pairs = ((name, self.counts.get(name, none), other.counts.get(name, none)) for name in names)
+        return ClassScores({name: SegmentCounts(*map(sum, zip(a, b, strict=True))) for name, a, b in pairs})
+
+    def in_alphabetical_order(self) -> ClassScores:
+        """The same, classes by name."""
+        return ClassScores(dict(sorted(self.counts.items())))
+
+    @property
+    def rows(self) -> dict[str, ScoreRow]:
+        """The scores of each class."""
+        return {name: _row(counts) for name, counts in self.counts.items()}
+
+    @property
+    def micro(self) -> ScoreRow:
+        """Of all classes counted together."""
+        return _row(SegmentCounts(*(sum(counts[n] for counts in self.counts.values()) for n in range(3))))
+
+    @property
+    def macro(self) -> ScoreRow:
+        """The mean of the classes."""
+        return self._mean([1] * len(self.counts))
+
+    @property
+    def weighted(self) -> ScoreRow:
+        """The mean of the classes, weighted by support."""
+        return self._mean([counts.gold for counts in self.counts.values()])
+
+    @property
+    def averages(self) -> dict[str, ScoreRow]:
+        """The three averages by name."""
+        return {"micro": self.micro, "macro": self.macro, "weighted": self.weighted}
+
+    def _mean(self, weights: Sequence[int]) -> ScoreRow:
+        support, total = sum(counts.gold for counts in self.counts.values()), sum(weights)
+        if not total:
+            return ScoreRow(0.0, 0.0, 0.0, support)
+        shares = zip(*(row[:3] for row in self.rows.values()), strict=True)
+        # summed without rounding, so that the order of classes, which parts may show in any order, does not matter
+        precision, recall, f1 = (
+            math.fsum(weight * share for weight, share in zip(weights, column, strict=True)) / total
+            for column in shares
+        )
+        return ScoreRow(precision, recall, f1, support)
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each gold state of a label was labelled as each state.
+
+    known: the states of the model, in its order.
+    pairs: counts by gold and predicted state, those above 0. `NOTHING` is predicted where no labelling is possible.
+
+    Tokens whose gold value is missing or ambiguous are left out.
+    """
+
+    known: tuple[str, ...] = ()
+    pairs: Mapping[Pair, int] = field(default_factory=dict)
+
+    def __add__(self, other: Confusion) -> Confusion:
+        """Of both parts together."""
+        return Confusion(tuple(dict.fromkeys([*self.known, *other.known])), Counter(self.pairs) + Counter(other.pairs))
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The states that the gold or the prediction has: those of the model in its order, then others by name."""
+        seen = {state for pair in self.pairs for state in pair if state is not NOTHING}
+        known = [state for state in self.known if state in seen]
+        return (*known, *sorted(seen.difference(known)))
+
+    @property
+    def matrix(self) -> Ints:
+        """[K, K] by gold and predicted state, in the order of `states`; without what nothing was predicted for."""
+        return self._table[:, :-1]
+
+    @property
+    def unlabelled(self) -> Ints:
+        """[K] for how many tokens of each gold state nothing was predicted."""
+        return self._table[:, -1]
+
+    @property
+    def scores(self) -> ClassScores:
+        """Precision, recall, F1 and support of each state."""
+        table = self._table
+        counts = zip(np.diagonal(table), table[:, :-1].sum(axis=0), table.sum(axis=1), strict=True)
+        return ClassScores({name: SegmentCounts(*map(int, row)) for name, row in zip(self.states, counts, strict=True)})
+
+    @property
+    def mistakes(self) -> list[tuple[str, str | None, int]]:
+        """Gold state, predicted state and count of what was wrong, the commonest first."""
+        wrong = [(gold, predicted, count) for (gold, predicted), count in self.pairs.items() if gold != predicted]
+        return sorted(wrong, key=lambda one: (-one[2], one[0], one[1] or ""))
+
+    @property
+    def _table(self) -> Ints:
+        """[K, K + 1]: the last column is for nothing."""
+        states = self.states
+        number: dict[str | None, int] = {state: k for k, state in enumerate(states)} | {NOTHING: len(states)}
+        table = np.zeros((len(states), len(states) + 1), np.int64)
+        for (gold, predicted), count in self.pairs.items():
+            table[number[gold], number[predicted]] = count
+        return table
+
+
+def confusion_of(evaluation: Evaluation, label: str) -> Confusion:
+    """The confusions of a label, where its gold value is known and not ambiguous."""
+    gold, predicted = (np.asarray(codes[label], np.int64) for codes in (evaluation.gold, evaluation.predicted))
+    counted, states = gold >= UNSEEN, evaluation.states[label]
+    # one more state, the first, stands for a gold value without a text and for nothing predicted
+    table = confusion(gold[counted] + 1, predicted[counted] + 1, len(states) + 1)
+    pairs: Counter[Pair] = Counter()
+    for a, b in np.argwhere(table).tolist():
+        pair = states[a - 1] if a else UNKNOWN, states[b - 1] if b else NOTHING
+        pairs[pair] += int(table[a, b])
+    return Confusion(tuple(evaluation.known_states(label)), pairs)
+
+
+def scores_by_type(evaluation: Evaluation, label: str, *, runs: bool = False) -> ClassScores:
+    """The scores of each type of segment of a label. runs: whether its states have no marks (`segment_scores`)."""
+    return ClassScores(
+        segments_by_type(
+            evaluation.gold[label],
+            evaluation.predicted[label],
+            evaluation.states[label],
+            evaluation.sentence_off,
+            runs=runs,
+        )
+    )
+
+
+def _row(counts: SegmentCounts) -> ScoreRow:
+    return ScoreRow(counts.precision, counts.recall, counts.f1, counts.gold)

@@ -1,0 +1,131 @@
+"""Several trainings at once, each in a process of its own: the trials of a search, the folds of a cross-validation.
+
+    task, task, … -> result, result, …   in the order of the tasks
+
+Not here: what a task is (`trials`, `cross_validation`), processes (`foundation.process_pools`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from ..foundation import DcrfError, Diagnostic, new_event, processes
+from ..inference import Workers
+
+__all__ = ["Work", "run_side_by_side"]
+
+_POLL_SECONDS = 0.1  # between two looks at whether the work is to stop
+
+Task = TypeVar("Task")
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Work(Protocol[Task_contra, Result_co]):
+    """What all tasks have in common. It goes to the processes, and tasks and results are pickled."""
+
+    @property
+    def threads(self) -> int | None: ...
+
+    def with_threads(self, threads: int) -> Work[Task_contra, Result_co]:
+        """The same work by so many threads."""
+
+    def run_elsewhere(self, task: Task_contra, should_stop: Callable[[], bool] | None = None) -> Result_co:
+        """Does a task in another process; `should_stop` is polled as it goes on."""
+
+
+class _Done(NamedTuple, Generic[Result]):
+    """warned: what the task warned about, which is said in this process."""
+
+    result: Result
+    warned: tuple[Warning | str, ...] = ()
+
+
+def run_side_by_side(
+    work: Work[Task, Result],
+    tasks: Sequence[Task],
+    jobs: int | Executor,
+    should_stop: Callable[[], bool] | None,
+    what: str = "a trial",
+) -> Iterator[tuple[int, Result]]:
+    """Number (from 0) and result of each task, in their order, with up to `jobs` of them at once, or as many as this
+    executor runs.
+
+    Once `should_stop` returns True no task begins; those that run in processes of ours end after their iteration. The
+    threads of `work` are divided among processes of ours. DcrfError where a process is lost. what: a task in words.
+    """
+    if isinstance(jobs, Executor):
+        submitted: list[Future[_Done[Result] | None]] = [jobs.submit(_run, work, task) for task in tasks]
+        try:
+            yield from _results(submitted, should_stop, what)
+        finally:
+            for future in submitted:
+                future.cancel()
+        return
+    jobs = min(jobs, len(tasks))
+    share = work.with_threads(max(1, Workers(work.threads).threads // jobs))
+    stop = new_event()
+    with processes(jobs, _begin, share, stop) as pool:  # which cancels what waits: a pool that ends minds who else does
+        futures = [pool.submit(_run_here, task) for task in tasks]
+        yield from _results(futures, should_stop, what, stop.set)
+
+
+def _results(
+    futures: Sequence[Future[_Done[Result] | None]],
+    should_stop: Callable[[], bool] | None,
+    what: str,
+    stop: Callable[[], None] | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """The results in order, with their numbers, but of those that never began. stop: asks those that run to end."""
+    is_stopped = False
+    try:
+        for number, future in enumerate(futures):
+            while not future.done():
+                if not is_stopped and should_stop is not None and should_stop():
+                    is_stopped = True
+                    for waiting in reversed(futures):  # so that none takes the place of one that is cancelled
+                        waiting.cancel()
+                    if stop is not None:
+                        stop()
+                wait([future], timeout=_POLL_SECONDS)
+            if future.cancelled():
+                continue
+            done = future.result()
+            if done is not None:  # a process had it, and had not begun it
+                for warning in done.warned:
+                    warnings.warn(warning, stacklevel=2)
+                yield number, done.result
+    except BrokenProcessPool:
+        message = f"a process that trained {what} has died; most often memory ran out"
+        remedy = "run fewer at once"
+        raise DcrfError(Diagnostic("lost-trial", message, help=remedy)) from None
+
+
+def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:
+    """A task in a worker of somebody else's executor."""
+    return _Done(work.run_elsewhere(task))
+
+
+_here: tuple[Work[Any, Any], Any] | None = None  # in a process of ours: the work, and the event that stops it
+
+
+def _begin(work: Work[Any, Any], stop: Any) -> None:
+    """A process of ours begins."""
+    global _here
+    _here = work, stop
+
+
+def _run_here(task: Any) -> _Done[Any] | None:
+    assert _here is not None
+    work, stop = _here
+    if stop.is_set():
+        return None
+    with warnings.catch_warnings(record=True) as caught:  # a process of ours has one thread, as this requires
+        warnings.simplefilter("always")
+        result = work.run_elsewhere(task, stop.is_set)
+    return _Done(result, tuple({str(warning.message): warning.message for warning in caught}.values()))
