@@ -64,10 +64,7 @@ def state_confusion(evaluation: Evaluation, label: str) -> StateConfusion:
 def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
     """Counts of gold and predicted segments of a label with segments."""
     off, states, predicted = evaluation.sentence_off, evaluation.states[label], np.asarray(evaluation.predicted[label])
-    outside = list(states).index("O") if "O" in states else 0
-    golds, ours, _, types = compared_segments(
-        evaluation.gold[label], np.where(predicted >= 0, predicted, outside), states, off
-    )
+    golds, ours, _, types = compared_segments(evaluation.gold[label], predicted, states, off)
     size, num_tokens = len(types), int(off[-1])
     partner = _same_tokens(golds, ours, num_tokens)
     matched = partner >= 0

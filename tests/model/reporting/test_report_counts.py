@@ -70,6 +70,14 @@ def test_segments_are_confused_as_a_reader_would_say(seed):
     assert found.same.sum() + found.elsewhere_predicted.sum() + found.invented.sum() == len(ours)
 
 
+def test_a_sentence_without_any_labelling_has_no_predicted_segment():
+    """Where a label had no state `O`, its first state was taken for predicted."""
+    states, off = ("B-X", "I-X"), np.array([0, 2, 4])
+    gold, predicted = np.array([0, 1, 0, 1]), np.array([0, 1, -1, -1])
+    found = segment_confusion(Evaluation({"y": gold}, {"y": predicted}, {"y": states}, off), "y")
+    assert (found.same.tolist(), found.missed.tolist(), found.invented.tolist()) == ([[1]], [1], [0])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_states_are_counted_pair_by_pair(seed):
     evaluation = random_evaluation(seed)
