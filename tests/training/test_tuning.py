@@ -243,7 +243,7 @@ def test_what_trials_warn_about_comes_home() -> None:
 
 def test_a_stop_ends_the_trials_that_run_at_once() -> None:
     """The first trial is short, and the others would take for ever; the best that has ended is kept."""
-    text = VARIANCE.replace("lbfgs(max_iterations = 15)", "sgd(epochs = n)").replace(
+    text = VARIANCE.replace("lbfgs(max_iterations = 15)", "gpd(epochs = n)").replace(
         "let v = 10 tune log(0.01, 100)", "let v = 10\nlet n = 1 tune among(1, 10000000, 10000001, 10000002)"
     )
     ended: list[Trial] = []
