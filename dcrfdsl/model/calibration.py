@@ -19,7 +19,6 @@ NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",
     math.inf: "no labelling of any sentence scores above the gold one",
 }
-CERTAIN = 1e-6  # nats: a labelling of a higher log-probability has all there is
 
 
 def calibration_of(log_probabilities: Callable[[Floats], Floats], weights: Floats, file: str) -> Calibration:
@@ -30,8 +29,6 @@ def calibration_of(log_probabilities: Callable[[Floats], Floats], weights: Float
     temperature = best_temperature(lambda tau: float(log_probabilities(tau * weights).sum()))
     before = log_probabilities(weights)
     after = before if temperature in NO_TEMPERATURE else log_probabilities(temperature * weights)
-    if temperature not in NO_TEMPERATURE and (after > -CERTAIN).all():
-        temperature = math.inf  # rounding alone decided between this one and higher ones
     why = NO_TEMPERATURE.get(temperature) if len(before) else "the model can give its labels to no sentence"
     if why is not None:
         message = f"probabilities cannot be calibrated on `{file}`: {why}"

@@ -18,10 +18,13 @@ STEP = 2.0  # in log τ
 MOST_STEPS = 14  # up to about 1e12 or 1e-12
 LEVEL = 1e-12  # smaller relative differences of sums are no differences
 TOLERANCE = 1e-6  # of log τ
+CERTAIN = 1e-6  # nats that all labels together may lack: then only rounding decides between higher temperatures
 
 
 def best_temperature(log_likelihood: Callable[[float], float]) -> float:
-    """The τ > 0 of the highest log-likelihood; 0 or infinity if it rises, or is level, in that direction."""
+    """The τ > 0 of the highest log-likelihood; 0 or infinity if it rises, or is level, in that direction; infinity as
+    well where some τ makes everything certain.
+    """
 
     def loss(log_t: float) -> float:
         return -log_likelihood(math.exp(log_t))
@@ -33,6 +36,8 @@ def best_temperature(log_likelihood: Callable[[float], float]) -> float:
         direction, ahead, behind = -STEP, loss(-STEP), ahead
     steps = 0
     while not _is_above(ahead, value):
+        if direction > 0 and ahead < CERTAIN:
+            return math.inf
         steps += 1
         if steps > MOST_STEPS:
             return math.inf if direction > 0 else 0.0
