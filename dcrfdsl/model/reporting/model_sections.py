@@ -15,12 +15,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
 from ...data import BagColumn, Corpus, InternedColumn
-from ...foundation import figure, printable_lines
-from ...syntax import DcrfLexer
-from .charts import Series, bar_chart, line_chart
-from .drawing import svg
-from .findings import CurvePoint, Findings, StageRun, TransitionWeights
-from .page_blocks import (
+from ...foundation import (
     Block,
     Cell,
     Fold,
@@ -30,10 +25,17 @@ from .page_blocks import (
     Listing,
     Paragraph,
     Picture,
-    Section,
-    Table,
+    TextTable,
+    figure,
+    inline_svg,
+    printable_lines,
     signed_shade,
 )
+from ...syntax import DcrfLexer
+from .charts import Series, bar_chart, line_chart
+from .drawing import svg
+from .findings import CurvePoint, Findings, StageRun, TransitionWeights
+from .page_sections import Section
 
 __all__ = [
     "data_section",
@@ -59,20 +61,20 @@ def training_section(found: Findings) -> Section:
     blocks: list[Block] = []
     for number, stage in enumerate(found.stages, 1):
         blocks.append(Heading(f"Stage {number}: {stage.name}" if len(found.stages) > 1 else f"Stage {stage.name}"))
-        blocks.append(Table(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
+        blocks.append(TextTable(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
         blocks += [Paragraph(note, kind="note") for note in stage.notes]
         blocks += _curves(stage)
         if stage.settings:
             rows = [[name, _setting(value)] for name, value in stage.settings.items()]
             blocks.append(
-                Fold("Every setting", [Table(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
+                Fold("Every setting", [TextTable(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
             )
     if found.trials:
         blocks += [Heading("Search of constants"), _trials(found.trials)]
     return Section("training", "Training", blocks)
 
 
-def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
+def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
     """The trials of a search on held-out data: values, score, time."""
     names = list(trials[0]["values"])
     rows = [
@@ -84,7 +86,7 @@ def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
         ]
         for trial in trials
     ]
-    return Table("Trials", ["trial", *names, "score on held-out data", "time"], rows)
+    return TextTable("Trials", ["trial", *names, "score on held-out data", "time"], rows)
 
 
 def _curves(stage: StageRun) -> Iterator[Block]:
@@ -102,7 +104,7 @@ def _curves(stage: StageRun) -> Iterator[Block]:
         [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{point.dev:.4f}"]
         for point in last
     ]
-    yield Fold("The numbers", [Table(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
+    yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
 
 
 def _points(points: Sequence[CurvePoint], what: str) -> list[tuple[float, float]]:
@@ -137,7 +139,7 @@ def weight_section(found: Findings) -> Section:
         rows = [[feature, " ".join(states), f"{weight:+.4f}"] for feature, states, weight in clique.rows]
         caption = f"{clique.clique}: the strongest {len(rows):,} of {clique.total:,} weights"
         if rows:
-            blocks.append(Table(caption, ["feature", "states", "weight"], rows, (0, 1)))
+            blocks.append(TextTable(caption, ["feature", "states", "weight"], rows, (0, 1)))
     return Section("weights", "Strongest weights", blocks)
 
 
@@ -183,8 +185,8 @@ def graph_section(found: Findings) -> Section:
     for one in found.sentences:
         blocks.append(Heading(f"Sentence {one.number:,}"))
         caption = f"Factor graph of sentence {one.number:,}: circles are labels, wrong ones dashed; squares are factors"
-        blocks.append(Picture(_inline(svg(one.drawing)), caption, kind="graph"))
-        table = Table(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
+        blocks.append(Picture(inline_svg(svg(one.drawing)), caption, kind="graph"))
+        table = TextTable(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
         blocks.append(Fold("Labels and probabilities as a table", [table]))
     if not blocks:
         blocks.append(Paragraph("No sentence is short enough to be drawn. `--sentence N` draws one all the same."))
@@ -195,11 +197,6 @@ def graph_section(found: Findings) -> Section:
         )
         blocks.insert(0, Paragraph(words))
     return Section("graph", "Unrolled graph", blocks)
-
-
-def _inline(picture: str) -> Markup:
-    """A drawing, whose texts are escaped, as part of a page, which needs no namespace."""
-    return Markup(picture.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
 
 
 # data -------------------------------------------------------------------------------------------------------------
@@ -217,27 +214,27 @@ def data_section(found: Findings) -> Section:
     if found.new is not None:
         share = f"{int(found.new.sum()):,} of {corpus.num_tokens:,} ({100 * found.new.mean():.1f} %)"
         facts.append(["tokens whose word is new to the model", share])
-    blocks: list[Block] = [Table("The data", ["what", "value"], facts, (0, 1)), _columns(corpus)]
+    blocks: list[Block] = [TextTable("The data", ["what", "value"], facts, (0, 1)), _columns(corpus)]
     edges = np.unique(np.linspace(0, int(filled.max()), LENGTH_BARS + 1).astype(int))
     counts = np.histogram(filled, bins=edges + 0.5)[0].tolist()
     names = [f"{low + 1}" if low + 1 == high else f"{low + 1}–{high}" for low, high in pairwise(edges.tolist())]
     title = "Sentences by length"
     bars = list(zip(names, counts, strict=True))
     blocks.append(Picture(bar_chart(title, bars, "tokens", "sentences"), title))
-    blocks.append(Fold("The numbers", [Table(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
+    blocks.append(Fold("The numbers", [TextTable(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
     blocks += [_frequencies(found, label) for label in found.evaluation.gold]
     return Section("data", "Data", blocks)
 
 
-def _columns(corpus: Corpus) -> Table:
+def _columns(corpus: Corpus) -> TextTable:
     rows = []
     for name, column in corpus.columns.items():
         distinct = f"{len(np.unique(column.codes)):,}" if isinstance(column, InternedColumn | BagColumn) else ""
         rows.append([name, column.holds, distinct])
-    return Table("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
+    return TextTable("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
 
 
-def _frequencies(found: Findings, label: str) -> Table:
+def _frequencies(found: Findings, label: str) -> TextTable:
     """How often each state is gold, and how often it was predicted."""
     names, size = found.evaluation.states[label], len(found.evaluation.states[label])
     gold, predicted = (np.asarray(of[label]) for of in (found.evaluation.gold, found.evaluation.predicted))
@@ -250,7 +247,7 @@ def _frequencies(found: Findings, label: str) -> Table:
     if rest := order[MOST_STATES:]:
         share = 100 * golds[rest].sum() / max(1, golds.sum())
         rows.append([f"{len(rest):,} more", f"{golds[rest].sum():,}", f"{share:.2f}", f"{ours[rest].sum():,}"])
-    return Table(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
+    return TextTable(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
 
 
 # template and record ----------------------------------------------------------------------------------------------
@@ -265,4 +262,6 @@ def template_section(found: Findings) -> Section:
 
 def record_section(found: Findings) -> Section:
     """What this report and its model are made of: versions, hashes, seeds."""
-    return Section("record", "Record", [Table("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))])
+    return Section(
+        "record", "Record", [TextTable("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))]
+    )
