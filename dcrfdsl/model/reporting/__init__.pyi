@@ -1,10 +1,3 @@
-from .drawing import (
-    FORMATS as FORMATS,
-    FactorMark as FactorMark,
-    GraphDrawing as GraphDrawing,
-    PieceMark as PieceMark,
-    VariableMark as VariableMark,
-)
 from .findings import (
     CurvePoint as CurvePoint,
     DrawnSentence as DrawnSentence,

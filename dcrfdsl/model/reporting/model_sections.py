@@ -31,9 +31,9 @@ from ...foundation import (
     printable_lines,
     signed_shade,
 )
+from ...graph import svg
 from ...syntax import DcrfLexer
 from .charts import Series, bar_chart, line_chart
-from .drawing import svg
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
 from .page_sections import Section
 
