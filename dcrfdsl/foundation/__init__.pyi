@@ -8,6 +8,26 @@ from .arrays import (
     Offsets as Offsets,
     chosen_ranges as chosen_ranges,
 )
+from .blocks import (
+    Block as Block,
+    Cell as Cell,
+    Fold as Fold,
+    Heading as Heading,
+    HeatRow as HeatRow,
+    HeatTable as HeatTable,
+    LabelledText as LabelledText,
+    Listing as Listing,
+    Paragraph as Paragraph,
+    Picture as Picture,
+    Stretch as Stretch,
+    TextTable as TextTable,
+    block_html as block_html,
+    inline_svg as inline_svg,
+    notebook_html as notebook_html,
+    parts_style as parts_style,
+    signed_shade as signed_shade,
+    whole_shade as whole_shade,
+)
 from .cached_values import (
     cached_property as cached_property,
 )
@@ -70,24 +90,4 @@ from .late_modules import (
     Late as Late,
 )
 from .memory_use import memory_in_use as memory_in_use
-from .pages import (
-    Block as Block,
-    Cell as Cell,
-    Fold as Fold,
-    Heading as Heading,
-    HeatRow as HeatRow,
-    HeatTable as HeatTable,
-    LabelledText as LabelledText,
-    Listing as Listing,
-    Paragraph as Paragraph,
-    Picture as Picture,
-    Stretch as Stretch,
-    TextTable as TextTable,
-    block_html as block_html,
-    inline_svg as inline_svg,
-    notebook_html as notebook_html,
-    parts_style as parts_style,
-    signed_shade as signed_shade,
-    whole_shade as whole_shade,
-)
 from .process_pools import new_event as new_event, processes as processes

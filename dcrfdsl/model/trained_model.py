@@ -13,6 +13,7 @@ from pathlib import Path
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import CORPUS, ensure_writable, require_kind, require_whole
+from ..graph import GraphDrawing
 from ..inference import Workers
 from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
@@ -46,6 +47,16 @@ class TrainedModel(ScoringModel):
     >>> model.predict(corpus).texts("part")[:3]
     ['B-STREET', 'I-STREET', 'I-STREET']
     """
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"{label} ({len(self.states[label]):,} states)" for label in self.labels)
+        return f"<{type(self).__name__}: {labels}; {self.num_weights:,} weights>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what the model consists of, its strongest weights, its training, its template."""
+        from .notebook_views import model_html
+
+        return model_html(self)
 
     # probabilities and rounds -------------------------------------------------------------------------------------
 
@@ -115,6 +126,23 @@ class TrainedModel(ScoringModel):
         []
         """
         return self._named_weights.of_rounds(self.record.path)
+
+    def unrolled(self, corpus: Corpus, sentence: int = 0) -> GraphDrawing:
+        """The factor graph of a sentence, which notebooks show as a picture. Its circles say the predicted labels.
+
+        corpus: the sentences; columns of labels may be absent.
+        sentence: the number of one, from 0.
+
+        `dcrfdsl unroll` writes such pictures to files. Raises DcrfError where there is no such sentence.
+
+        >>> model.unrolled(corpus, 2).words
+        ('Bath', ',', '3', 'Oxford', 'Road')
+        """
+        from .drawn_sentences import drawn_with_labels  # here, as few programs draw
+
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_whole(sentence, "sentence", least=0)
+        return drawn_with_labels(self, corpus, sentence)
 
     @property
     def _named_weights(self) -> NamedWeights:

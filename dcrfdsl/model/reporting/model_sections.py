@@ -10,9 +10,6 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
 
 from ...data import BagColumn, Corpus, InternedColumn
 from ...foundation import (
@@ -22,17 +19,15 @@ from ...foundation import (
     Heading,
     HeatRow,
     HeatTable,
-    Listing,
     Paragraph,
     Picture,
     TextTable,
     figure,
     inline_svg,
-    printable_lines,
     signed_shade,
 )
 from ...graph import svg
-from ...syntax import DcrfLexer
+from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
 from .page_sections import Section
@@ -42,7 +37,9 @@ __all__ = [
     "graph_section",
     "record_section",
     "template_section",
+    "training_blocks",
     "training_section",
+    "transition_blocks",
     "transition_section",
     "weight_section",
 ]
@@ -56,11 +53,16 @@ MOST_STATES = 40  # in the table of frequencies
 
 def training_section(found: Findings) -> Section:
     """The stages, and for each its learning curves."""
-    if not found.stages:
-        return Section("training", "Training", [Paragraph("The model says nothing about its training.", kind="note")])
+    return Section("training", "Training", training_blocks(found.stages, found.trials))
+
+
+def training_blocks(stages: Sequence[StageRun], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """What there is to say of a training, also outside a report."""
+    if not stages:
+        return [Paragraph("The model says nothing about its training.", kind="note")]
     blocks: list[Block] = []
-    for number, stage in enumerate(found.stages, 1):
-        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(found.stages) > 1 else f"Stage {stage.name}"))
+    for number, stage in enumerate(stages, 1):
+        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(stages) > 1 else f"Stage {stage.name}"))
         blocks.append(TextTable(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
         blocks += [Paragraph(note, kind="note") for note in stage.notes]
         blocks += _curves(stage)
@@ -69,9 +71,9 @@ def training_section(found: Findings) -> Section:
             blocks.append(
                 Fold("Every setting", [TextTable(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
             )
-    if found.trials:
-        blocks += [Heading("Search of constants"), _trials(found.trials)]
-    return Section("training", "Training", blocks)
+    if trials:
+        blocks += [Heading("Search of constants"), _trials(trials)]
+    return blocks
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
@@ -145,11 +147,16 @@ def weight_section(found: Findings) -> Section:
 
 def transition_section(found: Findings) -> Section:
     """The bias weights of cliques of two sites, as heat maps."""
-    blocks: list[Block] = [_transitions(one) for one in found.transitions]
+    return Section("transitions", "Transitions", transition_blocks(found.transitions))
+
+
+def transition_blocks(transitions: Sequence[TransitionWeights]) -> list[Block]:
+    """Heat maps with what they leave out, also outside a report."""
+    blocks: list[Block] = [_transitions(one) for one in transitions]
     if blocks:
         words = "From the row's state to the column's: more than 0 makes the pair likelier. A dash: it has no weight."
         blocks.insert(0, Paragraph(words))
-        hidden = [one for one in found.transitions if any(one.left_out)]
+        hidden = [one for one in transitions if any(one.left_out)]
         blocks += [
             Paragraph(
                 f"{one.clique}: {one.left_out[0]:,} rows and {one.left_out[1]:,} columns of rarer states are left out.",
@@ -159,7 +166,7 @@ def transition_section(found: Findings) -> Section:
         ]
     else:
         blocks.append(Paragraph("No clique of two sites has weights for pairs of states alone."))
-    return Section("transitions", "Transitions", blocks)
+    return blocks
 
 
 def _transitions(found: TransitionWeights) -> HeatTable:
@@ -255,9 +262,7 @@ def _frequencies(found: Findings, label: str) -> TextTable:
 
 def template_section(found: Findings) -> Section:
     """The template as text, with highlighting."""
-    text = printable_lines(found.template)
-    html = highlight(text, DcrfLexer(stripnl=False), HtmlFormatter(nowrap=True, classprefix="t-"))
-    return Section("template", "Template", [Listing(Markup(html), "The template of the model")])
+    return Section("template", "Template", [template_listing(found.template)])
 
 
 def record_section(found: Findings) -> Section:

@@ -11,7 +11,7 @@ from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
 from ...graph import CliqueTemplate, FactorMark, GraphDrawing, ModelGraph, VariableMark
 
-__all__ = ["sentence_graph"]
+__all__ = ["Told", "sentence_graph"]
 
 Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
 
