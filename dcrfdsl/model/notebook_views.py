@@ -1,6 +1,6 @@
 """What notebooks show of predictions, models and training records. Long ones are cut, and say what is left out.
 
-Not here: HTML (`foundation.blocks`), charts and tables that reports share (`reporting`).
+Not here: HTML (`foundation.html_blocks`), charts and tables that reports share (`reporting`).
 """
 
 from __future__ import annotations

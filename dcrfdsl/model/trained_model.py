@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import CORPUS, ensure_writable, require_kind, require_whole
-from ..graph import GraphDrawing
 from ..inference import Workers
 from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
@@ -24,6 +24,9 @@ from .prediction import Prediction
 from .record import TrainingRecord
 from .scoring_model import ScoringModel
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
+
+if TYPE_CHECKING:
+    from ..graph import GraphDrawing
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 

@@ -15,7 +15,7 @@ from report_cases import HOSTILE, colour_pairs, contrast, two_layers
 from dcrfdsl.builder import Model
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError, parts_style, printable
-from dcrfdsl.foundation.blocks import LabelledText, Stretch, block_html, notebook_style
+from dcrfdsl.foundation.html_blocks import LabelledText, Stretch, block_html, notebook_style
 from dcrfdsl.graph import FactorGraph, FactorMark, GraphDrawing, VariableMark
 from dcrfdsl.graph.graph_display import MOST_POSITIONS, first_positions
 from dcrfdsl.inference import RunStatus
@@ -155,6 +155,7 @@ def test_a_record_has_a_curve_for_each_stage(trained):
     assert "says nothing about its training" in read_output(TrainingRecord()).words
 
 
+@pytest.mark.long
 def test_jinja_is_not_needed():
     code = (
         "import sys; sys.modules['jinja2'] = None; sys.path[:0] = ['tests/support']\n"
@@ -187,7 +188,7 @@ def test_problems_of_a_template_stand_above_it():
 
 
 def test_a_long_template_is_cut():
-    spec = load_text("data conll(word, t)\n" + "".join(f"label t{n} in {{A, B}}\n" for n in range(2000))).spec
+    spec = load_text("data conll(word, t)\n" + "".join(f"label t{n} in {{A, B}}\n" for n in range(500))).spec
     assert "more characters are left out" in read_output(spec).words
     assert len(repr(spec)) < 20_000
 

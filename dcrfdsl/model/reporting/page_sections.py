@@ -1,4 +1,4 @@
-"""The sections of a report, and the one block that only a report has. Not here: other blocks (`foundation.blocks`)."""
+"""The sections of a report, and the one block that only a report has. Not here: other blocks."""
 
 from __future__ import annotations
 
