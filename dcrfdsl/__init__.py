@@ -21,6 +21,7 @@ Where to look:
     scikit-learn  dcrfdsl.sklearn.SequenceTagger, dcrfdsl.sklearn.CRF
     functions     dcrfdsl.feature marks your own feature functions
     problems      dcrfdsl.DcrfError, dcrfdsl.DcrfWarning
+    notebooks     `%load_ext dcrfdsl` adds the cell magic `%%dcrf`; objects show themselves
 
 `help(dcrfdsl.fit)` describes one of them. In a terminal, `dcrfdsl --help` lists the commands, `dcrfdsl explain WORD`
 prints any statement, function, setting, method or message, and `dcrfdsl new` lists ready templates.
@@ -33,7 +34,9 @@ import lazy_loader
 
 __version__ = "0.1.0"
 # Every name is loaded when it is first asked for, so that `import dcrfdsl` costs next to nothing.
-_load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, _offered = lazy_loader.attach_stub(__name__, __file__)
+# IPython asks for these two, programs do not.
+_names = [name for name in _offered if not name.endswith("_ipython_extension")]
 
 
 def __getattr__(name: str) -> Any:

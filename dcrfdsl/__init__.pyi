@@ -32,6 +32,10 @@ from .builder import (
     states_of as states_of,
     suffix as suffix,
 )
+from .cli import (
+    load_ipython_extension as load_ipython_extension,
+    unload_ipython_extension as unload_ipython_extension,
+)
 from .data import (
     corpus_from_frame as corpus_from_frame,
     corpus_from_rows as corpus_from_rows,

@@ -273,6 +273,10 @@ class Model(ModelVariables):
             case _:
                 return Term(name)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what the checker says so far, and the template."""
+        return self.resolved()._repr_html_()
+
     def spec(self, *, unchecked: bool = False) -> ModelSpec:
         """The specification of the model, as a `ModelSpec`.
 

@@ -21,7 +21,7 @@ from ..foundation import did_you_mean
 from .console import guarded, open_standard_streams
 from .parsers import command_parser
 
-__all__ = ["COMMANDS", "main", "run"]
+__all__ = ["COMMANDS", "load_ipython_extension", "main", "run", "unload_ipython_extension"]
 
 YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exceeded a hundred times during start-up
 
@@ -133,6 +133,20 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as leave:  # of click, where the reader of the help or the output of completion is gone
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     return code if isinstance(code, int) else 0
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Tells IPython, which hands its shell over, of the cell magic `%%dcrf`, and how to show templates."""
+    from .notebook_magic import load_magic
+
+    load_magic(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Takes back what `load_magic` did."""
+    from .notebook_magic import unload_magic
+
+    unload_magic(shell)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from .report import duration, peak_mb, print_table
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
+    from ..foundation import Block
     from ..graph import JoinedPairs, Parameters
     from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
     from ..training import Assembly, SecondsRange
@@ -31,6 +32,7 @@ __all__ = ["CostTable", "declared_costs", "trained_costs"]
 RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
 UNKNOWN = "?"
 MOST_ROWS = 200  # cliques that are listed
+HEADINGS = ("clique", "states", "table", "weights")
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,36 @@ class CostTable:
     cliques: Sequence[tuple[str, str, str, str]]
     totals: Sequence[tuple[str, str]]
 
+    def __str__(self) -> str:
+        width = max((len(name) for name, _ in self.totals), default=0)
+        rows = [f"{name}: {states} states, {entries} entries, {weights} weights" for name, states, entries, weights in
+                self.cliques[:MOST_ROWS]]  # fmt: skip
+        return "\n".join([*rows, *self._more(), *(f"{name:<{width}}  {words}" for name, words in self.totals)])
+
+    def _more(self) -> list[str]:
+        more = len(self.cliques) - MOST_ROWS
+        return [f"… and {more:,} more cliques"] if more > 0 else []
+
+    def blocks(self) -> list[Block]:
+        """The table for notebooks."""
+        from ..foundation import Paragraph, TextTable
+
+        return [
+            TextTable("What the cliques cost", HEADINGS, self.cliques[:MOST_ROWS]),
+            *(Paragraph(line, kind="note") for line in self._more()),
+            TextTable("What the model costs", ["what", "value"], self.totals, (0, 1)),
+        ]
+
     def print(self) -> None:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("clique", overflow="fold")
-        for heading in ("states", "table", "weights"):
+        table.add_column(HEADINGS[0], overflow="fold")
+        for heading in HEADINGS[1:]:
             table.add_column(heading, justify="right")
         for row in self.cliques[:MOST_ROWS]:
             table.add_row(*map(Text, row))
         print_table(table)
-        if len(self.cliques) > MOST_ROWS:
-            print(f"… and {len(self.cliques) - MOST_ROWS:,} more cliques")
+        for line in self._more():
+            print(line)
         print()
         width = max(len(name) for name, _ in self.totals)
         for name, words in self.totals:

@@ -13,8 +13,7 @@ from .options import Argument, Option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..graph import ModelGraph, PieceTemplate
-    from ..model import GraphDrawing, PieceMark
+    from ..graph import GraphDrawing, ModelGraph, PieceMark, PieceTemplate
 
 __all__ = ["unroll"]
 
@@ -42,7 +41,7 @@ def unroll(
       dcrfdsl unroll chunk.dcrf train.txt --format text
     """
     from ..foundation import write_whole
-    from ..model import FORMATS
+    from ..graph import FORMATS
 
     talk = Talk(quiet)
     drawing = _drawing(template, data, sentence, set_, stage, features, talk)
@@ -90,8 +89,7 @@ def _piece_marks(
     graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
 ) -> tuple[PieceMark, ...]:
     """The instances of the pieces of a stage, with factors numbered in the order of `ModelGraph.instances`."""
-    from ..graph import PieceUnrolling
-    from ..model import PieceMark
+    from ..graph import PieceMark, PieceUnrolling
 
     shape = graph.shape(length, pairs)
     number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}

@@ -66,6 +66,26 @@ from .files import (
     typed as typed,
     write_whole as write_whole,
 )
+from .html_blocks import (
+    Block as Block,
+    Cell as Cell,
+    Fold as Fold,
+    Heading as Heading,
+    HeatRow as HeatRow,
+    HeatTable as HeatTable,
+    LabelledText as LabelledText,
+    Listing as Listing,
+    Paragraph as Paragraph,
+    Picture as Picture,
+    Stretch as Stretch,
+    TextTable as TextTable,
+    block_html as block_html,
+    inline_svg as inline_svg,
+    notebook_html as notebook_html,
+    parts_style as parts_style,
+    signed_shade as signed_shade,
+    whole_shade as whole_shade,
+)
 from .late_modules import (
     Late as Late,
 )

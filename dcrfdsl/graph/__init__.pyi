@@ -5,6 +5,14 @@ from .automata.automaton_cost import (
     paying_automaton as paying_automaton,
 )
 from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
+from .drawing import (
+    FORMATS as FORMATS,
+    FactorMark as FactorMark,
+    GraphDrawing as GraphDrawing,
+    PieceMark as PieceMark,
+    VariableMark as VariableMark,
+    svg as svg,
+)
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
 from .joined_parameters import join_parameters as join_parameters, placed_counts as placed_counts

@@ -17,7 +17,7 @@ from .shapes import GraphShape
 __all__ = ["FactorGraph"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FactorGraph:
     """Discrete variables and log potentials: p(y) ∝ exp Σ_f log_tables[f][y_scope].
 
@@ -35,6 +35,15 @@ class FactorGraph:
             expected = tuple(self.cards[v] for v in scope)
             if table.shape != expected:
                 raise ValueError(f"table over variables {scope} has shape {table.shape}, expected {expected}")
+
+    def __repr__(self) -> str:
+        return f"<FactorGraph: {len(self.cards):,} variables, {len(self.scopes):,} factors>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a picture, or counts if it is large."""
+        from .graph_display import factor_graph_html
+
+        return factor_graph_html(self)
 
     def shape(self, local_start: int = 1) -> GraphShape:
         """The wiring; tables are laid end to end from `local_start`."""

@@ -86,11 +86,11 @@ class ModelGraph:
 
     variables: tuple[str, ...]
     cards: tuple[int, ...]
-    templates: tuple[CliqueTemplate, ...]
+    templates: tuple[CliqueTemplate, ...] = field(repr=False)
     num_labels: int
     num_latents: int = 0
     is_thin: bool = False
-    kinds: list[_Kind] = field(init=False)
+    kinds: list[_Kind] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         positions = [t.position for t in self.templates if t.position is not None]
@@ -111,6 +111,12 @@ class ModelGraph:
         self._num_shared = int(ends[-1])
         self._inside: list[int] | None = None
         self._derived: dict[str, object] = {}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the templates unrolled over a few tokens."""
+        from .graph_display import model_graph_html
+
+        return model_graph_html(self)
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is derived, which a process makes again where it needs it."""

@@ -25,12 +25,7 @@ from .record import (
     settings_record as settings_record,
     versions as versions,
 )
-from .reporting import (
-    FORMATS as FORMATS,
-    GraphDrawing as GraphDrawing,
-    PieceMark as PieceMark,
-    sentence_graph as sentence_graph,
-)
+from .reporting import sentence_graph as sentence_graph
 from .serialization import parts_as_bytes as parts_as_bytes, parts_from_bytes as parts_from_bytes
 from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
 from .trained_model import TrainedModel as TrainedModel, load as load

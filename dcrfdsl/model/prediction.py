@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ __all__ = ["Prediction", "joined_predictions", "runs_that_fit"]
 MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """The labels that a model gives a corpus. Made by `TrainedModel.predict`.
 
@@ -30,6 +30,7 @@ class Prediction:
     scores: [S] float64: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a
         model with a temperature τ, 1/τ log Σ_h exp τ Σ log φ. NaN if labels were decoded pointwise or elected by vote,
         and for sentences without a possible labelling.
+    corpus: what was labelled, for notebooks, which show its words.
 
     >>> prediction = model.predict(corpus)
     >>> prediction.codes["part"].dtype, prediction.status.converged
@@ -40,6 +41,17 @@ class Prediction:
     states: Mapping[str, tuple[str, ...]]
     status: RunStatus
     scores: Floats
+    corpus: Corpus | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        tokens = max((len(codes) for codes in self.codes.values()), default=0)
+        return f"<Prediction: {', '.join(self.codes)} of {tokens:,} tokens in {len(self.scores):,} sentences>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first sentences with coloured labels."""
+        from .notebook_views import prediction_html
+
+        return prediction_html(self)
 
     def texts(self, label: str) -> list[str]:
         """The states of a label as texts, one a token.
@@ -53,13 +65,13 @@ class Prediction:
         return [names[code] for code in self.codes[label].tolist()]
 
 
-def joined_predictions(parts: Sequence[Prediction], first: Sequence[int]) -> Prediction:
-    """Joins the predictions of runs of sentences; `first` are the numbers of the runs' first sentences."""
+def joined_predictions(parts: Sequence[Prediction], first: Sequence[int], corpus: Corpus) -> Prediction:
+    """Joins the predictions of runs of sentences of a corpus; `first` are the numbers of the runs' first sentences."""
     status = RunStatus()
     for part, start in zip(parts, first, strict=True):
         status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
     codes = {label: np.concatenate([part.codes[label] for part in parts]) for label in parts[0].codes}
-    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]))
+    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]), corpus)
 
 
 def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:

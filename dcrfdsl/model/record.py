@@ -107,7 +107,7 @@ class StartRecord:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingRecord:
     """How the weights of a model were trained; model files keep it, and `dcrfdsl show` prints it.
 
@@ -160,6 +160,18 @@ class TrainingRecord:
     path: tuple[BoostingRound, ...] = ()
     decode: str = ""
     start: StartRecord | None = None
+
+    def __repr__(self) -> str:
+        if not self.stage:
+            return "<TrainingRecord: not trained>"
+        how = "converged" if self.converged else "not converged"
+        return f"<TrainingRecord: stage {self.stage}, {self.end}, {self.iterations:,} iterations, {how}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: each stage with its curves."""
+        from .notebook_views import record_html
+
+        return record_html(self)
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data import Corpus, InternedColumn
-from ..foundation import DcrfError, Diagnostic, Floats, Mask, data_error
+from ..foundation import DcrfError, Floats, Mask, data_error
 from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
 from ..semantics import to_text
+from .drawn_sentences import missing_sentence, sentence_drawing
 from .explanation import Explanation, question_of
 from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
 from .model_story import identity_of, stages_of, strong_weights, transition_weights
@@ -31,7 +32,6 @@ from .reporting import (
     Term,
     Why,
     error_list,
-    sentence_graph,
     shown_column,
 )
 
@@ -115,8 +115,7 @@ def check_choices(choices: ReportChoices, corpus: Corpus) -> None:
         raise data_error("empty-file", "there is nothing to report: the data has no token", file=corpus.file)
     for number in choices.sentences:
         if not 0 <= number < corpus.num_sentences:
-            count = f"`{corpus.file}` has {corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}"
-            raise DcrfError(Diagnostic("no-such-sentence", f"{count}, there is no number {number + 1:,}"))
+            raise missing_sentence(corpus, number)
 
 
 def _marginals(model: TrainedModel, corpus: Corpus, threads: int | None) -> tuple[Mapping[str, Floats], list[str]]:
@@ -213,20 +212,15 @@ def _unasked(corpus: Corpus, errors: ErrorList) -> Sequence[int]:
 def _drawn(labelled: _Labelled, number: int) -> DrawnSentence:
     """The unrolled graph of a sentence, whose circles tell the probabilities."""
     model, first = labelled.model, int(labelled.corpus.sentence_off[number])
-    sentence = labelled.corpus.slice(number, number + 1)
-    structure = labelled.sentence(number).structure
-    rows, relations = structure.features(sentence)
-    pairs = [relations[model.graph.templates[n].clique].local(0, sentence.sentence_off) for n in model.graph.relational]
 
     def told(name: str, position: int) -> tuple[str, tuple[str, ...], str]:
         return _circle(labelled, name, first + position)
 
-    drawing = sentence_graph(model.graph, sentence, 0, model.extractor, rows, pairs, told)
-    drawing = replace(drawing, title=f"sentence {number + 1} of {labelled.corpus.file}")
+    drawing = sentence_drawing(model, labelled.corpus, number, told)
     head = ["position", "word", *(part for label in model.labels for part in (label, "gold, if other", "probability"))]
     lines = [
         [str(t + 1), drawing.words[t], *(cell for y in model.labels for cell in _label_cells(labelled, y, first + t))]
-        for t in range(sentence.num_tokens)
+        for t in range(len(drawing.words))
     ]
     return DrawnSentence(number + 1, drawing, head, lines)
 

@@ -221,12 +221,13 @@ class TaggingModel(ModelParts):
             compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
             if len(runs := runs_that_fit(corpus, compared)) > 1:
                 parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
-                return joined_predictions(parts, [first for first, _ in runs])
+                return joined_predictions(parts, [first for first, _ in runs], corpus)
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
-            return self._prediction(predictor.voted(self.voters, workers, stage))
-        return self._prediction(predictor.best(self.weights, workers, decode, stage, self.temperature))
+            return self._prediction(predictor.voted(self.voters, workers, stage), predictor.corpus)
+        best = predictor.best(self.weights, workers, decode, stage, self.temperature)
+        return self._prediction(best, predictor.corpus)
 
     def marginals(
         self, corpus: Corpus | Predictor, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -341,9 +342,10 @@ class TaggingModel(ModelParts):
         require_whole(seed, "seed", least=0)
         return self.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
-    def _prediction(self, decoded: Decoded) -> Prediction:
+    def _prediction(self, decoded: Decoded, corpus: Corpus | None = None) -> Prediction:
         states = {label: self.states[label] for label in self.labels}
-        return Prediction(dict(zip(self.labels, decoded.codes, strict=True)), states, decoded.status, decoded.scores)
+        codes = dict(zip(self.labels, decoded.codes, strict=True))
+        return Prediction(codes, states, decoded.status, decoded.scores, corpus)
 
 
 def _possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..data import Corpus
 from ..features import RegisteredFeature
@@ -21,6 +22,9 @@ from .named_weights import NamedWeights
 from .prediction import Prediction
 from .record import TrainingRecord
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
+
+if TYPE_CHECKING:
+    from ..graph import GraphDrawing
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
@@ -44,6 +48,18 @@ class TrainedModel(CalibratedModel):
     >>> model.predict(corpus).texts("part")[:3]
     ['B-STREET', 'I-STREET', 'I-STREET']
     """
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"{label} ({len(self.states[label]):,} states)" for label in self.labels)
+        return f"<{type(self).__name__}: {labels}; {self.num_weights:,} weights>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what the model consists of, its strongest weights, its training, its template."""
+        from .notebook_views import model_html
+
+        return model_html(self)
+
+    # rounds -------------------------------------------------------------------------------------------------------
 
     def at_round(self, rounds: int) -> TrainedModel:
         """The model as it was after some rounds of boosting (`train adaboost`).
@@ -93,6 +109,23 @@ class TrainedModel(CalibratedModel):
         []
         """
         return self._named_weights.of_rounds(self.record.path)
+
+    def unrolled(self, corpus: Corpus, sentence: int = 0) -> GraphDrawing:
+        """The factor graph of a sentence, which notebooks show as a picture. Its circles say the predicted labels.
+
+        corpus: the sentences; columns of labels may be absent.
+        sentence: the number of one, from 0.
+
+        `dcrfdsl unroll` writes such pictures to files. Raises DcrfError where there is no such sentence.
+
+        >>> model.unrolled(corpus, 2).words
+        ('Bath', ',', '3', 'Oxford', 'Road')
+        """
+        from .drawn_sentences import drawn_with_labels  # here, as few programs draw
+
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_whole(sentence, "sentence", least=0)
+        return drawn_with_labels(self, corpus, sentence)
 
     @property
     def _named_weights(self) -> NamedWeights:

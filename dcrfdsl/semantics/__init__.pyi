@@ -109,6 +109,12 @@ from .schema.segment_schemes import (
     split_state as split_state,
     violations as violations,
 )
+from .schema.spec_display import (
+    checked_html as checked_html,
+    message_blocks as message_blocks,
+    template_blocks as template_blocks,
+    template_listing as template_listing,
+)
 from .schema.unparse import (
     is_plain_name as is_plain_name,
     statement_text as statement_text,

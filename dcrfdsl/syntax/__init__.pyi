@@ -3,7 +3,7 @@ from .format import (
     format_template as format_template,
     format_value as format_value,
 )
-from .highlighting import DcrfLexer as DcrfLexer
+from .highlighting import DcrfLexer as DcrfLexer, highlighted as highlighted
 from .parser import MAX_CHARACTERS as MAX_CHARACTERS, parse as parse, parse_partial as parse_partial
 from .resources import resource_path as resource_path
 from .vocabulary import KEYWORDS as KEYWORDS, RESERVED as RESERVED, SYNONYMS as SYNONYMS

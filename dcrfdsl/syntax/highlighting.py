@@ -5,12 +5,14 @@ It colours text that is not finished as well, so it reads words, not statements.
 
 from __future__ import annotations
 
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from .vocabulary import KEYWORDS, RESERVED
 
-__all__ = ["DcrfLexer"]
+__all__ = ["DcrfLexer", "highlighted"]
 
 CLAUSE_WORDS = ("as", "with", "over", "where", "when", "after", "initially", "tune")
 
@@ -40,3 +42,9 @@ class DcrfLexer(RegexLexer):
             (r".", Punctuation),
         ]
     }
+
+
+def highlighted(text: str) -> str:
+    """The text of a template as HTML, escaped; the classes of its tokens begin with `t-`."""
+    html: str = highlight(text, DcrfLexer(stripnl=False), HtmlFormatter(nowrap=True, classprefix="t-"))
+    return html

@@ -1,10 +1,3 @@
-from .drawing import (
-    FORMATS as FORMATS,
-    FactorMark as FactorMark,
-    GraphDrawing as GraphDrawing,
-    PieceMark as PieceMark,
-    VariableMark as VariableMark,
-)
 from .findings import (
     CurvePoint as CurvePoint,
     DrawnSentence as DrawnSentence,
@@ -14,9 +7,10 @@ from .findings import (
     StrongWeights as StrongWeights,
     TransitionWeights as TransitionWeights,
 )
+from .model_sections import training_blocks as training_blocks, transition_blocks as transition_blocks
 from .page_library import require_jinja as require_jinja
 from .page_writer import write_report as write_report
-from .unrolled_sentences import sentence_graph as sentence_graph
+from .unrolled_sentences import Told as Told, sentence_graph as sentence_graph
 from .wrong_labels import (
     ErrorList as ErrorList,
     Term as Term,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...data import Corpus
 from ...foundation import Floats, Mask
+from ...graph import GraphDrawing
 from ...metrics import Evaluation
-from .drawing import GraphDrawing
 from .wrong_labels import ErrorList, Why
 
 __all__ = ["CurvePoint", "DrawnSentence", "Findings", "Sampling", "StageRun", "StrongWeights", "TransitionWeights"]

@@ -10,37 +10,36 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
 
 from ...data import BagColumn, Corpus, InternedColumn
-from ...foundation import figure, printable_lines
-from ...syntax import DcrfLexer
-from .charts import Series, bar_chart, line_chart
-from .drawing import svg
-from .findings import CurvePoint, Findings, StageRun, TransitionWeights
-from .page_blocks import (
+from ...foundation import (
     Block,
     Cell,
     Fold,
     Heading,
     HeatRow,
     HeatTable,
-    Listing,
     Paragraph,
     Picture,
-    Section,
-    Table,
+    TextTable,
+    figure,
+    inline_svg,
     signed_shade,
 )
+from ...graph import svg
+from ...semantics import template_listing
+from .charts import Series, bar_chart, line_chart
+from .findings import CurvePoint, Findings, StageRun, TransitionWeights
+from .page_sections import Section
 
 __all__ = [
     "data_section",
     "graph_section",
     "record_section",
     "template_section",
+    "training_blocks",
     "training_section",
+    "transition_blocks",
     "transition_section",
     "weight_section",
 ]
@@ -54,25 +53,30 @@ MOST_STATES = 40  # in the table of frequencies
 
 def training_section(found: Findings) -> Section:
     """The stages, and for each its learning curves."""
-    if not found.stages:
-        return Section("training", "Training", [Paragraph("The model says nothing about its training.", kind="note")])
+    return Section("training", "Training", training_blocks(found.stages, found.trials))
+
+
+def training_blocks(stages: Sequence[StageRun], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """What there is to say of a training, also outside a report."""
+    if not stages:
+        return [Paragraph("The model says nothing about its training.", kind="note")]
     blocks: list[Block] = []
-    for number, stage in enumerate(found.stages, 1):
-        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(found.stages) > 1 else f"Stage {stage.name}"))
-        blocks.append(Table(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
+    for number, stage in enumerate(stages, 1):
+        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(stages) > 1 else f"Stage {stage.name}"))
+        blocks.append(TextTable(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
         blocks += [Paragraph(note, kind="note") for note in stage.notes]
         blocks += _curves(stage)
         if stage.settings:
             rows = [[name, _setting(value)] for name, value in stage.settings.items()]
             blocks.append(
-                Fold("Every setting", [Table(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
+                Fold("Every setting", [TextTable(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
             )
-    if found.trials:
-        blocks += [Heading("Search of constants"), _trials(found.trials)]
-    return Section("training", "Training", blocks)
+    if trials:
+        blocks += [Heading("Search of constants"), _trials(trials)]
+    return blocks
 
 
-def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
+def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
     """The trials of a search on held-out data: values, score, time."""
     names = list(trials[0]["values"])
     rows = [
@@ -84,7 +88,7 @@ def _trials(trials: Sequence[Mapping[str, Any]]) -> Table:
         ]
         for trial in trials
     ]
-    return Table("Trials", ["trial", *names, "score on held-out data", "time"], rows)
+    return TextTable("Trials", ["trial", *names, "score on held-out data", "time"], rows)
 
 
 def _curves(stage: StageRun) -> Iterator[Block]:
@@ -102,7 +106,7 @@ def _curves(stage: StageRun) -> Iterator[Block]:
         [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{point.dev:.4f}"]
         for point in last
     ]
-    yield Fold("The numbers", [Table(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
+    yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
 
 
 def _points(points: Sequence[CurvePoint], what: str) -> list[tuple[float, float]]:
@@ -137,17 +141,22 @@ def weight_section(found: Findings) -> Section:
         rows = [[feature, " ".join(states), f"{weight:+.4f}"] for feature, states, weight in clique.rows]
         caption = f"{clique.clique}: the strongest {len(rows):,} of {clique.total:,} weights"
         if rows:
-            blocks.append(Table(caption, ["feature", "states", "weight"], rows, (0, 1)))
+            blocks.append(TextTable(caption, ["feature", "states", "weight"], rows, (0, 1)))
     return Section("weights", "Strongest weights", blocks)
 
 
 def transition_section(found: Findings) -> Section:
     """The bias weights of cliques of two sites, as heat maps."""
-    blocks: list[Block] = [_transitions(one) for one in found.transitions]
+    return Section("transitions", "Transitions", transition_blocks(found.transitions))
+
+
+def transition_blocks(transitions: Sequence[TransitionWeights]) -> list[Block]:
+    """Heat maps with what they leave out, also outside a report."""
+    blocks: list[Block] = [_transitions(one) for one in transitions]
     if blocks:
         words = "From the row's state to the column's: more than 0 makes the pair likelier. A dash: it has no weight."
         blocks.insert(0, Paragraph(words))
-        hidden = [one for one in found.transitions if any(one.left_out)]
+        hidden = [one for one in transitions if any(one.left_out)]
         blocks += [
             Paragraph(
                 f"{one.clique}: {one.left_out[0]:,} rows and {one.left_out[1]:,} columns of rarer states are left out.",
@@ -157,7 +166,7 @@ def transition_section(found: Findings) -> Section:
         ]
     else:
         blocks.append(Paragraph("No clique of two sites has weights for pairs of states alone."))
-    return Section("transitions", "Transitions", blocks)
+    return blocks
 
 
 def _transitions(found: TransitionWeights) -> HeatTable:
@@ -183,8 +192,8 @@ def graph_section(found: Findings) -> Section:
     for one in found.sentences:
         blocks.append(Heading(f"Sentence {one.number:,}"))
         caption = f"Factor graph of sentence {one.number:,}: circles are labels, wrong ones dashed; squares are factors"
-        blocks.append(Picture(_inline(svg(one.drawing)), caption, kind="graph"))
-        table = Table(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
+        blocks.append(Picture(inline_svg(svg(one.drawing)), caption, kind="graph"))
+        table = TextTable(f"Labels of sentence {one.number:,}", one.head, one.rows, tuple(range(len(one.head))))
         blocks.append(Fold("Labels and probabilities as a table", [table]))
     if not blocks:
         blocks.append(Paragraph("No sentence is short enough to be drawn. `--sentence N` draws one all the same."))
@@ -195,11 +204,6 @@ def graph_section(found: Findings) -> Section:
         )
         blocks.insert(0, Paragraph(words))
     return Section("graph", "Unrolled graph", blocks)
-
-
-def _inline(picture: str) -> Markup:
-    """A drawing, whose texts are escaped, as part of a page, which needs no namespace."""
-    return Markup(picture.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
 
 
 # data -------------------------------------------------------------------------------------------------------------
@@ -217,27 +221,27 @@ def data_section(found: Findings) -> Section:
     if found.new is not None:
         share = f"{int(found.new.sum()):,} of {corpus.num_tokens:,} ({100 * found.new.mean():.1f} %)"
         facts.append(["tokens whose word is new to the model", share])
-    blocks: list[Block] = [Table("The data", ["what", "value"], facts, (0, 1)), _columns(corpus)]
+    blocks: list[Block] = [TextTable("The data", ["what", "value"], facts, (0, 1)), _columns(corpus)]
     edges = np.unique(np.linspace(0, int(filled.max()), LENGTH_BARS + 1).astype(int))
     counts = np.histogram(filled, bins=edges + 0.5)[0].tolist()
     names = [f"{low + 1}" if low + 1 == high else f"{low + 1}–{high}" for low, high in pairwise(edges.tolist())]
     title = "Sentences by length"
     bars = list(zip(names, counts, strict=True))
     blocks.append(Picture(bar_chart(title, bars, "tokens", "sentences"), title))
-    blocks.append(Fold("The numbers", [Table(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
+    blocks.append(Fold("The numbers", [TextTable(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
     blocks += [_frequencies(found, label) for label in found.evaluation.gold]
     return Section("data", "Data", blocks)
 
 
-def _columns(corpus: Corpus) -> Table:
+def _columns(corpus: Corpus) -> TextTable:
     rows = []
     for name, column in corpus.columns.items():
         distinct = f"{len(np.unique(column.codes)):,}" if isinstance(column, InternedColumn | BagColumn) else ""
         rows.append([name, column.holds, distinct])
-    return Table("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
+    return TextTable("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
 
 
-def _frequencies(found: Findings, label: str) -> Table:
+def _frequencies(found: Findings, label: str) -> TextTable:
     """How often each state is gold, and how often it was predicted."""
     names, size = found.evaluation.states[label], len(found.evaluation.states[label])
     gold, predicted = (np.asarray(of[label]) for of in (found.evaluation.gold, found.evaluation.predicted))
@@ -250,7 +254,7 @@ def _frequencies(found: Findings, label: str) -> Table:
     if rest := order[MOST_STATES:]:
         share = 100 * golds[rest].sum() / max(1, golds.sum())
         rows.append([f"{len(rest):,} more", f"{golds[rest].sum():,}", f"{share:.2f}", f"{ours[rest].sum():,}"])
-    return Table(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
+    return TextTable(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
 
 
 # template and record ----------------------------------------------------------------------------------------------
@@ -258,11 +262,11 @@ def _frequencies(found: Findings, label: str) -> Table:
 
 def template_section(found: Findings) -> Section:
     """The template as text, with highlighting."""
-    text = printable_lines(found.template)
-    html = highlight(text, DcrfLexer(stripnl=False), HtmlFormatter(nowrap=True, classprefix="t-"))
-    return Section("template", "Template", [Listing(Markup(html), "The template of the model")])
+    return Section("template", "Template", [template_listing(found.template)])
 
 
 def record_section(found: Findings) -> Section:
     """What this report and its model are made of: versions, hashes, seeds."""
-    return Section("record", "Record", [Table("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))])
+    return Section(
+        "record", "Record", [TextTable("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))]
+    )

@@ -21,7 +21,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...foundation import printable_lines, write_whole
+from ...foundation import block_html, parts_style, printable_lines, write_whole
 from .findings import Findings
 from .model_sections import (
     data_section,
@@ -32,7 +32,7 @@ from .model_sections import (
     transition_section,
     weight_section,
 )
-from .page_blocks import Section
+from .page_sections import Section
 from .quality_sections import calibration_section, confusion_section, error_section, score_section
 from .wrong_labels import error_pages
 
@@ -93,7 +93,7 @@ def _page(
         """What an expression of the template gives; its characters that act become escapes."""
         return printable_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = parts_style() + _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         "form-action 'none'"
@@ -105,6 +105,7 @@ def _page(
         title=title,
         subtitle=subtitle,
         sections=sections,
+        show=block_html,
         style=Markup(style),
         script=Markup(script),
         policy=policy,

@@ -10,25 +10,24 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...data import has_segments
-from ...foundation import Ints
-from ...metrics import Interval, Reliability, SentenceCounts, bootstrap_intervals, reliability_of, sentence_counts
-from .charts import reliability_chart
-from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
-from .findings import Findings
-from .page_blocks import (
+from ...foundation import (
     Block,
     Cell,
-    ErrorBrowser,
     Fold,
     Heading,
     HeatRow,
     HeatTable,
+    Ints,
     Paragraph,
     Picture,
-    Section,
-    Table,
+    TextTable,
     whole_shade,
 )
+from ...metrics import Interval, Reliability, SentenceCounts, bootstrap_intervals, reliability_of, sentence_counts
+from .charts import reliability_chart
+from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
+from .findings import Findings
+from .page_sections import ErrorBrowser, Section
 
 __all__ = ["calibration_section", "confusion_section", "error_section", "score_section"]
 
@@ -61,18 +60,18 @@ def score_section(found: Findings) -> Section:
         )
     )
     rows = [[name, _value(value)] for name, value in found.values.items()]
-    blocks.append(Table("The template's own metrics, and counts", ["metric", "value"], rows))
+    blocks.append(TextTable("The template's own metrics, and counts", ["metric", "value"], rows))
     return Section("scores", "Scores", blocks)
 
 
-def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> Table:
+def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> TextTable:
     rows = []
     for one, interval in pairs:
         sums = one.counts.sum(axis=0).tolist()
         parts = [f"{sum_:,}" for sum_ in sums] if len(sums) == 3 else [f"{sums[0]:,}", "", f"{sums[1]:,}"]
         bounds = f"{100 * interval.low:.2f} – {100 * interval.high:.2f}"
         rows.append([one.name, f"{100 * one.value:.2f}", bounds, *parts])
-    return Table(caption, ["score", "%", "interval", "right", "predicted", "gold or all"], rows)
+    return TextTable(caption, ["score", "%", "interval", "right", "predicted", "gold or all"], rows)
 
 
 def _value(value: float | int) -> str:
@@ -103,7 +102,7 @@ def _states(found: Findings, label: str) -> Iterator[Block]:
     wrong = max(1, int(counts.sum() - np.trace(counts)))
     rows = [[gold, predicted, f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, predicted, count in pairs]
     if rows:
-        yield Table(f"Most frequent confusions of {label}", ["gold", "predicted", "tokens", "of all"], rows, (0, 1))
+        yield TextTable(f"Most frequent confusions of {label}", ["gold", "predicted", "tokens", "of all"], rows, (0, 1))
 
 
 def _with_others(states: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
@@ -144,7 +143,7 @@ def _segments(found: SegmentConfusion, label: str) -> Iterator[Block]:
             found.types, found.elsewhere_predicted.tolist(), found.invented.tolist(), strict=True
         )
     ]
-    yield Table(
+    yield TextTable(
         f"Predicted segments of {label} whose tokens are no gold segment",
         ["type", "shares a token with a gold one", "invented"],
         rows,
@@ -206,5 +205,5 @@ def _reliability(bins: Reliability, label: str) -> Iterator[Block]:
         ]
         for n, count in enumerate(bins.counts.tolist())
     ]
-    table = Table(f"Reliability of {label}", ["probability", "labels", "mean probability, %", "right, %"], rows)
+    table = TextTable(f"Reliability of {label}", ["probability", "labels", "mean probability, %", "right, %"], rows)
     yield Fold("The numbers", [table])

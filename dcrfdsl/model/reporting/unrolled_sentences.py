@@ -1,6 +1,6 @@
 """The unrolled graph of one sentence as a drawing: its variables, its factors, and the features that fire at each.
 
-Not here: the formats of a drawing (`drawing`), unrolling (`graph`), extracting features (`features`).
+Not here: the formats of a drawing and unrolling (`graph`), extracting features (`features`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
-from ...graph import CliqueTemplate, ModelGraph
-from .drawing import FactorMark, GraphDrawing, VariableMark
+from ...graph import CliqueTemplate, FactorMark, GraphDrawing, ModelGraph, VariableMark
 
-__all__ = ["sentence_graph"]
+__all__ = ["Told", "sentence_graph"]
 
 Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
 

@@ -24,7 +24,7 @@ __all__ = ["Resolved", "load_template", "load_text", "resolve"]
 DEEPEST_USE = 64  # files that use each other in a chain; each is read inside the previous one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Resolved(LocatedSpec):
     """A template that was read: its specification, with the place of each part. `require` runs the checker.
 
@@ -37,6 +37,16 @@ class Resolved(LocatedSpec):
     >>> load_template("address.dcrf").spec.labels[0].name
     'part'
     """
+
+    def __repr__(self) -> str:
+        problems = f", {len(self.diagnostics):,} problems" if self.diagnostics else ""
+        return f"<{type(self).__name__}: {self.spec!r}{problems}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what the checker says, and the canonical template."""
+        from ..schema import checked_html  # here, as it loads the highlighter
+
+        return checked_html(self.spec, check(self, stage=None, registered=None))
 
     def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
         """The specification. Raises DcrfError with every problem that the checker finds, if one is an error.

@@ -88,6 +88,7 @@ from .segment_schemes import (
     split_state as split_state,
 )
 from .source_spans import Path as Path, RecordedSpans as RecordedSpans, SpanTable as SpanTable
+from .spec_display import checked_html as checked_html
 from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage
 from .statement_options import (
     CLIQUE_OPTIONS as CLIQUE_OPTIONS,

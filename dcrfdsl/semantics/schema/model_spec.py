@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
+from .shown_spec import ShownSpec
 
 __all__ = [
     "NUMERIC", "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration",
@@ -227,7 +228,7 @@ class Stage(Frozen):
 Declaration: TypeAlias = Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint
 
 
-class ModelSpec(Frozen):
+class ModelSpec(ShownSpec):
     """A whole model as data: what a template, a `Model` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.

@@ -14,7 +14,7 @@ import pytest
 from report_cases import HOSTILE, Page, colour_pairs, contrast, read_page, two_layers
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation import printable
+from dcrfdsl.foundation import parts_style, printable
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.reporting import page_writer
 from dcrfdsl.model.reporting.wrong_labels import error_pages
@@ -275,11 +275,11 @@ TEXTS = [
 @pytest.mark.parametrize(("text", "behind"), TEXTS, ids=[f"{a} on {b}" for a, b in TEXTS])
 def test_texts_stand_out(text, behind, theme):
     """WCAG 2.2, AA: 4.5 to 1."""
-    style = files("dcrfdsl.model.reporting").joinpath("page", "report.css").read_text(encoding="utf-8")
+    style = parts_style()
     colours = colour_pairs(style)
     assert contrast(colours[text][theme], colours[behind][theme]) >= 4.5
 
 
 def test_the_assets_are_in_the_package():
     names = {path.name for path in Path(str(files("dcrfdsl.model.reporting").joinpath("page"))).iterdir()}
-    assert names == {"report.html.j2", "blocks.html.j2", "report.css", "report.js"}
+    assert names == {"report.html.j2", "browser.html.j2", "report.css", "report.js"}

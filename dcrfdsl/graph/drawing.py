@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from ...foundation import printable, printable_lines
+from ..foundation import printable, printable_lines
 
 __all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark", "dot", "svg", "text"]
 
@@ -64,8 +64,8 @@ class GraphDrawing:
     """The graph of one sentence; `words[t]` is the text below position t."""
 
     title: str
-    words: tuple[str, ...]
-    variables: tuple[VariableMark, ...]
+    words: tuple[str, ...] = field(repr=False)
+    variables: tuple[VariableMark, ...] = field(repr=False)
     factors: tuple[FactorMark, ...] = field(repr=False)
     pieces: tuple[PieceMark, ...] = field(default=(), repr=False)
 
@@ -76,6 +76,12 @@ class GraphDrawing:
     def cliques(self) -> list[str]:
         """Clique names in order of first appearance."""
         return list(dict.fromkeys(factor.clique for factor in self.factors))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the picture of its first positions."""
+        from .graph_display import drawing_html
+
+        return drawing_html(self)
 
 
 # text -------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dcrfdsl.model.reporting.drawing import FactorMark, GraphDrawing, VariableMark, dot, svg, text
+from dcrfdsl.graph.drawing import FactorMark, GraphDrawing, VariableMark, dot, svg, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,36 +1,24 @@
-"""What a report consists of: sections of blocks, each a paragraph, a table, a heat map, a picture or a listing.
+"""What pages and outputs consist of: blocks, each a paragraph, a table, a heat map, a picture, a listing.
 
-Sections are made of these alone, so one page template shows them all, and all text in them is text: only `Markup`, made
-by a library or by `charts` and `drawing`, reaches the page as it is. Not here: what sections say, the page itself.
+All text in them is text: only `Markup`, made by a library or by charts and drawings, reaches a browser as it is. Not
+here: what blocks say, their HTML (`block_html`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from markupsafe import Markup
 
 __all__ = [
-    "Block",
-    "Cell",
-    "ErrorBrowser",
-    "Fold",
-    "Heading",
-    "HeatRow",
-    "HeatTable",
-    "Listing",
-    "Paragraph",
-    "Picture",
-    "Section",
-    "Table",
-    "signed_shade",
-    "whole_shade",
+    "HUES", "Block", "Cell", "Fold", "Heading", "HeatRow", "HeatTable", "LabelledText", "Listing", "Paragraph",
+    "Picture", "Stretch", "TextTable", "inline_svg", "signed_shade", "whole_shade",
 ]  # fmt: skip
 
 SHADES = 6  # of a heat map, on either side of no colour
+HUES = 12  # of labels in a style sheet; with more labels they repeat
 
 
 @dataclass(frozen=True)
@@ -51,7 +39,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table. head: of the columns.   rows: of cells; the first cell heads its row.   words: which columns hold words,
     and so are not aligned to the right.
     """
@@ -112,13 +100,23 @@ class Listing:
     caption: str
 
 
-@dataclass(frozen=True)
-class ErrorBrowser:
-    """The place of the error browser, which the page's script fills from its data.   num_errors: on this page."""
+class Stretch(NamedTuple):
+    """One or more words with their labels, at most one a layer. labels: pairs of text and hue; a text may be empty."""
 
-    name: ClassVar[str] = "browser"
-    labels: Sequence[str]
-    num_errors: int
+    words: str
+    labels: Sequence[tuple[str, int]] = ()
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """A text whose stretches show their labels.   head: what stands before it.   stacked: each stretch is a column of
+    its word and its labels; otherwise its one label follows it.
+    """
+
+    name: ClassVar[str] = "labelled"
+    head: str
+    stretches: Sequence[Stretch]
+    stacked: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,16 +128,7 @@ class Fold:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Paragraph | Heading | Table | HeatTable | Picture | Listing | ErrorBrowser | Fold
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of the page.   slug: its address in the page."""
-
-    slug: str
-    title: str
-    blocks: Sequence[Block] = field(default=())
+Block: TypeAlias = Paragraph | Heading | TextTable | HeatTable | Picture | Listing | LabelledText | Fold
 
 
 def whole_shade(share: float, colour: str) -> str:
@@ -151,3 +140,8 @@ def signed_shade(share: float) -> str:
     """The shade of a number from -1 to 1: `less1` … `less6` below 0, `more1` … `more6` above it."""
     level = min(SHADES, round(abs(share) * SHADES))
     return f"{'more' if share > 0 else 'less'}{level}" if level else ""
+
+
+def inline_svg(picture: str) -> Markup:
+    """A drawing, whose texts are escaped, as part of a page, which needs no namespace."""
+    return Markup(picture.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
