@@ -6,6 +6,7 @@ Not here: calibration (`model.calibrated_model`), the diagram (`reliability_diag
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,7 @@ def calibrate(options: CalibrateOptions) -> None:
         return
     for line in _report(options, calibrated, before, after, kinds, drawn):
         print(line)
+    sys.stdout.flush()  # before what goes to the other stream
     for path in (options.output, options.diagram):
         if path is not None:
             talk(f"wrote {path}")

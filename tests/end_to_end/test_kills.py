@@ -60,8 +60,11 @@ def test_a_training_that_is_killed_goes_on(kind: str, tmp_path: Path) -> None:
             model.unlink()  # it ended before it was to be killed
         resumed += checkpoint.exists()
         process = training(folder, *(["--resume"] if checkpoint.exists() else []))
+        while killed == 0 and process.poll() is None and not checkpoint.exists():
+            time.sleep(0.001)  # the first time as soon as there is something to go on from
         try:
-            process.wait(draw.uniform(0.4, 1.0) * duration if killed < KILLS else None)
+            wait = 0.0 if killed == 0 else draw.uniform(0.4, 1.0) * duration
+            process.wait(wait if killed < KILLS else None)
             assert process.returncode == 0, (tmp_path / "errors.txt").read_text()
         except subprocess.TimeoutExpired:
             process.kill()

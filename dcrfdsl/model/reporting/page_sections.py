@@ -22,8 +22,8 @@ class ErrorBrowser:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page.   slug: its address in the page."""
+    """A section of the page. anchor: its address in the page."""
 
-    slug: str
+    anchor: str
     title: str
     blocks: Sequence[Block | ErrorBrowser] = field(default=())

@@ -63,6 +63,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "cross-validation. One of these has died. Most often the system ended it because memory ran out.",
         "Run fewer at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
     ),
+    "lost-restart": (
+        "With `--jobs` the restarts of a stage run in processes of their own, and one of these has died. Most often "
+        "the system ended it because memory ran out.",
+        "Run fewer at once: a smaller `--jobs`. Each takes as much memory as a training.",
+    ),
     "bad-folds": (
         "Cross-validation leaves out one fold after another. Every fold needs a sentence, or a group of them that stay "
         "together by the value of a column.",
