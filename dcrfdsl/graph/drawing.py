@@ -1,7 +1,7 @@
 """Drawings of an unrolled factor graph: SVG, DOT and text from one neutral description.
 
 Each variable name has a row and each position a column. Variables are circles, factors are small squares in the colour
-of their clique, and the words are at the bottom. Not here: unrolling (`graph`), reading data.
+of their clique, and the words are at the bottom. Not here: unrolling (`unroll`), reading data.
 """
 
 from __future__ import annotations

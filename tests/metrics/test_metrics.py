@@ -221,7 +221,7 @@ MEASURED = {
         "by_state(pos).macro_recall": 3 / 4,
         "by_state(pos).weighted_precision": (2 * 1 + 3 * 3 / 4) / 5,
         "by_state(pos).weighted_recall": 4 / 5,
-        "by_state(pos).weighted_f1": (2 * 4 / 6 + 3 * 6 / 7) / 5,
+        "by_state(pos).weighted_f1": pytest.approx((2 * 4 / 6 + 3 * 6 / 7) / 5, rel=1e-15),
         "by_state(pos).N.precision": 1.0,
         "by_state(pos).N.recall": 0.5,
         "by_state(pos).N.f1": 4 / 6,
@@ -260,7 +260,7 @@ COUNTS = {"tokens": 5, "sentences": 2, "unseen_labels": 0}
 
 @pytest.mark.parametrize("text", MEASURED)
 def test_a_metric_has_these_keys_and_values(text: str) -> None:
-    assert measure(TWO_LABELS, [call(text)]) == pytest.approx({**MEASURED[text], **COUNTS})
+    assert measure(TWO_LABELS, [call(text)]) == {**MEASURED[text], **COUNTS}
 
 
 def test_every_metric_is_tested() -> None:
