@@ -28,7 +28,7 @@ from .builder_nodes import (
 )
 from .builder_terms import Call, Choice, Constant, Expression, Lexicon, Term, Value
 from .complaints import with_plain_errors_in_methods
-from .term_functions import Feats
+from .term_functions import Keyed
 
 __all__ = ["ModelVariables"]
 
@@ -57,7 +57,7 @@ class ModelVariables:
         *columns: str,
         options: Mapping[str, Value] | None = None,
         doc: str = "",
-        **sources: str | Feats,
+        **sources: str | Keyed,
     ) -> tuple[Term, ...]:
         """Declares the format of the data and its columns. Returns a term for each column.
 
@@ -66,7 +66,8 @@ class ModelVariables:
             `"pixels:vector(128)"`.
         options: of the reader, such as `{"comment": "#"}`.
         doc: the comment above the statement.
-        sources: columns by keyword, with their name in the data: `word="form"`, `case=feats("Case")`.
+        sources: columns by keyword, with their name in the data: `word="form"`, `case=feats("Case")`,
+            `tag=joined("upos", "feats")`.
 
         >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
         >>> word, case = Model().data("conllu", word="form", case=feats("Case"))
@@ -77,7 +78,7 @@ class ModelVariables:
             if isinstance(source, str):
                 declared.append(spec_model.Column(name=name, source=source))
             else:
-                declared.append(spec_model.Column(name=name, source="feats", key=source.key))
+                declared.append(spec_model.Column(name=name, source=source.source, key=source.key))
         self._single["data"] = spec_model.DataSpec(
             format=format,
             columns=tuple(declared),

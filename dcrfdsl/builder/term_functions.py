@@ -11,7 +11,7 @@ from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value,
 from .complaints import with_plain_errors
 
 __all__ = [
-    "Feats",
+    "Keyed",
     "accuracy",
     "apply",
     "bias",
@@ -24,6 +24,7 @@ __all__ = [
     "first",
     "gaussian",
     "index",
+    "joined",
     "last",
     "lbfgs",
     "length",
@@ -113,6 +114,18 @@ def extract(column: Term | str, pattern: str) -> Term:
             arguments=(ex.Argument(value=as_value(as_term(column))), ex.Argument(value=ex.Regex(pattern=pattern))),
         )
     )
+
+
+def part(column: Term | str, number: int, last: int | None = None) -> Term:
+    """A part of a value that has several, split by spaces; nothing where it has fewer.
+
+    column: a term, or the name of a column.
+    number: which part, counted from 1.
+    last: with it, one feature for each part from `number` to `last`, both included.
+
+    >>> second = part("tag", 2)
+    """
+    return apply("part", as_term(column), _lengths(number, last))
 
 
 def shape(column: Term | str, *, short: bool = False) -> Term:
@@ -221,21 +234,33 @@ def state_file(path: str) -> spec_model.StateFile:
 
 
 @dataclass(frozen=True)
-class Feats:
-    """One key of CoNLL-U's FEATS. Made by `feats`."""
+class Keyed:
+    """Where a column is read from when its name alone does not say: one key of CoNLL-U's FEATS, or several columns."""
 
+    source: str
     key: str
 
 
 @with_plain_errors
-def feats(key: str) -> Feats:
+def feats(key: str) -> Keyed:
     """One key of CoNLL-U's FEATS as the source of a column.
 
     key: as CoNLL-U writes it, such as `Case`.
 
     >>> word, case = Model().data("conllu", word="form", case=feats("Case"))
     """
-    return Feats(key)
+    return Keyed("feats", key)
+
+
+@with_plain_errors
+def joined(*columns: str) -> Keyed:
+    """Several columns of CoNLL-U as one, their values joined by spaces: one label for all of them.
+
+    columns: two or more of `id`, `upos`, `xpos`, `feats`, `head`, `deprel`, `deps`.
+
+    >>> word, tag = Model().data("conllu", word="form", tag=joined("upos", "feats"))
+    """
+    return Keyed("joined", " ".join(columns))
 
 
 @with_plain_errors

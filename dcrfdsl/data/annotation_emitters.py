@@ -10,7 +10,7 @@ import numpy as np
 
 from ..foundation import data_error, json_text
 from ..semantics import Column
-from .conllu import CONLLU_COLUMNS
+from .conllu import CONLLU_COLUMNS, JOINED, joined_columns, split_joined
 from .conllu_writer import item_escaped
 from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
@@ -40,7 +40,10 @@ class ConlluEmitter:
             encode, why = _CELLS[column.source if column.key is not None else "column"]
             remedy = f'write it into MISC: `{column.name} = misc("{column.name}")`'
             texts = list(encoded_cells(corpus, column.name, self._export.types[column.name], encode, why, remedy))
-            if column.key is None:
+            if column.source == JOINED:
+                split = [split_joined(column, text) for text in texts]
+                cells |= {source: [token[source] for token in split] for source in joined_columns(column)}
+            elif column.key is None:
                 cells[column.source] = texts
             else:
                 items[column.source].append((column.key, texts))
@@ -81,6 +84,7 @@ def _feature(text: str) -> str | None:
 
 _CELLS: Mapping[str, tuple[Callable[[str], str | None], str]] = {
     "column": (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
+    JOINED: (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
     "feats": (_feature, "a value in FEATS has no bar, no TAB and no line end and is not empty"),
     "misc": (item_escaped, "MISC cannot hold it"),
 }

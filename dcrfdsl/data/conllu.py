@@ -1,14 +1,15 @@
 """The format `conllu` (universaldependencies.org/format.html): ten columns split by TAB, comments, blank lines.
 
 Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are not tokens here; the writers keep them. A column of the
-template is one of the ten, or one key of FEATS or MISC: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs
-twice in a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
+template is one of the ten, one key of FEATS or MISC, or several of the ten joined by spaces. `Case=Nom,Acc` is the
+single value `Nom,Acc`. If a key occurs twice in a cell, the first value counts, with one warning per file. Not here:
+whether heads and relations form a tree.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +22,10 @@ from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn
 from .formats import Wanted, text_options
 
-__all__ = ["CONLLU_COLUMNS", "KEYED_CELLS", "ConlluReader"]
+__all__ = ["CONLLU_COLUMNS", "JOINED", "KEYED_CELLS", "ConlluReader", "joined_columns", "split_joined"]
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+JOINED = "joined"
 _ABSENT = "_"
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"p": "|", "t": "\t", "n": "\n", "r": "\r", "s": " "}
@@ -45,6 +47,8 @@ class ConlluReader:
     def __init__(self, wanted: Wanted):
         text_options(wanted.data)
         for column in wanted.columns:
+            if column.source == JOINED and set(joined_columns(column)) <= set(CONLLU_COLUMNS):
+                continue
             if column.source not in CONLLU_COLUMNS or (column.key is not None and column.source not in KEYED_CELLS):
                 raise _unknown_source(column, wanted)
         self._wanted = wanted
@@ -69,16 +73,16 @@ class ConlluReader:
         kept = np.flatnonzero(self._is_token(table, table.column(0, width)))
         read = {source: table.column(CONLLU_COLUMNS.index(source), width, kept) for source in self._sources()}
         rows = table.rows[kept]
-        columns = {
-            column.name: read[column.source]
-            if column.key is None
-            else self._keyed(read[column.source], column, rows + block.first_line)
-            for column in self._wanted.columns
-        }
-        return table.parsed(columns, rows)
+        lines = rows + block.first_line
+        return table.parsed({column.name: self._column(read, column, lines) for column in self._wanted.columns}, rows)
 
     def _sources(self) -> set[str]:
-        return {column.source for column in self._wanted.columns}
+        return {source for column in self._wanted.columns for source in (joined_columns(column) or (column.source,))}
+
+    def _column(self, read: Mapping[str, InternedColumn], column: Column, lines: np.ndarray) -> InternedColumn:
+        if column.source == JOINED:
+            return _joined([read[source] for source in joined_columns(column)])
+        return read[column.source] if column.key is None else self._keyed(read[column.source], column, lines)
 
     def _is_token(self, table: LineTable, ids: InternedColumn) -> np.ndarray:
         """[R] whether the row is a token, by its ID; `DcrfError` for an invalid ID."""
@@ -116,6 +120,27 @@ class ConlluReader:
             line=line,
             help="columns are split by one TAB" if len(table.text_of(row).split()) >= len(CONLLU_COLUMNS) else None,
         )
+
+
+def joined_columns(column: Column) -> tuple[str, ...]:
+    """The columns that `joined(…)` joins; none for another column."""
+    return tuple((column.key or "").split(" ")) if column.source == JOINED else ()
+
+
+def split_joined(column: Column, text: str) -> dict[str, str]:
+    """The value of each column that `joined(…)` joins. A text without so many parts, as `_`, is the value of all."""
+    names, parts = joined_columns(column), text.split(" ")
+    return dict(zip(names, parts if len(parts) == len(names) else [text] * len(names), strict=True))
+
+
+def _joined(columns: Sequence[InternedColumn]) -> InternedColumn:
+    """The values of several columns with spaces between, made once for each combination that occurs."""
+    codes, texts = columns[0].codes.astype(np.int64), [str(text) for text in columns[0].values]
+    for column in columns[1:]:
+        width = len(column.values)
+        pairs, codes = np.unique(codes * width + column.codes, return_inverse=True)
+        texts = [f"{texts[pair // width]} {column.values[pair % width]}" for pair in pairs.tolist()]
+    return InternedColumn(codes.astype(np.int32), texts)
 
 
 def _unknown_source(column: Column, wanted: Wanted) -> DcrfError:

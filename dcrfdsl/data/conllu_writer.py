@@ -1,10 +1,11 @@
 """Predictions in CoNLL-U: in the columns and the keys that the labels are read from, or in MISC.
 
-`upos` goes to UPOS, `misc("ner")` to that key of MISC, and `feats("Case")` to that of FEATS, where `_` removes the key
-and new ones stand in the order of the format (sorted without regard to case). What has no column of its own (marginals,
-a label that the data does not declare, an ID) becomes `name=value` in MISC, in place of an earlier prediction of the
-name. With the option `predictions = "misc"` every label does. All other cells and lines stay: comments, ranges of
-multiword tokens, empty nodes. Not here: whether a predicted tree is one.
+`upos` goes to UPOS, the parts of `joined("upos feats")` to UPOS and FEATS, `misc("ner")` to that key of MISC, and
+`feats("Case")` to that of FEATS, where `_` removes the key and new ones stand in the order of the format (sorted
+without regard to case). What has no column of its own (marginals, a label that the data does not declare, an ID)
+becomes `name=value` in MISC, in place of an earlier prediction of the name. With the option `predictions = "misc"`
+every label does. All other cells and lines stay: comments, ranges of multiword tokens, empty nodes. Not here: whether a
+predicted tree is one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..semantics import Column
-from .conllu import CONLLU_COLUMNS
+from .conllu import CONLLU_COLUMNS, JOINED, split_joined
 from .formats import text_options
 from .readers import Chunk
 from .written_lines import Predicted, Remarks, ending_of, lines_of, texts_of, token_lines
@@ -56,6 +57,9 @@ def _places(chunk: Chunk, predicted: Predicted) -> list[_Put]:
 
 
 def _place(name: str, column: Column | None) -> _Put:
+    if column is not None and column.source == JOINED:
+        joined = column
+        return lambda cells, text: _put_cells(cells, joined, text)
     number = _ID if column is None else CONLLU_COLUMNS.index(column.source)
     if column is None or number == _ID:
         return lambda cells, text: _put_item(cells, name, text)
@@ -67,6 +71,11 @@ def _place(name: str, column: Column | None) -> _Put:
 
 def _put_cell(cells: list[str], number: int, text: str) -> None:
     cells[number] = text.translate(_CELL_ESCAPES) or _ABSENT
+
+
+def _put_cells(cells: list[str], column: Column, text: str) -> None:
+    for source, part in split_joined(column, text).items():
+        _put_cell(cells, CONLLU_COLUMNS.index(source), part)
 
 
 def _put_item(cells: list[str], name: str, text: str) -> None:

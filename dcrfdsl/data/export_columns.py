@@ -15,7 +15,7 @@ from typing import Any
 from ..foundation import DcrfError, Diagnostic, Table, data_error
 from ..semantics import Column, ColumnType, DataSpec
 from .column_blocks import open_source
-from .conllu import CONLLU_COLUMNS
+from .conllu import CONLLU_COLUMNS, JOINED, joined_columns
 from .delimited import dialect_of
 from .delimited_rows import RowTable
 from .formats import text_options
@@ -168,7 +168,8 @@ def _in_conllu(columns: Sequence[Column], segments: Collection[str]) -> tuple[tu
     left: list[str] = []
     for column in columns:
         wish = _CONLLU_NAMES.get(column.name.lower())
-        if column.source in ("feats", "misc") and column.key is not None:
+        if column.source in ("feats", "misc", JOINED) and column.key is not None:
+            taken.update(joined_columns(column))
             placed.append(column)
         elif column.source in CONLLU_COLUMNS and column.key is None and column.source not in taken:
             taken.add(column.source)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..foundation import Table
-from .conllu import CONLLU_COLUMNS, KEYED_CELLS
+from .conllu import CONLLU_COLUMNS, KEYED_CELLS, joined_columns
 from .delimited import dialect_of, header_name
 from .delimited_rows import RowTable
 from .formats import text_options
@@ -70,6 +70,7 @@ def _conllu(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
     left.counts["empty nodes"] += len(_EMPTY_NODE.findall(text))
     kept_columns = [column for column in chunk.data.columns if column.name in kept]
     whole = {column.source for column in kept_columns if column.key is None}
+    whole.update(source for column in kept_columns for source in joined_columns(column))
     keys = {(column.source, column.key) for column in kept_columns}
     unread = [n for n, name in enumerate(CONLLU_COLUMNS) if name not in {*whole, "id"}]
     lines = text.decode().split("\n")

@@ -176,8 +176,9 @@ class NodeWriter:
             message = f"`{term.function}` is a function of yours, which an exported tagger does not have"
             raise data_error("cannot-export", message, help="train without it, or tag with `dcrfdsl tag`")
         bound, _ = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
-        if "lengths" in bound:
-            return [term.function, _lengths(bound["lengths"]), inner]
+        for numbers in ("lengths", "number"):
+            if numbers in bound:
+                return [term.function, _lengths(bound[numbers]), inner]
         if "short" in bound:
             return [term.function, bound["short"] == Reference(name="yes"), inner]
         return [term.function, inner]
@@ -203,5 +204,5 @@ def _has_one_text(term: Node) -> bool:
     """Whether a term has one text at most."""
     if len(term) == 1:
         return bool(term[0] == "column")
-    single = term[0] in ONE_TEXT or (term[0] in ("prefix", "suffix") and len(term[1]) == 1)
+    single = term[0] in ONE_TEXT or (term[0] in ("prefix", "suffix", "part") and len(term[1]) == 1)
     return single and _has_one_text(term[-1])

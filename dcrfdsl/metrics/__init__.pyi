@@ -21,6 +21,8 @@ from .corpus_scores import (
 from .empty_metrics import empty_metric_warnings as empty_metric_warnings
 from .evaluation import (
     Evaluation as Evaluation,
+    Seen as Seen,
+    View as View,
     confusion as confusion,
     encode_gold as encode_gold,
     unseen_values as unseen_values,

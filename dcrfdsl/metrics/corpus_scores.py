@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Integers, Mask, data_error, did_you_mean
 from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, violations
-from .evaluation import Evaluation, Gold, encode_gold, unseen_values
+from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, metric_error, tally_of
 from .tallies import Counts, ExactSum, Tally, Values, values_of
 
 __all__ = ["evaluate_predictions", "evaluation_of", "measure", "prediction_tallies"]
+
+NO_VIEWS: Mapping[str, View] = MappingProxyType({})
 
 
 def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
@@ -52,13 +55,14 @@ def prediction_tallies(
     states: Mapping[str, Sequence[str]],
     *,
     known_values: Callable[[str], Collection[str]] | None = None,
+    views: Mapping[str, View] = NO_VIEWS,
     log_likelihood: Callable[[], float | ExactSum] | None = None,
     rank_risk: Callable[[], tuple[float | ExactSum, int, int]] | None = None,
 ) -> list[Tally]:
     """What the metrics of `spec` count on the gold labels of `corpus`, and the counts that qualify them.
 
     `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
-    the values of the training data.
+    the values of the training data. `views` are those that a metric may name.
     Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or `ambiguous`,
     `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
     leave out); `not_scored(joint_accuracy)` if some label is partly known.
@@ -73,7 +77,7 @@ def prediction_tallies(
             raise metric_error(f"`oov_accuracy`: `{column}` is no column of texts", remedy)
         return unseen_values(texts, known_values(column))
 
-    evaluation = evaluation_of(spec, corpus, predicted, states)
+    evaluation = evaluation_of(spec, corpus, predicted, states, views)
     evaluation = replace(evaluation, oov=oov, log_likelihood=log_likelihood, rank_risk=rank_risk)
     tallies = _tallies(evaluation, spec.evaluate)
     joint = any(tally.name == "joint_accuracy" for tally in tallies)
@@ -86,7 +90,11 @@ def prediction_tallies(
 
 
 def evaluation_of(
-    spec: ModelSpec, corpus: Corpus, predicted: Mapping[str, Integers], states: Mapping[str, Sequence[str]]
+    spec: ModelSpec,
+    corpus: Corpus,
+    predicted: Mapping[str, Integers],
+    states: Mapping[str, Sequence[str]],
+    views: Mapping[str, View] = NO_VIEWS,
 ) -> Evaluation:
     """Gold and predicted labels of a corpus. DcrfError if a label has no column."""
     golds: dict[str, Gold] = {}
@@ -101,6 +109,7 @@ def evaluation_of(
         sentence_off=corpus.sentence_off,
         known={name: len(states[name]) for name in golds},
         sets={name: gold.sets for name, gold in golds.items()},
+        views=views,
     )
 
 

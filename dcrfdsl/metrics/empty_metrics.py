@@ -13,18 +13,23 @@ import numpy as np
 from ..data import Corpus, InternedColumn
 from ..foundation import Diagnostic
 from ..semantics import ModelSpec, plain
-from .evaluation import Evaluation, encode_gold, unseen_values
+from .evaluation import Evaluation, View, encode_gold, unseen_values
 from .metric_table import default_metrics
 
 __all__ = ["empty_metric_warnings"]
 
 
 def empty_metric_warnings(
-    spec: ModelSpec, corpus: Corpus, states: Mapping[str, Sequence[str]], known_values: Callable[[str], Collection[str]]
+    spec: ModelSpec,
+    corpus: Corpus,
+    states: Mapping[str, Sequence[str]],
+    known_values: Callable[[str], Collection[str]],
+    views: Mapping[str, View],
 ) -> list[Diagnostic]:
     """A warning for each metric of `spec` that has nothing to count in a corpus with gold labels.
 
     states: of each label, those of the model.   known_values: the values of a column in the training data.
+    views: those that a metric may name.
     """
     if not all(isinstance(corpus.columns.get(label.name), InternedColumn) for label in spec.labels):
         return []  # measuring reports this itself
@@ -36,11 +41,13 @@ def empty_metric_warnings(
         sentence_off=corpus.sentence_off,
         known={name: len(states[name]) for name in golds},
         oov=lambda column: unseen_values(corpus.text_column(column), known_values(column)),
+        views=views,
     )
     warnings = []
     for call in spec.evaluate or default_metrics({name: states[name] for name in golds}):
         names = [str(plain(argument.value)) for argument in call.arguments]
-        lacking = _LACKING[call.name](evaluation, *names) if call.name in _LACKING else None
+        judged = evaluation.seen_as(names[0]) if names and names[0] in views else evaluation
+        lacking = _LACKING[call.name](judged, *names) if call.name in _LACKING else None
         if lacking is not None:
             written = f"{call.name}({', '.join(names)})" if names else call.name
             message = f"`{written}` measures nothing here: {lacking}"

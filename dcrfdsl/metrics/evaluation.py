@@ -10,7 +10,7 @@ the metrics (`metric_table`), decoding, printing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,21 @@ from ..semantics import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
 from .tallies import ExactSum
 
-__all__ = ["Evaluation", "Gold", "confusion", "encode_gold", "unseen_values"]
+__all__ = ["Evaluation", "Gold", "Seen", "View", "confusion", "encode_gold", "unseen_values"]
+
+
+class Seen(NamedTuple):
+    """The texts of a view, and which of them each text of its label is seen as, [K]."""
+
+    states: Sequence[str]
+    of: Ints
+
+
+class View(NamedTuple):
+    """A view of a label: `of` maps texts of the label, known to the model or not, to those of the view."""
+
+    label: str
+    of: Callable[[Sequence[str]], Seen]
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,7 @@ class Evaluation:
 
     `states[y]` are the texts of y's codes; the model knows the first `known[y]` of them (all, if y is not a key).
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
+    `views` are the views that a metric may name, and `seen_as` looks through one.
     `oov(column)` [N] marks the tokens whose value did not occur in training. It, `log_likelihood` (nats) and
     `rank_risk` (the sum over sentences, their number, and for how many it is a lower bound) are called only if a metric
     needs them.
@@ -44,10 +59,42 @@ class Evaluation:
     log_likelihood: Callable[[], float | ExactSum] | None = None
     rank_risk: Callable[[], tuple[float | ExactSum, int, int]] | None = None
     sets: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
 
     @property
     def num_tokens(self) -> int:
         return int(self.sentence_off[-1])
+
+    def seen_as(self, view: str) -> Evaluation:
+        """Gold and predicted labels seen through a view, as if the view were the label.
+
+        A gold value that the model does not know can be right here: the view of it may be known.
+        """
+        label = self.views[view].label
+        states, of = self.views[view].of(self.states[label])
+        sets: list[tuple[int, ...]] = []
+        of_set = []
+        for codes in self.sets.get(label, ()):
+            seen = tuple(sorted({int(of[code]) for code in codes}))
+            of_set.append(seen[0] if len(seen) == 1 else AMBIGUOUS - len(sets))
+            sets += [seen] if len(seen) > 1 else []
+
+        def mapped(codes: Integers) -> Ints:
+            out: Ints = np.array(codes, np.int64)
+            several = out <= AMBIGUOUS
+            out[out >= 0] = of[out[out >= 0]]
+            out[several] = np.array([*of_set, 0], np.int64)[AMBIGUOUS - np.asarray(codes, np.int64)[several]]
+            return out
+
+        return replace(
+            self,
+            gold={view: mapped(self.gold[label])},
+            predicted={view: mapped(self.predicted[label])} if label in self.predicted else {},
+            states={view: states},
+            known={view: len(np.unique(of[: len(self.known_states(label))]))},
+            sets={view: sets},
+            views={},
+        )
 
     def known_states(self, label: str) -> Sequence[str]:
         return self.states[label][: self.known.get(label)]

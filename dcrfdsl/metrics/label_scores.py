@@ -45,11 +45,19 @@ class LabelTables:
 
 
 def label_tables(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> dict[str, LabelTables]:
-    """The tables of each label.
+    """The tables of each label, and of each view that a metric names.
 
     metrics: those of the template. A label that has segments without marks in one of them, `segments(y, runs)`, has
     them here too.
     """
+    views = {str(plain(call.arguments[0].value)) for call in metrics if call.arguments} & set(evaluation.views)
+    tables = _tables(evaluation, metrics)
+    for view in (name for name in evaluation.views if name in views):
+        tables |= _tables(evaluation.seen_as(view), metrics)
+    return tables
+
+
+def _tables(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> dict[str, LabelTables]:
     runs = {str(plain(call.arguments[0].value)) for call in metrics if len(call.arguments) == 2 and _is_of_runs(call)}
     tables = {}
     for label in evaluation.gold:

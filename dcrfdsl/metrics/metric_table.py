@@ -45,6 +45,8 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
     if not fits_metric(metric.takes, names):
         expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, metric.takes))
         raise metric_error(f"found `{written}`, expected {expected}", None)
+    if names and names[0] in evaluation.views:
+        evaluation = evaluation.seen_as(names[0])
     if names and names[0] not in evaluation.gold:
         guess = did_you_mean(names[0], evaluation.gold)
         raise metric_error(

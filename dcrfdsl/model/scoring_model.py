@@ -5,20 +5,24 @@ Not here: the metrics (`metrics`), predictions (`tagging_model`), a look at the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..data import Corpus, encode_labels, unknown_label_tokens
+from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
 from ..inference import RunStatus, Workers
 from ..metrics import (
     Evaluation,
     ExactSum,
     LabelTables,
+    Seen,
     Tally,
+    View,
     added,
     empty_metric_warnings,
     evaluation_of,
@@ -27,7 +31,7 @@ from ..metrics import (
     prediction_tallies,
     values_of,
 )
-from ..semantics import inference_settings
+from ..semantics import View as DeclaredView, inference_settings
 from .event_model import EventModel
 from .prediction import Prediction
 from .predictor import Predictor
@@ -238,7 +242,7 @@ class ScoringModel(EventModel):
 
         corpus: gold data.
         """
-        return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
+        return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__, self._views())
 
     def judged(self, corpus: Corpus, prediction: Prediction) -> Evaluation:
         """Gold and predicted labels of a corpus side by side, and which of them are right.
@@ -246,7 +250,16 @@ class ScoringModel(EventModel):
         corpus: gold data.
         prediction: what `predict` gives for it.
         """
-        return evaluation_of(self.spec, corpus, _predicted_codes(corpus, prediction), self.states)
+        return evaluation_of(self.spec, corpus, _predicted_codes(corpus, prediction), self.states, self._views())
+
+    def _views(self) -> dict[str, View]:
+        """The views of the template, for metrics."""
+        return {view.name: View(view_label(self.spec, view), partial(self._seen, view)) for view in self.spec.views}
+
+    def _seen(self, view: DeclaredView, texts: Sequence[str]) -> Seen:
+        """Texts of the view's label, states or not, and the states of the view."""
+        seen = view_map(self.spec, view, texts)
+        return Seen(seen.states, seen.of)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
         """The first metric of `evaluate`, in the form in which more is better.
@@ -303,6 +316,7 @@ class ScoringModel(EventModel):
             _predicted_codes(corpus, prediction),
             self.states,
             known_values=self.known_values.__getitem__,
+            views=self._views(),
             log_likelihood=lambda: self._log_likelihood(corpus, threads) if with_probabilities else 0.0,
             rank_risk=lambda: self._rank_risk(corpus, threads) if with_probabilities else (0.0, 0, 0),
         )

@@ -60,6 +60,13 @@ PLACES: dict[str, tuple[str, str, dict[str, list[str]], str]] = {
         'conllu(n = misc("ner"))', line("1", misc="SpaceAfter=No|ner=O"), {"n": ["B|X"]},
         line("1", misc=r"SpaceAfter=No|ner=B\pX"),
     ),
+    "joined columns": (
+        'conllu(t = joined("xpos upos feats"))', line("1", misc="Z=1"), {"t": ["NN NOUN Number=Sing|Case=Nom"]},
+        line("1", "NOUN", "Number=Sing|Case=Nom", "Z=1", xpos="NN"),
+    ),
+    "joined columns without a labelling": (
+        'conllu(t = joined("xpos upos"))', line("1", "X", xpos="Y"), {"t": ["_"]}, line("1", "_", xpos="_"),
+    ),
     "no column": ("conllu(upos)", line("1", misc="y=1"), {"y": ["A"]}, line("1", misc="y=A")),
     "an id is kept": ("conllu(n = id)", line("1"), {"n": ["9"]}, line("1", misc="n=9")),
     "apart": (

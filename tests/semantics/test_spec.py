@@ -68,6 +68,12 @@ READINGS: list[tuple[str, str, Callable[[Any], Any], Any]] = [
         model.Column(name="case", source="feats", key="Case"),
     ),
     (
+        "joined columns",
+        'data conllu(tag = joined("upos feats"))',
+        lambda s: s.data.columns[0],
+        model.Column(name="tag", source="joined", key="upos feats"),
+    ),
+    (
         "typed column",
         "data conll(pixels: vector(128))",
         lambda s: s.data.columns[0].type,

@@ -102,7 +102,24 @@ def sentence(
 
 
 # the words of the tests: cases, digits, several scripts, prefixes of one another, entries of lexicons
-WORDS = ["a", "A", "ab", "aba", "New", "York", "new", "3", "3rd", "Éa", "ß", "日本", "x-y", "abababab" * 3, "I"]
+WORDS = [
+    "a",
+    "A",
+    "ab",
+    "aba",
+    "New",
+    "York",
+    "new",
+    "3",
+    "3rd",
+    "Éa",
+    "ß",
+    "日本",
+    "x-y",
+    "abababab" * 3,
+    "I",
+    "a New b",
+]
 TOKEN = st.fixed_dictionaries(
     {
         "word": st.sampled_from(WORDS), "pos": st.sampled_from(["N", "V", "New", "3"]),
@@ -196,6 +213,11 @@ TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
         call("extract", ref("word"), ex.Regex(pattern=r"^\p{Lu}?.?")),
         call("extract", call("lower", ref("word", -1)), ex.Regex(pattern="[a-m][a-z]*")),
         call("extract", ref("word"), ex.Regex(pattern=r"é.*$"), at=1),
+    ),
+    "part": (
+        call("part", ref("word"), 1),
+        call("part", ref("word", -1), (1, 3)),
+        call("part", call("lower", ref("word")), 2, at=1),
     ),
     "nested": (call("suffix", call("lower", ref("word", -1)), (1, 2), at=-1),),
     "shape": (call("shape", ref("word")), call("shape", ref("word"), short="yes", at=1)),

@@ -25,6 +25,7 @@ TEXT: dict[str, Callable[..., list[str]]] = {
     "prefix": lambda v, n: [v[:k] for k in n if len(v) >= k],
     "suffix": lambda v, n: [v[-k:] for k in n if len(v) >= k],
     "extract": lambda v, regex: [match.group() for match in [regex.search(v)] if match],
+    "part": lambda v, n: [v.split(" ")[k - 1] for k in n if k <= v.count(" ") + 1],
     "chars": lambda v, n: [v[i : i + k] for k in n for i in range(len(v)) if i + k <= len(v)],
     "length": lambda v: ["20+" if len(v) >= 20 else str(len(v))],
     "shape": lambda v, short=False: [shape(v, short)],

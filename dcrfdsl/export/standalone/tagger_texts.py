@@ -139,6 +139,7 @@ FUNCTIONS: Mapping[str, Callable[[Node, Lexicons], Callable[[str], list[str]]]] 
     "lower": lambda node, lexicons: lambda text: [text.lower()],
     "prefix": lambda node, lexicons: lambda text: [text[:n] for n in node[1] if n <= len(text)],
     "suffix": lambda node, lexicons: lambda text: [text[len(text) - n :] for n in node[1] if n <= len(text)],
+    "part": lambda node, lexicons: lambda text: [part for n, part in enumerate(text.split(" "), 1) if n in node[1]],
     "shape": lambda node, lexicons: lambda text: [shape(text, node[1])],
     "length": lambda node, lexicons: lambda text: [length(text)],
     "chars": lambda node, lexicons: lambda text: pieces(text, node[1]),

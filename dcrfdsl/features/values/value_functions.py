@@ -54,6 +54,16 @@ def _extract(arguments: Mapping[str, Value]) -> TextFunction:
     return first_match
 
 
+def _part(arguments: Mapping[str, Value]) -> TextFunction:
+    numbers = _lengths(arguments["number"])
+
+    def parts(text: str) -> tuple[str, ...]:
+        split = text.split(" ")
+        return tuple([split[n - 1] for n in numbers if n <= len(split)])
+
+    return parts
+
+
 def _shape(arguments: Mapping[str, Value]) -> TextFunction:
     short = arguments["short"] == Reference(name="yes")
 
@@ -85,7 +95,7 @@ def _chars(arguments: Mapping[str, Value]) -> TextFunction:
 FEATURES: Table[Callable[[Mapping[str, Value]], TextFunction]] = Table(
     "feature function",
     {
-        "lower": _lower, "prefix": _prefix, "suffix": _suffix, "extract": _extract, "shape": _shape, "length": _length,
-        "chars": _chars,
+        "lower": _lower, "prefix": _prefix, "suffix": _suffix, "extract": _extract, "part": _part, "shape": _shape,
+        "length": _length, "chars": _chars,
     },
 )  # fmt: skip

@@ -60,6 +60,10 @@ _DELIMITED: Mapping[str, tuple[Fits, str]] = {
 }
 
 
+JOINED = "joined"
+JOINABLE = ("id", "upos", "xpos", "feats", "head", "deprel", "deps")  # columns of CoNLL-U whose values have no spaces
+
+
 def _among(*values: str) -> tuple[Fits, str]:
     *others, last = (f'`"{value}"`' for value in values)
     return values.__contains__, f"{', '.join(others)} or {last}"
@@ -81,7 +85,7 @@ FORMATS: Table[Format] = Table(
         "conllu": Format(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-            keyed=("feats", "misc"),
+            keyed=("feats", "misc", "joined"),
             options={"predictions": _among("own", "misc")},
             synonyms={
                 "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
@@ -176,6 +180,8 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
         readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
         remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
         yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
+    elif column.source == JOINED and column.key is not None:
+        yield from _joined(context, column, at)
     elif entry.sources is not None and column.source not in entry.sources:
         labels = {label.name for label in context.spec.labels}
         is_label = "spans" in entry.sources and column.name in labels
@@ -184,6 +190,23 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
         yield context.complaint("unknown-column", message, at, "no such column", help=remedy)
+
+
+def _joined(context: Context, column: Column, at: Path) -> Iterator[Diagnostic]:
+    """`tag = joined("upos xpos feats")`: columns without spaces, so that the values can be split again."""
+    parts = (column.key or "").split(" ")
+    odd = next((part for part in parts if part not in JOINABLE), None)
+    if odd is not None:
+        guess = did_you_mean(odd, JOINABLE, FORMATS["conllu"].synonyms)
+        remedy = (
+            f"did you mean `{guess}`?" if guess in JOINABLE else f"write names with a space between: {listed(JOINABLE)}"
+        )
+        message = f"`joined` takes columns whose values have no spaces, and `{odd}` is not one of them"
+        yield context.complaint("unknown-column", message, at, "cannot be joined", help=remedy)
+    elif len(parts) < 2 or len(set(parts)) < len(parts):
+        message = "`joined` takes two or more columns, each once"
+        remedy = f'for example `{column.name} = joined("upos feats")`'
+        yield context.complaint("bad-argument", message, at, "expected several columns", help=remedy)
 
 
 def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[Diagnostic]:

@@ -207,6 +207,8 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
         if not isinstance(value, Reference) or value.place != Here():
             message = f"`{call.name}` takes the name of {a(kind)}"
             yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
+        elif kind == "label" and context.named(value.name, "view") is not None:
+            continue  # a view of a label: what its states are is known with the data
         elif context.named(value.name, kind) is None:
             yield from not_measurable(context, call.name, value.name, kind, at)
         elif kind == COLUMN:

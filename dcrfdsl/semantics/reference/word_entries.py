@@ -24,6 +24,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
     "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
     "extract": "clique chunk as here: extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
     "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
+    "part": "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
     "length": "clique chunk as here: length(word)",
     "chars": "clique chunk as here: chars(word, 2..3)",
     "span": 'lexicon places = "places.txt"\nclique chunk as here: span(word, places)',
@@ -41,6 +42,7 @@ LENGTH_KINDS = {
 PARAMETER_TEXTS = {
     "term": "what it reads",
     "lengths": "how many characters; a range gives a feature for each length",
+    "number": "which part, counted from 1; a range gives a feature for each",
     "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
     "lexicon": "whose entries are looked for",
     "pattern": "the first match of which it takes",
@@ -100,8 +102,9 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "conllu": (
         'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS, `misc("ner")` one of MISC: the first '
-        "value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. `tag` writes "
-        "predictions where the labels come from, into columns and keys, and what has no place there into MISC.",
+        "value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. "
+        '`joined("upos feats")` reads several columns as one value with spaces between. `tag` writes predictions where '
+        "the labels come from, into columns and keys, and what has no place there into MISC.",
         'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
     ),
     "jsonl": (

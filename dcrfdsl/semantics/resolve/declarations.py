@@ -31,7 +31,13 @@ __all__ = ["COLUMN_TYPES", "DECLARE", "Declarer"]
 
 COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
 # Sources of columns that take a text, with an example. Which format has which is in `checks.data_rules`.
-KEYED: Mapping[str, str] = {"feats": '"Case"', "misc": '"ner"', "column": '"Part of speech"', "spans": '"entities"'}
+KEYED: Mapping[str, str] = {
+    "feats": '"Case"',
+    "misc": '"ner"',
+    "joined": '"upos xpos feats"',
+    "column": '"Part of speech"',
+    "spans": '"entities"',
+}
 
 
 class Declarer:

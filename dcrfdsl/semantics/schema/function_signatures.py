@@ -76,6 +76,12 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 "value",
                 "letters as X or x, digits as d, the rest as it is; `short = yes` collapses runs",
             ),
+            FunctionSignature(
+                "part",
+                (_TERM, Parameter("number", "lengths")),
+                "values",
+                "a part of a value that has several, split by spaces; nothing where it has fewer",
+            ),
             FunctionSignature("length", (_TERM,), "value", "the number of characters, 20 and more together"),
             FunctionSignature("chars", (_TERM, _LENGTHS), "values", "every n-gram of characters"),
             FunctionSignature(
@@ -91,6 +97,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
         "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
         "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
         "group": "extract", "findall": "extract", "regexp": "extract", "substr": "extract",
+        "split": "part", "nth": "part",
     },
 )  # fmt: skip
 
