@@ -33,8 +33,8 @@ class _Batch(NamedTuple):
     first: int
     last: int
     parts: list[tuple[int, int]]  # for threads
-    touched: Ints32  # numbers of weights in the order of their cells, biases first
-    counted: Ints32  # indices into `touched`
+    fires: Ints32  # features in the order of their cells; with the biases they say which weights are touched
+    counted: Ints32  # indices into the touched weights
     counts: Floats
 
 
@@ -71,7 +71,7 @@ class SentenceBatches:
         self._batches = self._cut(labelling, self._runs(size))
         times = np.zeros(data.num_weights, np.int32)
         for batch in self._batches:
-            times[batch.touched] += 1
+            times[self._touched(batch)] += 1
         self.share = precision / np.maximum(times, 1)
         self.begin(np.zeros(data.num_weights))
 
@@ -85,6 +85,12 @@ class SentenceBatches:
         if size is None:
             return self.data.chunks(min(MOST_BATCHES, count // SENTENCES))
         return [(first, min(first + size, count)) for first in range(0, count, size)]
+
+    def _touched(self, batch: _Batch) -> Ints32:
+        """Numbers of weights, biases first. Made when they are needed: a batch a sentence times all biases is much."""
+        bindings = self.data.bindings
+        touched: Ints32 = list_touched(bindings.num_bias, batch.fires, bindings.run_off)
+        return touched
 
     def _cut(self, labelling: Ints32 | None, runs: Sequence[tuple[int, int]]) -> list[_Batch]:
         d, cell_of, gradient = self.data, self._cell_of, self._partial
@@ -115,7 +121,7 @@ class SentenceBatches:
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
             cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
-            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), touched, counted, counts[counted]))
+            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, counts[counted]))
         return batches
 
     def begin(self, weights: Floats) -> None:
@@ -137,17 +143,18 @@ class SentenceBatches:
 
         self._expected.fill(0.0)
         self.workers.map(run, batch.parts)
-        gradient = np.empty(len(batch.touched))
+        touched = self._touched(batch)
+        gradient = np.empty(len(touched))
         score = collect_touched(
-            batch.touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient
+            touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient
         )
         add_bias_gradient(d.bindings, self._expected.sum(axis=0), gradient)
         value = float(self._out.log_z[batch.first : batch.last].sum()) - score
         if self._clamped is not None:
-            value -= self._subtract_clamped(self._clamped, batch, gradient)
-        return value, batch.touched, gradient
+            value -= self._subtract_clamped(self._clamped, batch, touched, gradient)
+        return value, touched, gradient
 
-    def _subtract_clamped(self, clamped: Clamped, batch: _Batch, gradient: Floats) -> float:
+    def _subtract_clamped(self, clamped: Clamped, batch: _Batch, touched: Ints32, gradient: Floats) -> float:
         """Subtracts the expectations given the known labels from `gradient`; returns the sum of the clamped log Z."""
         runs = list(clamped.runs(batch.first, batch.last))
         if not runs:
@@ -156,13 +163,13 @@ class SentenceBatches:
         out, expected = self._known_out, np.zeros_like(clamped.data.hard)
         for begin, end in runs:
             clamped.method.expectations(potentials, begin, end, out, self._known, expected)
-        clamped_gradient = self._known[batch.touched]
-        self._known[batch.touched] = 0.0
+        clamped_gradient = self._known[touched]
+        self._known[touched] = 0.0
         add_bias_gradient(clamped.data.bindings, expected, clamped_gradient)  # biases come first in every list
         gradient -= clamped_gradient
         return float(sum(out.log_z[begin:end].sum() for begin, end in runs))
 
     def moved(self, number: int) -> None:
         """Reports that the weights which a batch touches have changed."""
-        copy_to_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
+        copy_to_cells(self._touched(self._batches[number]), self._cell_of, self._weights, self._cells)
         self.data.sum_bundles(self._cells)

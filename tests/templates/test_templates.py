@@ -31,22 +31,13 @@ PHRASES = "The DT NP\ndog NN NP\nsees VBZ VP\nher PRP NP\n\nShe PRP NP\nsees VBZ
 ROLES = "Ann NN B-AGENT\nsees VBZ O\nBob NN B-PATIENT\n\nhere RB B-PLACE\nAnn NN B-AGENT\nruns VBZ O\n\n"
 ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n"
 TAGS = "The D DT\ndog N NN\nsees V VBZ\nher N PRP\n\nShe N PRP\nsees V VBZ\nthe D DT\ndog N NN\n\n"
-FULL_TAGS = """The	DT|_
-dog	NN|Number=Sing
-sees	VBZ|Tense=Pres
-
-She	PRP|Case=Nom
-sees	VBZ|Tense=Pres
-dogs	NNS|Number=Plur
-
-"""
 CASES = {  # template: data of its shape, its labels
     "linear_chain": (CHUNKS, ["chunk"]),
     "second_order": (CHUNKS, ["chunk"]),
     "factorial": (CHUNKS, ["pos", "chunk"]),
     "three_layer_factorial": (ENTITIES, ["pos", "chunk", "entity"]),
     "morphology": (MORPHOLOGY, ["upos", "case", "number", "poss"]),
-    "pruned_morphology": (FULL_TAGS, ["tag"]),
+    "tagger": (MORPHOLOGY, ["tag"]),
     "skip_chain": (NAMES, ["ner"]),
     "dependency_arcs": (MORPHOLOGY, ["deprel"]),
     "third_order": (RESIDUES, ["structure"]),
