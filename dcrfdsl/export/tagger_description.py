@@ -72,7 +72,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.learned: LearnedParts = learned_parts(self.model.extractor)
-        self.nodes = NodeWriter(self.model.spec)
+        self.nodes = NodeWriter(self.model.spec, bins=learned_parts(self.model.extractor).bins)
         self.atoms: list[Any] = []
         self.atom_of: dict[str, int] = {}
         self.vocabulary_of: dict[str, int] = {}

@@ -32,7 +32,11 @@ FEATURES = (
     "prefix(word, 1..2) & suffix(word, 1..2)",
     "word[-3] & word[3]", "temp[-1]", "(pos = pos[-1] and last)", "(first or temp = temp[1])", "attrs",
     "attrs[-1] & word", "lower(attrs)", "attrs & tags", "attrs & attrs[1]", "attrs has /a/", "temp & attrs",
-    "prefix(attrs, 1) & pos[1]",
+    "prefix(attrs, 1) & pos[1]", "length(word) > 3", "temp >= 1 & pos", "temp - temp[-1] < 0", "word > 100",
+    "extract(word, /[0-9]/) >= 7", "bin(temp, 2)", "bin(more, -0.5, 0.5)[-1..1]", "bin(length(word), 2, 4) & pos",
+    "more != 1", "index[1] - index[-1] = 2", "temp < more[1]", "not length(word)[1] <= 2",
+    "extract(word, /[0-9]+/)[-1]",
+    "(length(word)[-1] > length(word) or first)", "not (temp[1] - temp >= 0.5 and pos is N)", "bin(word, 2) & last",
 )  # fmt: skip
 
 STRUCTURES = {
