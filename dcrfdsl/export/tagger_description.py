@@ -276,13 +276,13 @@ class _Writer:
     # arrays -------------------------------------------------------------------------------------------------------
 
     def _lexicons(self) -> dict[str, list[Any]]:
-        """Of each lexicon that is read the number of entries, and whether they have values."""
+        """Of each lexicon that is read the number of entries, whether they have values, and whether case counts not."""
         out = {}
         for name in self.nodes.lexicons:
             lexicon = self.learned.lexicons.by_name[name]
             self.texts.extend(lexicon.entries)
             self.texts.extend(lexicon.values or ())
-            out[name] = [len(lexicon.entries), lexicon.values is not None]
+            out[name] = [len(lexicon.entries), lexicon.values is not None, lexicon.ignores_case]
         return out
 
     def _count(self, name: str) -> int:

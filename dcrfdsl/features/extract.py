@@ -326,6 +326,8 @@ class FeatureExtractor:
         lexicons = Lexicons.restore(arrays, stored.lexicons)
         if sorted(lexicons.by_name) != sorted(lexicon.name for lexicon in spec.lexicons):
             raise Unfit("the stored lexicons are not those of the template")
+        if any(lexicons.by_name[one.name].ignores_case != (one.case == "ignore") for one in spec.lexicons):
+            raise Unfit("a stored lexicon differs from the template in whether case counts")
         bins = checked_bins(spec, stored.bins)
         conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
         counts = [one.num_features for one in conjunctions]

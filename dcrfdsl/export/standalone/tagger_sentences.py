@@ -100,7 +100,9 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
     """`["span", lexicon, leaf, term]`: `B` where an entry begins, `I` where it continues; the longest from the left."""
     _, lexicon, inner, term = leaf
     texts = texts_of(term, sentences.lexicons)
-    words: list[Any] = [None if v is None else (texts(v) or (None,))[0] for v in sentences.values(inner)]
+    key = sentences.lexicons[lexicon].key
+    first = ((texts(v) or (None,))[0] if v is not None else None for v in sentences.values(inner))
+    words: list[Any] = [None if word is None else key(word) for word in first]
     entries, begun = sentences.lexicons[lexicon].phrases
     out: list[Any] = [None] * len(words)
     for start in range(0, len(words), sentences.length):

@@ -55,7 +55,17 @@ class Memo(dict[Any, Result], Generic[Result]):
 
 
 class Lexicon(dict[str, str]):
-    """Entry → value; `""` in a set."""
+    """Entry → value; `""` in a set.   ignores_case: entries are case-folded, and what is looked up is too."""
+
+    ignores_case = False
+
+    def key(self, text: str) -> str:
+        """The entry that a text would match."""
+        return text.casefold() if self.ignores_case else text
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is an entry."""
+        return self.key(text) in self
 
     @cached_property
     def phrases(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
@@ -142,7 +152,7 @@ def weights_of(node: Node, lexicons: Lexicons) -> Callable[[Any], dict[str, floa
 
 
 def _looked_up(entries: Lexicon) -> Callable[[str], list[str]]:
-    return lambda text: [entries[text]] if text in entries else []
+    return lambda text: [entries[entries.key(text)]] if entries.holds(text) else []
 
 
 def _first_match(pattern: re.Pattern[str]) -> Callable[[str], list[str]]:
@@ -259,7 +269,7 @@ TESTS: Mapping[str, Callable[[Node, Lexicons], ValueTest]] = {
     "matches": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).fullmatch),
     "has": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).search),
     "in": _in,
-    "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].__contains__),
+    "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].holds),
     "equal": _equal,
     "compare": _compare,
     "not": _not,

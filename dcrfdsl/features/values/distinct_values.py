@@ -41,7 +41,7 @@ from ...semantics import (
 from ..plan import condition_text, leaves, term_text
 from .bag_values import Bags, checked_bag
 from .lexicon_spans import span_codes
-from .lexicons import Lexicons
+from .lexicons import Lexicon, Lexicons
 from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
 from .own_functions import own_values
 from .registered import RegisteredFeature
@@ -165,15 +165,15 @@ class CorpusValues:
         if problems or not isinstance(term, Reference | Apply) or not isinstance(lexicon, Reference):
             raise _error("bad-argument", "; ".join(p.message for p in problems))
         source, texts = self.evaluate(term)
-        codes = span_codes(
-            source.codes, self._several(term, texts), self.corpus.sentence_off, self._lexicon(lexicon.name)
-        )
+        entries = self._lexicon(lexicon.name)
+        several = [tuple(map(entries.key, one)) for one in self._several(term, texts)]
+        codes = span_codes(source.codes, several, self.corpus.sentence_off, entries.entries)
         return Source(codes, ("B", "I"))
 
-    def _lexicon(self, name: str) -> Mapping[str, str]:
+    def _lexicon(self, name: str) -> Lexicon:
         if name not in self.lexicons.by_name:
             raise _error("unknown-name", f"`{name}` is not a lexicon")
-        return self.lexicons.by_name[name].index
+        return self.lexicons.by_name[name]
 
     def numbers_of(self, quantity: Quantity, source: Source) -> Floats:
         """A side of a comparison on each distinct value of a source, [V] or []; NaN where it is no number."""
@@ -229,8 +229,7 @@ class CorpusValues:
                 raise _error(
                     "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
                 )
-            index = lexicon.index
-            return self._mapped(subject, inner, lambda text: (index[text],) if text in index else ())
+            return self._mapped(subject, inner, lexicon.looked_up)
         return own_values(self, term, inner, source)
 
     def _edges(self, term: Apply, subject: Reference | Apply, source: Source) -> tuple[float, ...]:

@@ -98,6 +98,7 @@ from .statement_options import (
     CLIQUE_OPTIONS as CLIQUE_OPTIONS,
     GROUP_OPTIONS as GROUP_OPTIONS,
     LABEL_OPTIONS as LABEL_OPTIONS,
+    LEXICON_OPTIONS as LEXICON_OPTIONS,
     NO_OPTIONS as NO_OPTIONS,
     OptionReader as OptionReader,
     check_constants as check_constants,

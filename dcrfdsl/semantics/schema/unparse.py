@@ -300,7 +300,7 @@ def _latent(latent: model.Latent) -> ast.Latent:
 
 def _lexicon(lexicon: model.Lexicon) -> ast.Lexicon:
     path = ast.Literal(span=_NOWHERE, value=lexicon.path)
-    options = _settings(lexicon.options)
+    options = _options(lexicon, ("case",))
     return ast.Lexicon(**_common(lexicon.doc), name=_name(lexicon.name), path=path, settings=options)
 
 
