@@ -8,6 +8,7 @@ from .builder import (
     any_of as any_of,
     apply as apply,
     bias as bias,
+    bins as bins,
     bio as bio,
     bioes as bioes,
     call as call,

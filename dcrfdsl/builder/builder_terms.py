@@ -6,23 +6,22 @@ statements (`template_builder`), feature functions (`term_functions`).
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass
-from types import EllipsisType
-from typing import SupportsIndex, TypeAlias
+from typing import TypeAlias
 
 from ..semantics.schema import expressions as ex
+from .builder_places import HERE, PlaceKey, as_place
 
 __all__ = [
     "Call",
     "Choice",
     "Clique",
     "Constant",
+    "Difference",
     "Expression",
     "Lexicon",
     "Member",
-    "Position",
     "Term",
     "all_of",
     "any_of",
@@ -30,64 +29,7 @@ __all__ = [
     "as_feature",
     "as_term",
     "if_else",
-    "positions",
 ]
-
-
-@dataclass(frozen=True)
-class Position:
-    """A named position of a relational clique. Made by `positions`; adding a number gives one further on.
-
-    name: in the template.
-    shift: how far from it, in positions.
-
-    >>> i, j = positions("i", "j")
-    >>> i - 1
-    Position(name='i', shift=-1)
-    """
-
-    name: str
-    shift: int = 0
-
-    def __add__(self, other: int) -> Position:
-        return Position(self.name, self.shift + operator.index(other))
-
-    def __sub__(self, other: int) -> Position:
-        return self + -operator.index(other)
-
-
-def positions(*names: str) -> tuple[Position, ...]:
-    """Names for the positions of a relational clique, one `Position` each.
-
-    names: as they will stand in the template.
-
-    >>> i, j = positions("i", "j")
-    >>> i - 1
-    Position(name='i', shift=-1)
-    """
-    return tuple(Position(name) for name in names)
-
-
-_HERE = ex.Here()
-PlaceKey: TypeAlias = SupportsIndex | slice | tuple[SupportsIndex, ...] | Position | EllipsisType
-
-
-def _place(key: PlaceKey) -> ex.Place:
-    """The place for an index; a slice includes both its ends, as `-2..2` does."""
-    match key:
-        case EllipsisType():
-            return ex.All
-        case Position():
-            return ex.Named(position=key.name, shift=key.shift)
-        case slice():
-            if key.start is None or key.stop is None or key.step is not None:
-                raise ValueError("a window has two ends and no step: word[-2:2], both ends included")
-            return ex.Window(first=operator.index(key.start), last=operator.index(key.stop))
-        case tuple():
-            return ex.Several(offsets=tuple(operator.index(offset) for offset in key))
-        case _:
-            offset = operator.index(key)
-            return ex.Here() if offset == 0 else ex.At(offset=offset)
 
 
 class Expression:
@@ -147,7 +89,7 @@ class Term(Expression):
         """The term at another place: `word[-1]`, `word[-2:2]` (both ends), `word[-2, 0]`, `word[i - 1]`, `y[...]`."""
         if self.node.place != ex.Here():
             raise ValueError("this term has a place already; index it once")
-        return Term(self.node.model_copy(update={"place": _place(key)}))
+        return Term(self.node.model_copy(update={"place": as_place(key)}))
 
     def matches(self, pattern: str, *, ignore_case: bool = False) -> Expression:
         """The condition that the whole value matches a pattern.
@@ -214,6 +156,55 @@ class Term(Expression):
 
     __hash__ = object.__hash__
 
+    def __lt__(self, other: Quantity) -> Expression:
+        """`length("word") < 3`, `temp[-1] < temp`: the condition that a number is less than another."""
+        return _compared(self, "<", other)
+
+    def __le__(self, other: Quantity) -> Expression:
+        return _compared(self, "<=", other)
+
+    def __gt__(self, other: Quantity) -> Expression:
+        return _compared(self, ">", other)
+
+    def __ge__(self, other: Quantity) -> Expression:
+        return _compared(self, ">=", other)
+
+    def __sub__(self, other: Term) -> Difference:
+        """`index[j] - index[i]`: a number to compare."""
+        if not isinstance(other, Term):
+            raise TypeError(f"a term less a term gives a number to compare, found {other!r}")
+        return Difference(ex.Difference(left=self.node, right=other.node))
+
+
+class Difference:
+    """A number less another, to compare: `index[j] - index[i] < 20`. Made by `-`.
+
+    node: the part of a specification that it stands for.
+    """
+
+    def __init__(self, node: ex.Difference):
+        self.node = node
+
+    def __lt__(self, other: Quantity) -> Expression:
+        return _compared(self, "<", other)
+
+    def __le__(self, other: Quantity) -> Expression:
+        return _compared(self, "<=", other)
+
+    def __gt__(self, other: Quantity) -> Expression:
+        return _compared(self, ">", other)
+
+    def __ge__(self, other: Quantity) -> Expression:
+        return _compared(self, ">=", other)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return _compared(self, "=", other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return _compared(self, "!=", other)
+
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True)
 class Lexicon:
@@ -260,7 +251,7 @@ class Member:
     """
 
     clique: str
-    place: ex.Place = _HERE
+    place: ex.Place = HERE
     locked: bool = False
 
 
@@ -274,7 +265,7 @@ class Clique:
     name: str | None
 
     def __getitem__(self, key: PlaceKey) -> Member:
-        return Member(self.named(), _place(key))
+        return Member(self.named(), as_place(key))
 
     def named(self) -> str:
         """The name of the clique; ValueError if it has none."""
@@ -385,6 +376,25 @@ def _in(term: Term, where: tuple[Lexicon | str, ...], *, negated: bool) -> Expre
 def _equals(term: Term, other: object, *, negated: bool) -> Expression:
     if isinstance(other, str):
         return Expression(ex.Is(term=term.node, state=other, negated=negated))
+    if isinstance(other, int | float) and not isinstance(other, bool):
+        return _compared(term, "!=" if negated else "=", other)
     if isinstance(other, Term):
         return Expression(ex.Equals(left=term.node, right=other.node, negated=negated))
-    raise TypeError(f"a term is compared with a term or a state, found {other!r}")
+    raise TypeError(f"a term is compared with a term, a state or a number, found {other!r}")
+
+
+Quantity: TypeAlias = "Term | Constant | int | float"
+
+
+def _compared(left: Term | Difference, sign: ex.Sign, other: object) -> Expression:
+    right: ex.Quantity
+    match other:
+        case Term():
+            right = other.node
+        case Constant():
+            right = ex.Reference(name=other.name)
+        case int() | float() if not isinstance(other, bool):
+            right = ex.Number(value=other)
+        case _:
+            raise TypeError(f"a number is compared with a number, a term or a constant, found {other!r}")
+    return Expression(ex.Compares(left=left.node, sign=sign, right=right))

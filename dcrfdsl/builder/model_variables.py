@@ -22,7 +22,6 @@ from .builder_nodes import (
     as_domain,
     as_features,
     as_option,
-    as_settings,
     as_value,
     as_value_if,
 )
@@ -87,13 +86,13 @@ class ModelVariables:
         )
         return tuple(Term(column.name) for column in declared)
 
-    def lexicon(self, name: str, path: str, *, doc: str = "", **options: Value) -> Lexicon:
+    def lexicon(self, name: str, path: str, *, case: Literal["exact", "ignore"] = "exact", doc: str = "") -> Lexicon:
         """Declares a list or a map of words in a file. Returns it, for `word.in_(places)` or `brill(word)`.
 
         name: by which the template refers to it.
         path: of the file, relative to the model's `directory`.
+        case: `ignore` matches an entry whatever the case of its letters and of the text's.
         doc: the comment above the statement.
-        options: none is known yet, and the checker refuses any.
 
         The file has an entry a line; with a TAB and a second column it is a map.
 
@@ -102,7 +101,7 @@ class ModelVariables:
         >>> places = m.lexicon("places", "places.txt")
         >>> is_place = word.in_(places)
         """
-        self._items.append(spec_model.Lexicon(name=name, path=path, options=as_settings(options), doc=as_doc(doc)))
+        self._items.append(spec_model.Lexicon(name=name, path=path, case=case, doc=as_doc(doc)))
         return Lexicon(name)
 
     # labelled -----------------------------------------------------------------------------------------------

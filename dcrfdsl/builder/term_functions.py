@@ -15,6 +15,7 @@ __all__ = [
     "accuracy",
     "apply",
     "bias",
+    "bins",
     "bio",
     "bioes",
     "call",
@@ -147,6 +148,17 @@ def length(column: Term | str) -> Term:
     >>> feature = length("word")
     """
     return apply("length", as_term(column))
+
+
+def bins(column: Term | str, *edges: float | Constant) -> Term:
+    """The range that a number lies in.
+
+    column: a term with numbers, or the name of a column.
+    edges: one whole number: so many ranges, with about as many training tokens each; several: where ranges begin.
+
+    >>> quarter, group = bins("age", 4), bins("age", 18, 30, 65)
+    """
+    return apply("bin", as_term(column), *edges)
 
 
 def chars(column: Term | str, size: int) -> Term:

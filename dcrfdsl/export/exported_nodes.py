@@ -6,18 +6,21 @@ places has three truth values. Not here: regular expressions (`python_patterns`)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved
+from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved, term_text
 from ..foundation import data_error
 from ..semantics import (
     FUNCTIONS,
     NUMERIC,
     Apply,
+    Bins,
+    Compares,
     Condition,
     Connectives,
+    Difference,
     Equals,
     Has,
     InLexicon,
@@ -27,10 +30,14 @@ from ..semantics import (
     ModelSpec,
     Number,
     Observed,
+    Quantity,
     Range,
     Reference,
+    Regex,
+    bin_names,
     bind,
     fold,
+    read_bins,
 )
 from .python_patterns import backtracks, python_pattern
 
@@ -41,17 +48,26 @@ CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
 EXPORTED_COLUMNS = ("str", "bag", "weighted_bag", *NUMERIC)
-ONE_TEXT = ("lower", "shape", "length", "lookup")  # functions that give one text for each of theirs
+ONE_TEXT = (
+    "lower",
+    "shape",
+    "length",
+    "lookup",
+    "extract",
+    "exact_length",
+    "bin",
+)  # functions that give one text for each of theirs
 
 
 @dataclass
 class NodeWriter:
     """Writes nodes, and collects what they name. leaves: what is read, without its place.
 
-    slow: patterns that may take Python long.
+    slow: patterns that may take Python long.   bins: the edges of bins that were learned, by term.
     """
 
     spec: ModelSpec
+    bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     leaves: list[Node] = field(default_factory=list)
     lexicons: dict[str, None] = field(default_factory=dict)
     slow: dict[str, None] = field(default_factory=dict)
@@ -100,6 +116,10 @@ class NodeWriter:
         if len(self._read(condition)) == 1:
             ((leaf, offset), *_) = leaves(self.spec, condition)
             return ["at", offset, self.leaf(leaf), self.test(moved(condition, -offset))]
+        if isinstance(condition, Compares):
+            return [
+                "compare_at", condition.sign, *(self._quantity_at(side) for side in (condition.left, condition.right)),
+            ]  # fmt: skip
         assert isinstance(condition, Equals)  # no other test reads two places
         sides = [self._side(term) for term in (condition.left, condition.right)]
         if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in sides):
@@ -135,7 +155,41 @@ class NodeWriter:
                 return _negated(["in_lexicon", self.term(term), name], negated)
             case Equals(left=left, right=right, negated=negated):
                 return _negated(["equal", self.term(left), self.term(right)], negated)
+            case Compares(left=left, sign=sign, right=right):
+                return ["compare", sign, self._quantity(left), self._quantity(right)]
         raise data_error("cannot-export", f"the test `{condition_text(condition)}` has no exported form")
+
+    # numbers ------------------------------------------------------------------------------------------------------
+
+    def _quantity(self, quantity: Quantity) -> Node:
+        """A side of a comparison at one place."""
+        match quantity:
+            case Number(value=value):
+                return ["given", value]
+            case Difference(left=left, right=right):
+                return ["less", self._quantity(left), self._quantity(right)]
+        return ["read", self._number(quantity)]
+
+    def _quantity_at(self, quantity: Quantity) -> Node:
+        """A side of a comparison that reads several places."""
+        match quantity:
+            case Number(value=value):
+                return ["given", value]
+            case Difference(left=left, right=right):
+                return ["less", self._quantity_at(left), self._quantity_at(right)]
+        base, leaf, offset = self._side(quantity)
+        return ["read", self.leaf(leaf), self._number(base), offset]
+
+    def _number(self, term: Reference | Apply) -> Node:
+        """A term that is read as a number: a length counts all characters."""
+        node = self.term(term)
+        return ["exact_length", *node[1:]] if node[0] == "length" else node
+
+    def _bin(self, term: Apply, subject: Reference | Apply) -> Node:
+        bins = read_bins(term, self.spec.settled)
+        assert isinstance(bins, Bins)
+        edges = bins.edges if bins.count is None else self.bins[term_text(term)]
+        return ["bin", list(edges), list(bin_names(edges)), self._number(subject)]
 
     # terms --------------------------------------------------------------------------------------------------------
 
@@ -150,7 +204,9 @@ class NodeWriter:
 
     def _leaf_node(self, leaf: Reference | Apply) -> Node:
         if isinstance(leaf, Reference):
-            return ["column", leaf.name] if self.spec.column(leaf.name) is not None else [leaf.name]
+            column = self.spec.column(leaf.name)
+            kind = "numbers" if column is not None and column.type.name in NUMERIC else "column"
+            return [leaf.name] if column is None else [kind, leaf.name]
         bound, _ = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
         term, lexicon = bound["term"], bound["lexicon"]
         assert isinstance(term, Reference | Apply) and isinstance(lexicon, Reference)
@@ -168,6 +224,8 @@ class NodeWriter:
             return ["column"]
         subject = term.arguments[0].value
         assert isinstance(subject, Reference | Apply)
+        if term.function == "bin":
+            return self._bin(term, subject)
         inner = self.term(subject)
         if any(lexicon.name == term.function for lexicon in self.spec.lexicons):
             self.lexicons[term.function] = None
@@ -179,6 +237,10 @@ class NodeWriter:
         for numbers in ("lengths", "number"):
             if numbers in bound:
                 return [term.function, _lengths(bound[numbers]), inner]
+        if isinstance(pattern := bound.get("pattern"), Regex):
+            if backtracks(pattern):
+                self.slow[pattern.pattern] = None
+            return [term.function, python_pattern(pattern), inner]
         if "short" in bound:
             return [term.function, bound["short"] == Reference(name="yes"), inner]
         return [term.function, inner]

@@ -72,7 +72,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.learned: LearnedParts = learned_parts(self.model.extractor)
-        self.nodes = NodeWriter(self.model.spec)
+        self.nodes = NodeWriter(self.model.spec, bins=learned_parts(self.model.extractor).bins)
         self.atoms: list[Any] = []
         self.atom_of: dict[str, int] = {}
         self.vocabulary_of: dict[str, int] = {}
@@ -276,13 +276,13 @@ class _Writer:
     # arrays -------------------------------------------------------------------------------------------------------
 
     def _lexicons(self) -> dict[str, list[Any]]:
-        """Of each lexicon that is read the number of entries, and whether they have values."""
+        """Of each lexicon that is read the number of entries, whether they have values, and whether case counts not."""
         out = {}
         for name in self.nodes.lexicons:
             lexicon = self.learned.lexicons.by_name[name]
             self.texts.extend(lexicon.entries)
             self.texts.extend(lexicon.values or ())
-            out[name] = [len(lexicon.entries), lexicon.values is not None]
+            out[name] = [len(lexicon.entries), lexicon.values is not None, lexicon.ignores_case]
         return out
 
     def _count(self, name: str) -> int:

@@ -20,7 +20,7 @@ from .plan.expansion import (
     leaves as leaves,
     moved as moved,
 )
-from .plan.notation import condition_text as condition_text
+from .plan.notation import condition_text as condition_text, term_text as term_text
 from .relation_instances import Pairs as Pairs
 from .string_tables import pack_strings as pack_strings, unpack_strings as unpack_strings
 from .values.condition_kinds import kind_of as kind_of

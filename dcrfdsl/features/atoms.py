@@ -129,7 +129,9 @@ class CorpusAtoms:
         source, values = self.values.evaluate(condition)
         match values:
             case Numbers(of=numbers):
-                return _Number(np.append(numbers, 0.0)[source.codes])  # the code -1 reads the 0 at the end
+                return _Number(
+                    np.nan_to_num(np.append(numbers, 0.0))[source.codes]
+                )  # the code -1 reads the 0 at the end
             case Truths(of=truths):
                 return _One(source.codes, np.where(truths, 0, -1).astype(np.int32), 1, test=True)
             case Texts(of=texts):

@@ -37,7 +37,7 @@ from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_t
 from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
-from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
+from .values import CorpusValues, Lexicons, RegisteredFeature, checked_bins, observed_codes, quantile_bins
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 
@@ -62,6 +62,7 @@ class FeatureExtractor:
     def __init__(
         self, spec: ModelSpec, expansion: Expansion, *, alphabets: Sequence[Alphabet], vocabularies: Vocabularies,
         lexicons: Lexicons, registered: Mapping[str, RegisteredFeature], kinds: Mapping[str, str],
+        bins: Mapping[str, tuple[float, ...]] | None = None,
         conjunctions: Sequence[Conjunctions] = (), observation_kernels: Sequence[ObservationKernel] = (),
     ):  # fmt: skip
         self._spec = spec
@@ -71,6 +72,7 @@ class FeatureExtractor:
         self._lexicons = lexicons
         self._registered = registered
         self._kinds = dict(kinds)
+        self._bins = dict(bins or {})
         self._expansion = expansion
         none = (Conjunctions.none(alphabet.num_features) for alphabet in alphabets)
         self.conjunctions = tuple(conjunctions) or tuple(none)
@@ -96,6 +98,8 @@ class FeatureExtractor:
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
+        for term in quantile_bins(spec):
+            values.evaluate(term)
         learned = [learned_rows(plan, atoms, spread) for plan in expansion.sets]
         extractor = cls(
             spec,
@@ -105,6 +109,7 @@ class FeatureExtractor:
             lexicons=resources,
             registered=registered or {},
             kinds=values.kinds,
+            bins=values.bins,
         )
         return extractor, tuple(rows for _, rows in learned)
 
@@ -113,7 +118,7 @@ class FeatureExtractor:
         return self._extracted(self._values(corpus))
 
     def _values(self, corpus: Corpus) -> CorpusValues:
-        return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds), dict(self._bins))
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
         atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
@@ -167,8 +172,8 @@ class FeatureExtractor:
     ) -> FeatureExtractor:
         return FeatureExtractor(
             self._spec, self._expansion, alphabets=self._alphabets, vocabularies=self._vocabularies,
-            lexicons=self._lexicons, registered=self._registered, kinds=self._kinds, conjunctions=conjunctions,
-            observation_kernels=observation_kernels,
+            lexicons=self._lexicons, registered=self._registered, kinds=self._kinds, bins=self._bins,
+            conjunctions=conjunctions, observation_kernels=observation_kernels,
         )  # fmt: skip
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
@@ -290,6 +295,7 @@ class FeatureExtractor:
             "vocabularies": self._vocabularies.metadata(),
             "lexicons": self._lexicons.metadata(),
             "registered": dict(self._kinds),
+            "bins": {name: list(edges) for name, edges in self._bins.items()},
             "likenesses": kernel_metadata(self.observation_kernels),
         }
 
@@ -320,6 +326,9 @@ class FeatureExtractor:
         lexicons = Lexicons.restore(arrays, stored.lexicons)
         if sorted(lexicons.by_name) != sorted(lexicon.name for lexicon in spec.lexicons):
             raise Unfit("the stored lexicons are not those of the template")
+        if any(lexicons.by_name[one.name].ignores_case != (one.case == "ignore") for one in spec.lexicons):
+            raise Unfit("a stored lexicon differs from the template in whether case counts")
+        bins = checked_bins(spec, stored.bins)
         conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
         counts = [one.num_features for one in conjunctions]
         return cls(
@@ -330,6 +339,7 @@ class FeatureExtractor:
             lexicons=lexicons,
             registered=registered or {},
             kinds=stored.registered,
+            bins=bins,
             conjunctions=conjunctions,
             observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),
         )

@@ -16,7 +16,7 @@ __all__ = ["LearnedParts", "learned_parts"]
 class LearnedParts(NamedTuple):
     """plans, alphabets: of each feature set.   vocabularies: text → code, by the name of the atom (`atom_name`).
 
-    registered: the names of the user's functions among the features.
+    registered: the names of the user's functions among the features.   bins: the edges of bins that were learned.
     """
 
     plans: tuple[FeatureSetPlan, ...]
@@ -24,6 +24,7 @@ class LearnedParts(NamedTuple):
     vocabularies: Mapping[str, Mapping[str, int]]
     lexicons: Lexicons
     registered: tuple[str, ...]
+    bins: Mapping[str, tuple[float, ...]]
 
 
 def learned_parts(extractor: FeatureExtractor) -> LearnedParts:
@@ -34,4 +35,5 @@ def learned_parts(extractor: FeatureExtractor) -> LearnedParts:
         extractor._vocabularies.by_name,
         extractor._lexicons,
         tuple(extractor._kinds),
+        extractor._bins,
     )

@@ -22,9 +22,9 @@ from ..semantics import ModelSpec
 from .alphabet import TemplateCounter, Vocabularies, lock
 from .atoms import BlockReader, CorpusAtoms
 from .extract import FeatureExtractor
-from .plan import Expansion, FeatureSetPlan, expand
+from .plan import Expansion, FeatureSetPlan, condition_text, expand
 from .row_assembly import Spread, blocks_of, in_turn
-from .values import CorpusValues, Lexicons, RegisteredFeature
+from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins
 
 __all__ = ["FeatureSurvey", "KeyCounts", "PartLearner", "join_surveys"]
 
@@ -78,6 +78,11 @@ class PartLearner:
     _expansion: Expansion = field(init=False)
 
     def __post_init__(self) -> None:
+        for term in quantile_bins(self.spec):
+            text = condition_text(term)
+            message = f"`{text}` cannot be learned from data in parts: its edges are quantiles of all the data"
+            remedy = f"give edges, as in `{text.rpartition(',')[0]}, 18, 30, 65)`"
+            raise DcrfError(Diagnostic("cannot-train", message, help=remedy))
         self._expansion = expand(self.spec)
 
     def survey(self, part: Corpus) -> FeatureSurvey:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Ints, Ints32, Mask, data_error
-from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, plain
+from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, index_gaps, plain
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .sentence_runs import PairBlock
 from .values import TRUE, CorpusValues, equality_codes, joint_test
@@ -72,7 +72,7 @@ def relate(clique: CliqueSpec, values: CorpusValues) -> Pairs:
     for left, right in keys:
         fits_first &= left >= 0
         fits_second &= right >= 0
-    gaps = _gap(clique, values, "min_gap") or 1, _gap(clique, values, "max_gap")
+    gaps = _gaps(clique, values)
     join = _Join(
         _group([left for left, _ in keys], [right for _, right in keys], itself.start),
         tokens[fits_first],
@@ -147,6 +147,16 @@ def _gap(clique: CliqueSpec, values: CorpusValues, name: str) -> int | None:
     if isinstance(value, Reference):
         value = plain(values.spec.settled(value))
     return value if isinstance(value, int) else None
+
+
+def _gaps(clique: CliqueSpec, values: CorpusValues) -> tuple[int, int | None]:
+    """The least and the largest distance, by settings and by `where`."""
+    least, most = _gap(clique, values, "min_gap") or 1, _gap(clique, values, "max_gap")
+    if clique.order == "forward" and clique.where is not None:
+        low, high = index_gaps(values.spec, clique.where, clique.positions)
+        least = least if low is None else max(least, low)
+        most = high if most is None else most if high is None else min(most, high)
+    return least, most
 
 
 def _group(left: list[Ints32], right: list[Ints32], start: Ints) -> tuple[Ints, Ints]:

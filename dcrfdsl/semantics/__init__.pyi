@@ -1,7 +1,7 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
 from .checks.data_rules import FORMATS as FORMATS
 from .checks.training_rules import fits_metric as fits_metric, metric_usages as metric_usages
-from .checks.walk import every_feature as every_feature
+from .checks.walk import every_feature as every_feature, every_node as every_node
 from .conditions.condition_tables import (
     BOOLEAN as BOOLEAN,
     ConditionReader as ConditionReader,
@@ -21,6 +21,7 @@ from .conditions.label_diagrams import (
 )
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
+from .conditions.position_gaps import index_gaps as index_gaps
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,
@@ -58,8 +59,10 @@ from .schema.expressions import (
     Apply as Apply,
     Argument as Argument,
     At as At,
+    Compares as Compares,
     Condition as Condition,
     Cross as Cross,
+    Difference as Difference,
     Equals as Equals,
     Feature as Feature,
     Has as Has,
@@ -73,6 +76,7 @@ from .schema.expressions import (
     Number as Number,
     Or as Or,
     Place as Place,
+    Quantity as Quantity,
     Range as Range,
     Reference as Reference,
     Regex as Regex,
@@ -99,6 +103,7 @@ from .schema.model_spec import (
     View as View,
     plain as plain,
 )
+from .schema.number_bins import Bins as Bins, bin_names as bin_names, read_bins as read_bins
 from .schema.places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
 from .schema.segment_schemes import (

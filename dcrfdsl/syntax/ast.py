@@ -16,8 +16,10 @@ from .nodes import (
     Argument,
     Call,
     Cardinality,
+    Compares,
     Condition,
     Cross,
+    Difference,
     Domain,
     Enumerated,
     Equals,
@@ -37,6 +39,7 @@ from .nodes import (
     Or,
     Place,
     Position,
+    Quantity,
     Range,
     Reference,
     Regex,
@@ -52,12 +55,12 @@ from .nodes import (
 )
 
 __all__ = [
-    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Condition", "Cross", "Data", "Decode", "Domain",
-    "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has", "InLexicon", "InSet", "Infer",
-    "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches", "Member", "Memory", "Name",
-    "Node", "Not", "Offset", "Offsets", "Or", "Piece", "Place", "Position", "Range", "Reference", "Regex", "Require",
-    "Scheme", "Setting", "Site", "State", "StateFile", "Statement", "Template", "Term", "Train", "Trivia",
-    "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
+    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Compares", "Condition", "Cross", "Data", "Decode",
+    "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has",
+    "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches",
+    "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Or", "Piece", "Place", "Position", "Quantity",
+    "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile", "Statement",
+    "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
 ]  # fmt: skip
 
 

@@ -168,6 +168,18 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def differs(self, meta: Meta, left: ast.Term, right: ast.Term) -> ast.Equals:
         return ast.Equals(left=left, right=right, negated=True, span=self._span(meta))
 
+    def compares(self, meta: Meta, left: ast.Quantity, sign: Token, right: ast.Quantity) -> ast.Compares:
+        return ast.Compares(left=left, sign=str(sign), right=right, span=self._span(meta))
+
+    def same_number(self, meta: Meta, left: ast.Quantity, right: ast.Quantity) -> ast.Compares:
+        return ast.Compares(left=left, sign="=", right=right, span=self._span(meta))
+
+    def other_number(self, meta: Meta, left: ast.Quantity, right: ast.Quantity) -> ast.Compares:
+        return ast.Compares(left=left, sign="!=", right=right, span=self._span(meta))
+
+    def difference(self, meta: Meta, left: ast.Term, right: ast.Term) -> ast.Difference:
+        return ast.Difference(left=left, right=right, span=self._span(meta))
+
     def not_(self, meta: Meta, inner: ast.Condition) -> ast.Not:
         return ast.Not(inner=inner, span=self._span(meta))
 

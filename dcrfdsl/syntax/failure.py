@@ -34,6 +34,8 @@ IN_WORDS = {
     "REGEX": "a regex `/…/`",
     "STATE": "a state",
     "SIGN": "`+` or `-`",
+    "_LESS": "`-`",
+    "COMPARES": "`<`, `<=`, `>` or `>=`",
     "_INDENT": "an indented block",
     **dict.fromkeys(LINE_ENDS, "the end of the line"),
 }

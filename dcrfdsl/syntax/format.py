@@ -307,6 +307,8 @@ _NODES: Mapping[type[ast.Node], Callable[[Any], str]] = {
     ast.InLexicon: lambda node: f"{_text(node.term)} {_not(node.negated)}in {node.lexicon.text}",
     ast.InSet: lambda node: f"{_text(node.term)} {_not(node.negated)}in {_set(node.states)}",
     ast.Equals: lambda node: f"{_text(node.left)} {'!=' if node.negated else '='} {_text(node.right)}",
+    ast.Difference: lambda node: f"{_text(node.left)} - {_text(node.right)}",
+    ast.Compares: lambda node: f"{_text(node.left)} {node.sign} {_text(node.right)}",
     ast.Not: lambda node: f"not {_tight(node.inner)}",
     ast.And: lambda node: " and ".join(map(_tight, node.parts)),
     ast.Or: lambda node: " or ".join(map(_disjunct, node.parts)),

@@ -129,6 +129,17 @@ def arrow(at: Failure) -> Diagnostic | None:
     return at.error("foreign-operator", message, span=Span(at.source, start, start + 2), help=help)
 
 
+def number_first(at: Failure) -> Diagnostic | None:
+    """`3 < length(word)`"""
+    match = re.match(r"([+-]?[0-9.]+) *(<=?|>=?|!?=) *([^\s,]+)", at.rest)
+    if match is None or not at.expects("NAME"):
+        return None
+    turned = match[2].translate(str.maketrans("<>", "><"))
+    help = f"write `{match[3]} {turned} {match[1]}`"
+    message = f"a comparison begins with what is read, and `{match[1]}` is a number"
+    return at.error("unexpected-text", message, span=at.ahead(len(match[1])), help=help)
+
+
 def comma_in_condition(at: Failure) -> Diagnostic | None:
     if at.unexpected != "," or at.keyword not in ("forbid", "require") or not at.expects("and"):
         return None

@@ -69,6 +69,7 @@ HINTS = (
     Hint("and-in-features", "features f: word and pos", mistakes.and_in_features),
     Hint("ampersand-in-condition", "forbid a is X & b is Y", mistakes.ampersand_in_condition),
     Hint("foreign-operator", "forbid a == b", mistakes.foreign_operator),
+    Hint("unexpected-text", "features f: 3 < length(word)", habits.number_first),
     Hint("reserved-word", "features f: word, not, pos", mistakes.reserved_word),
     Hint("clause-twice", "clique a as x as y", mistakes.clause_order),
     Hint("clause-order", "clique a with states = all as x", mistakes.clause_order),

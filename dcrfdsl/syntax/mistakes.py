@@ -17,7 +17,7 @@ from .vocabulary import CLAUSES, KEYWORDS, OPERATORS, RESERVED, WORDS, describe_
 
 CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 SIGNED = re.compile(r"[+-] ?[0-9]+(?![\w.])")
-TESTS = ("is", "in", "has", "matches", "not", "and", "or", "=", "!=")
+TESTS = ("is", "in", "has", "matches", "not", "and", "or", "=", "!=", "<", "<=", ">", ">=")
 WINDOW_TEST = re.compile(r"(\w+)\[ *([+-]?[0-9]{1,4}) *\.\. *([+-]?[0-9]{1,4}) *\] *(.+)")
 LONGEST_WINDOW = 12  # positions that a message writes out
 IN_PARENTHESES = re.compile(r"\( *([+-]?[0-9]+(?: *\.\. *[+-]?[0-9]+)?) *\)")
@@ -199,7 +199,8 @@ def foreign_operator(at: Failure) -> Diagnostic | None:
     last, operator, span = at.token(1), at.unexpected, at.span
     ours = OPERATORS.get(operator)
     if last is not None and at.adjacent and f"{last}{operator}" in OPERATORS:
-        operator, ours, span = f"{last}{operator}", str(last), at.span_of(last).to(at.span)
+        operator, span = f"{last}{operator}", at.span_of(last).to(at.span)
+        ours = str(last) if operator == f"{last}{last}" else OPERATORS[operator]  # `=` of `==`, `&` of `&&`
     elif ours is None or not at.expects(ours):
         return None
     return at.error(

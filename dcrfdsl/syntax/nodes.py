@@ -11,10 +11,10 @@ from typing import TypeAlias
 from ..foundation import Span
 
 __all__ = [
-    "And", "Apply", "Argument", "Call", "Cardinality", "Condition", "Cross", "Domain", "Enumerated", "Equals",
-    "Feature", "Has", "InLexicon", "InSet", "Is", "Key", "Literal", "Matches", "Name", "Node", "Not", "Offset",
-    "Offsets", "Or", "Place", "Position", "Range", "Reference", "Regex", "Scheme", "Setting", "State", "StateFile",
-    "Term", "TypedArgument", "Value", "ValueIf", "Window",
+    "And", "Apply", "Argument", "Call", "Cardinality", "Compares", "Condition", "Cross", "Difference", "Domain",
+    "Enumerated", "Equals", "Feature", "Has", "InLexicon", "InSet", "Is", "Key", "Literal", "Matches", "Name", "Node",
+    "Not", "Offset", "Offsets", "Or", "Place", "Position", "Quantity", "Range", "Reference", "Regex", "Scheme",
+    "Setting", "State", "StateFile", "Term", "TypedArgument", "Value", "ValueIf", "Window",
 ]  # fmt: skip
 
 
@@ -178,6 +178,26 @@ class Equals(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Difference(Node):
+    """`index[j] - index[i]`, in a comparison of numbers"""
+
+    left: Term
+    right: Term
+
+
+Quantity: TypeAlias = Reference | Apply | Difference | Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compares(Node):
+    """`length(word) > 3`: numbers, by one of `<`, `<=`, `>`, `>=`, `=`, `!=`"""
+
+    left: Quantity
+    sign: str
+    right: Quantity
+
+
+@dataclass(frozen=True, kw_only=True)
 class Not(Node):
     inner: Condition
 
@@ -192,7 +212,7 @@ class Or(Node):
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Not | And | Or
+Condition: TypeAlias = Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,8 @@ SYNONYMS = {
 
 # Operators of other languages -> those of this one.
 OPERATORS = {
-    "==": "=", ":=": "=", "<>": "!=", "&&": "and", "||": "or", "|": "or", "!": "not", "~": "matches", "^": "&",
+    "==": "=", ":=": "=", "<>": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or", "|": "or", "!": "not",
+    "~": "matches", "^": "&",
     "*": "&", "+": "&", "->": ":",
 }  # fmt: skip
 

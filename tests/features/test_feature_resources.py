@@ -8,8 +8,11 @@ import pytest
 from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
 from hypothesis import given, strategies as st
 
+from dcrfdsl import load_text, to_text
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
 from dcrfdsl.features.string_tables import pack_strings, unpack_strings
+from dcrfdsl.foundation import Unfit
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
@@ -187,3 +190,52 @@ def test_unreadable_lexicons(case, tmp_path):
 @given(st.lists(st.text()))
 def test_packed_strings(strings):
     assert unpack_strings(*pack_strings(strings)) == strings
+
+
+# lexicons without case ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["learned", "restored"])
+def test_a_lexicon_that_ignores_case(stored, tmp_path):
+    (tmp_path / "places.txt").write_text("New York\nStraße\nIzmir\n", encoding="utf-8")
+    (tmp_path / "kinds.txt").write_text("a\tdet\nA\tdet\nStrasse\tway\n", encoding="utf-8")
+    text = (
+        'data conll(word, y)\nlabel y in {A, B}\nlexicon places = "places.txt" with case = ignore\n'
+        'lexicon kinds = "kinds.txt" with case = ignore\nlexicon exact = "kinds.txt"\n'
+        "clique y: word in places, kinds(word), span(word, places), exact(word), not word in kinds\n"
+    )
+    template = load_text(text, directory=tmp_path)
+    spec = template.require()
+    assert load_text(to_text(spec), directory=tmp_path).spec == spec
+    lexicons = load_lexicons(spec, template.directories)
+    corpus = corpus_from_rows([[(word, "A") for word in ("NEW", "yOrK", "STRASSE", "straße", "A", "ı")]], spec.data)
+    extractor, _ = FeatureExtractor.learn(spec, corpus, resources=lexicons)
+    if stored:
+        metadata = json.loads(json.dumps(extractor.metadata()))
+        extractor = FeatureExtractor.restore(spec, extractor.arrays(), metadata)
+    (rows,) = extractor.extract(corpus)
+    found = [
+        {extractor.describe(0, one) for one in rows.feature[a:b]}
+        for a, b in zip(rows.row_off, rows.row_off[1:], strict=False)
+    ]
+    way = {"word in places", "kinds(word)=way", "span(word, places)=B"}
+    assert found[:4] == [
+        {"span(word, places)=B", "not word in kinds"}, {"span(word, places)=I", "not word in kinds"}, way, way,
+    ]  # fmt: skip
+    assert found[4:] == [{"kinds(word)=det", "exact(word)=det"}, {"not word in kinds"}]
+
+
+def test_entries_that_differ_in_case_must_agree(tmp_path):
+    (tmp_path / "kinds.txt").write_text("Reading\ttown\nreading\tverb\n", encoding="utf-8")
+    lexicon = model.Lexicon(name="kinds", path="kinds.txt", case="ignore")
+    with pytest.raises(DcrfError, match=r"`reading` has the value `town` above and `verb` here"):
+        load_lexicons(model.ModelSpec(lexicons=(lexicon,)), {"kinds": tmp_path})
+
+
+def test_a_stored_lexicon_must_ignore_case_as_the_template_says():
+    spec = spec_of(ex.InLexicon(term=ref("word"), lexicon="places"))
+    extractor, _ = learn(spec, [sentence("a b")])
+    metadata = extractor.metadata()
+    metadata["lexicons"] = [{**one, "ignores_case": True} for one in metadata["lexicons"]]
+    with pytest.raises(Unfit, match="whether case counts"):
+        FeatureExtractor.restore(spec, extractor.arrays(), metadata)

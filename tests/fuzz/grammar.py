@@ -28,6 +28,9 @@ FEATURE_TEXTS = (
     "(word is a or word is b)", "(word is a and first)", "not (first or last)", "word = word[-1]", "word != word[1]",
     "lower(word) = word", "word[-1] is a & word", "lower(lower(word))", "word[-9..9]", "word[5]",
     "suffix(lower(word), 1)", "extract(word, /^[a-b]+/)", "extract(lower(word), /[^-]*$/)[-1]",
+    "length(word) > 1", "word >= 2", "index - index[-1] < 2", "(length(word)[1] != 1 and first)",
+    "bin(length(word), 2)",
+    "bin(index, 2, 4)[-1..1]", "not index > 3",
 )  # fmt: skip
 SEQUENCES = ("chain", "second", "pair", "skip", "long", "padded", "apart")
 

@@ -30,7 +30,7 @@ from dcrfdsl.semantics.explanations.pages import EXPLANATIONS, explain
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
-BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "shortest")
+BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "numbers", "shortest")
 GOOD = ("chains", "examples", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")
 REGISTERED = ("soundex",)
 

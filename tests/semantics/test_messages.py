@@ -380,7 +380,7 @@ def test_a_broken_constraint_is_quoted_and_counted(folder: Path, constraint: str
 LEXICONS = {
     "compared in lower case, written with capitals": ("Ann\nBo\n", "lower(word) in names", "`word in names`", "2 of 7"),
     "compared as it is, written in lower case": ("ann\nbo\n", "word in names", "`lower(word) in names`", "2 of 7"),
-    "written in capitals": ("ANN\nBO\n", "lower(word) in names", "write its entries in lower case", "2 of 7"),
+    "written in capitals": ("ANN\nBO\n", "lower(word) in names", "declare `names` with `case = ignore`", "2 of 7"),
     "of another language": ("Zoë\n", "lower(word) in names", "no column has its entries", "`Zoë`"),
 }
 

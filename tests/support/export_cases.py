@@ -32,7 +32,12 @@ FEATURES = (
     "prefix(word, 1..2) & suffix(word, 1..2)",
     "word[-3] & word[3]", "temp[-1]", "(pos = pos[-1] and last)", "(first or temp = temp[1])", "attrs",
     "attrs[-1] & word", "lower(attrs)", "attrs & tags", "attrs & attrs[1]", "attrs has /a/", "temp & attrs",
-    "prefix(attrs, 1) & pos[1]",
+    "prefix(attrs, 1) & pos[1]", "length(word) > 3", "temp >= 1 & pos", "temp - temp[-1] < 0", "word > 100",
+    "extract(word, /[0-9]/) >= 7", "bin(temp, 2)", "bin(more, -0.5, 0.5)[-1..1]", "bin(length(word), 2, 4) & pos",
+    "more != 1", "index[1] - index[-1] = 2", "temp < more[1]", "not length(word)[1] <= 2",
+    "extract(word, /[0-9]+/)[-1]",
+    "(length(word)[-1] > length(word) or first)", "not (temp[1] - temp >= 0.5 and pos is N)", "bin(word, 2) & last",
+    "word in anywhere", "span(word, anywhere)[-1..1]", "rank(word) & pos", "not suffix(word, 3) in anywhere",
 )  # fmt: skip
 
 STRUCTURES = {
@@ -97,6 +102,7 @@ def drawn(seed: int, folder: Path, structure: str | None = None) -> ExportCase:
     )
     text = (
         f'data jsonl({cells})\nlexicon places = "places.txt"\nlexicon title = "titles.txt"\n'
+        'lexicon anywhere = "places.txt" with case = ignore\nlexicon rank = "titles.txt" with case = ignore\n'
         f"features g{options[rng.integers(4)]}: {g}\nfeatures h{options[rng.integers(4)]}: {h}\n"
         f"{STRUCTURES[structure].replace('{pad}', ' with edges = pad' if rng.random() < 0.3 else '')}infer exact\n"
         f"decode {['joint', 'marginal'][rng.integers(2)]}\ntrain likelihood: optimizer = lbfgs(max_iterations = 1)\n"

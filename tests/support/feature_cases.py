@@ -62,6 +62,10 @@ def matches(term: ex.Term, pattern: str) -> ex.Matches:
     return ex.Matches(term=term, regex=ex.Regex(pattern=pattern))
 
 
+def compares(left: ex.Quantity, sign: str, right: ex.Quantity | float) -> ex.Compares:
+    return ex.Compares(left=left, sign=sign, right=ex.Number(value=right) if isinstance(right, int | float) else right)
+
+
 def spec_of(
     *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = ()
 ) -> model.ModelSpec:
@@ -278,6 +282,32 @@ TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
     "equals numbers": (
         ex.Equals(left=ref("temp"), right=ref("more", -1)),
         ex.Equals(left=ref("temp"), right=ref("more"), negated=True),
+    ),
+    "comparisons": (
+        compares(call("length", ref("word")), ">", 2),
+        compares(call("length", ref("word", 1)), ">=", 21),
+        compares(ref("temp", -1), "<", 1),
+        cross(compares(ref("temp"), "!=", ref("more")), ref("pos")),
+        compares(ref("word"), "<=", 3),
+        compares(window("word", -1, 1), "!=", 4),
+        compares(call("extract", ref("word"), ex.Regex(pattern="[0-9]")), "=", 3),
+        ex.Not(inner=compares(ref("word"), ">", 3)),
+        compares(ref("index", 1), ">", 2),
+    ),
+    "differences": (
+        compares(ex.Difference(left=ref("temp"), right=ref("temp", -1)), "<", 0),
+        compares(ex.Difference(left=ref("temp"), right=ref("more")), ">=", ref("temp", 1)),
+        compares(ex.Difference(left=ref("word", -1), right=ref("pos")), "!=", 1),
+        ex.Not(inner=compares(ex.Difference(left=ref("index"), right=ref("index", -2)), "=", 2)),
+        ex.Or(parts=(compares(ref("temp", 1), ">", ref("temp")), ref("last"))),
+    ),
+    "bins": (
+        call("bin", ref("temp"), -2, 1),
+        call("bin", ref("temp", -1), 0, 1, 3, at=1),
+        cross(call("bin", call("length", ref("word")), 2, 20, 23), ref("pos", -1)),
+        call("bin", ref("word"), 3, 4),
+        ex.Equals(left=call("bin", ref("temp"), 0, 2), right=call("bin", ref("more", -1), 0, 2)),
+        ex.Is(term=call("bin", ref("temp"), 0, 2), state="[0,2)"),
     ),
     "logic": (
         ex.Or(parts=(ref("first"), ex.Is(term=ref("pos", -1), state="N"))),

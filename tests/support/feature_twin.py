@@ -8,6 +8,7 @@ and the notation of one term.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,9 @@ from dcrfdsl.semantics.schema.model_spec import FeatureGroup, ModelSpec
 
 Sentence = Mapping[str, Sequence[Any]]  # column -> the value of each token
 OUTSIDE = "outside"
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 
 TEXT: dict[str, Callable[..., list[str]]] = {
     "lower": lambda v: [v.lower()],
@@ -164,13 +168,20 @@ class Twin:
         subject = term.arguments[0]
         if term.function == "span":
             return self.span(term, sentence, at)
-        inner = self.value(subject.value, sentence, at)
+        exact = term.function == "bin" and getattr(subject.value, "function", "") == "length"
+        inner = self.value(subject.value.arguments[0].value if exact else subject.value, sentence, at)
         if isinstance(inner, Weighted):
             mapped = Weighted()
             for name, weight in inner.items():
                 for out in dict.fromkeys(self.texts(term, [name])):
                     mapped[out] = mapped.get(out, 0.0) + weight
             return mapped
+        if term.function == "bin":
+            number = as_number(inner, exact)
+            edges = [argument.value.value for argument in term.arguments[1:]]
+            lower = [edge for edge in edges if number is not None and edge <= number]
+            upper = [edge for edge in edges if number is not None and edge > number]
+            return [] if number is None else [f"[{max(lower, default='-inf')},{min(upper, default='inf')})"]
         return self.texts(term, inner)
 
     def texts(self, term: ex.Apply, inner: Any) -> Any:
@@ -223,6 +234,9 @@ class Twin:
             case ex.Reference() | ex.Apply():
                 value = self.term(condition, sentence, t)
                 return None if isinstance(value, str) else value
+            case ex.Compares(left=left, sign=sign, right=right):
+                a, b = self.quantity(left, sentence, t), self.quantity(right, sentence, t)
+                return None if a == OUTSIDE or b == OUTSIDE else a is not None and b is not None and SIGNS[sign](a, b)
             case ex.Equals(left=left, right=right, negated=negated):
                 a, b = self.term(left, sentence, t), self.term(right, sentence, t)
                 if isinstance(a, str) or isinstance(b, str):
@@ -246,6 +260,17 @@ class Twin:
                 return any(text in self.lexicons[lexicon] for text in texts) != negated
         raise AssertionError(condition)
 
+    def quantity(self, quantity: ex.Quantity, sentence: Sentence, t: int) -> Any:
+        """A number, None for no number, or OUTSIDE."""
+        if isinstance(quantity, ex.Number):
+            return quantity.value
+        if isinstance(quantity, ex.Difference):
+            a, b = self.quantity(quantity.left, sentence, t), self.quantity(quantity.right, sentence, t)
+            return OUTSIDE if OUTSIDE in (a, b) else None if a is None or b is None else a - b
+        exact = isinstance(quantity, ex.Apply) and quantity.function == "length"
+        value = self.term(quantity.arguments[0].value if exact else quantity, sentence, t)
+        return OUTSIDE if isinstance(value, str) else as_number(value, exact)
+
     def test_name(self, condition: ex.Condition) -> str:
         negated = "not " if getattr(condition, "negated", False) else ""
         match condition:
@@ -259,6 +284,8 @@ class Twin:
                 return place_last(condition)
             case ex.Equals(left=left, right=right):
                 return f"{place_last(left)} {'!=' if negated else '='} {place_last(right)}"
+            case ex.Compares(left=left, sign=sign, right=right):
+                return f"{side_name(left)} {sign} {side_name(right)}"
             case ex.Matches(term=term, regex=regex):
                 return f"{place_last(term)} matches /{regex.pattern}/{'i' * regex.ignore_case}"
             case ex.Has(term=term, regex=regex):
@@ -278,6 +305,8 @@ class Twin:
     def places(self, condition: ex.Condition) -> list[int]:
         """The offsets of everything that an unrolled condition reads."""
         match condition:
+            case ex.Number():
+                return []
             case ex.Reference(place=place):
                 return [place.offset]
             case ex.Apply(arguments=(subject, *_)):
@@ -286,7 +315,9 @@ class Twin:
                 return self.places(inner)
             case ex.And(parts=parts) | ex.Or(parts=parts):
                 return [offset for part in parts for offset in self.places(part)]
-            case ex.Equals(left=left, right=right):
+            case ex.Equals(left=left, right=right) | ex.Compares(left=left, right=right):
+                return self.places(left) + self.places(right)
+            case ex.Difference(left=left, right=right):
                 return self.places(left) + self.places(right)
         return self.places(condition.term)
 
@@ -324,12 +355,32 @@ def unrolled(node: Any, shift: int) -> list[Any]:
             for inner in unrolled(subject.value, shift + o)
         ]
     parts = {
-        "not": ("inner",), "equals": ("left", "right"), "and": ("parts",), "or": ("parts",),
+        "not": ("inner",), "equals": ("left", "right"), "compares": ("left", "right"), "difference": ("left", "right"),
+        "number": (), "and": ("parts",), "or": ("parts",),
     }.get(node.kind, ("term",))  # fmt: skip
     if parts == ("parts",):
         return [type(node)(parts=chosen) for chosen in itertools.product(*(unrolled(p, shift) for p in node.parts))]
     choices = itertools.product(*(unrolled(getattr(node, part), shift) for part in parts))
     return [node.model_copy(update=dict(zip(parts, chosen, strict=True))) for chosen in choices]
+
+
+def as_number(value: Any, length: bool) -> float | None:
+    """The number of a text, or how long it is; None if it is no number."""
+    if isinstance(value, float):
+        return value
+    if not value:
+        return None
+    if length:
+        return len(value[0])
+    return float(value[0]) if value[0].isascii() and value[0].isdigit() else None
+
+
+def side_name(quantity: ex.Quantity) -> str:
+    if isinstance(quantity, ex.Number):
+        return str(quantity.value)
+    if isinstance(quantity, ex.Difference):
+        return f"{place_last(quantity.left)} - {place_last(quantity.right)}"
+    return place_last(quantity)
 
 
 def place_last(term: ex.Reference | ex.Apply) -> str:

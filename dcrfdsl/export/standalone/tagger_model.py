@@ -114,10 +114,11 @@ class Tagger:
     def _read_features(self, cut: Cut, description: dict[str, Any]) -> None:
         texts = _stored_texts(cut)
         self._lexicons = {}
-        for name, (count, has_values) in description["lexicons"].items():
+        for name, (count, has_values, ignores_case) in description["lexicons"].items():
             entries = [next(texts) for _ in range(count)]
             values = [next(texts) for _ in range(count)] if has_values else [""] * count
             self._lexicons[name] = Lexicon(zip(entries, values, strict=True))
+            self._lexicons[name].ignores_case = ignores_case
         vocabularies = [{next(texts): code for code in range(count)} for count in description["vocabularies"]]
         self._atoms: list[Atom] = [atom_of(node, self._lexicons, vocabularies) for node in description["atoms"]]
         self._sets = [_feature_set(cut, one) for one in description["sets"]]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
+from .tagger_texts import COMPARISONS, Lexicons, Memo, Node, number_of, test_of, texts_of
 
 __all__ = [
     "TRUE",
@@ -100,7 +100,9 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
     """`["span", lexicon, leaf, term]`: `B` where an entry begins, `I` where it continues; the longest from the left."""
     _, lexicon, inner, term = leaf
     texts = texts_of(term, sentences.lexicons)
-    words: list[Any] = [None if v is None else (texts(v) or (None,))[0] for v in sentences.values(inner)]
+    key = sentences.lexicons[lexicon].key
+    first = ((texts(v) or (None,))[0] if v is not None else None for v in sentences.values(inner))
+    words: list[Any] = [None if word is None else key(word) for word in first]
     entries, begun = sentences.lexicons[lexicon].phrases
     out: list[Any] = [None] * len(words)
     for start in range(0, len(words), sentences.length):
@@ -118,6 +120,7 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
 
 LEAVES: Mapping[str, Callable[[Sentences, Node], list[Any]]] = {
     "column": lambda sentences, leaf: sentences.columns[leaf[1]],
+    "numbers": lambda sentences, leaf: sentences.columns[leaf[1]].ravel().tolist(),
     "index": _positions,
     "first": _positions,
     "last": _positions,
@@ -182,6 +185,52 @@ def _same_numbers(node: Node, lexicons: Lexicons) -> JointTest:
     return read
 
 
+def _numbers_at(node: Node, lexicons: Lexicons) -> Callable[[Sentences, Pads], Floats]:
+    """`["given", number]`, `["less", left, right]`, `["read", leaf, term, offset]`: at each anchor, or NaN."""
+    if node[0] == "given":
+        return lambda sentences, pads: np.array(float(node[1]))
+    if node[0] == "less":
+        left, right = (_numbers_at(side, lexicons) for side in node[1:])
+        return lambda sentences, pads: left(sentences, pads) - right(sentences, pads)
+    _, leaf, term, offset = node
+    texts, nan = texts_of(term, lexicons), float("nan")
+    known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else nan, nan)
+
+    def read(sentences: Sentences, pads: Pads) -> Floats:
+        numbers = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
+        out: Floats = moved(numbers.reshape(1, sentences.size, sentences.length), offset, pads, before=nan, after=nan)[
+            0
+        ]
+        return out
+
+    return read
+
+
+def _places(node: Node) -> list[int]:
+    """The offsets that a side of a comparison reads."""
+    return (
+        [node[3]]
+        if node[0] == "read"
+        else [at for side in node[1:] for at in _places(side)]
+        if node[0] == "less"
+        else []
+    )
+
+
+def _compare_at(node: Node, lexicons: Lexicons) -> JointTest:
+    """`["compare_at", sign, left, right]`: numbers of several places."""
+    _, sign, *sides = node
+    holds, (left, right) = COMPARISONS[sign], (_numbers_at(side, lexicons) for side in sides)
+    offsets = [at for side in sides for at in _places(side)]
+
+    def read(sentences: Sentences, pads: Pads) -> Codes:
+        t = np.arange(-pads[0], sentences.length + pads[1])
+        inside = (t + min(offsets) >= 0) & (t + max(offsets) < sentences.length)
+        return np.where(inside, np.where(holds(left(sentences, pads), right(sentences, pads)), TRUE, FALSE), UNKNOWN)
+
+    return read
+
+
 def _negated(node: Node, lexicons: Lexicons) -> JointTest:
     inner = joint_of(node[1], lexicons)
     return lambda sentences, pads: TRUE - inner(sentences, pads)
@@ -199,6 +248,7 @@ JOINT: Mapping[str, Callable[[Node, Lexicons], JointTest]] = {
     "at": _at,
     "same": _same,
     "same_numbers": _same_numbers,
+    "compare_at": _compare_at,
     "not": _negated,
     "and": _combined(np.minimum),
     "or": _combined(np.maximum),

@@ -6,13 +6,17 @@ A *node* is a list: its kind, then its parts. `["lower", ["column"]]` is the val
 
 from __future__ import annotations
 
+import math
+import operator
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
 __all__ = [
+    "COMPARISONS",
     "Lexicon",
     "Lexicons",
     "Memo",
@@ -20,6 +24,7 @@ __all__ = [
     "TextFunction",
     "ValueTest",
     "is_weighted",
+    "number_of",
     "test_of",
     "texts_of",
     "weights_of",
@@ -50,7 +55,17 @@ class Memo(dict[Any, Result], Generic[Result]):
 
 
 class Lexicon(dict[str, str]):
-    """Entry → value; `""` in a set."""
+    """Entry → value; `""` in a set.   ignores_case: entries are case-folded, and what is looked up is too."""
+
+    ignores_case = False
+
+    def key(self, text: str) -> str:
+        """The entry that a text would match."""
+        return text.casefold() if self.ignores_case else text
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is an entry."""
+        return self.key(text) in self
 
     @cached_property
     def phrases(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
@@ -73,6 +88,12 @@ class Shapes(dict[int, str]):
 
 
 SHAPES = Shapes()
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+# Comparisons of numbers and of arrays of them. Nothing holds of NaN, not even `!=`.
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
+    "!=": lambda left, right: (left < right) | (left > right),
+}  # fmt: skip
 
 
 def shape(text: str, short: bool) -> str:
@@ -131,7 +152,33 @@ def weights_of(node: Node, lexicons: Lexicons) -> Callable[[Any], dict[str, floa
 
 
 def _looked_up(entries: Lexicon) -> Callable[[str], list[str]]:
-    return lambda text: [entries[text]] if text in entries else []
+    return lambda text: [entries[entries.key(text)]] if entries.holds(text) else []
+
+
+def _first_match(pattern: re.Pattern[str]) -> Callable[[str], list[str]]:
+    def first(text: str) -> list[str]:
+        match = pattern.search(text)
+        return [] if match is None else [match[0]]
+
+    return first
+
+
+def number_of(value: Any) -> float:
+    """The number that a text is, or a number itself; NaN for any other text."""
+    if isinstance(value, str):
+        number = float(value) if NUMBER.fullmatch(value) else math.nan
+        return number if math.isfinite(number) else math.nan
+    return float(value)
+
+
+def _binned(edges: list[float], names: list[str]) -> Callable[[Any], list[str]]:
+    """The name of the range between edges that a number lies in; an edge belongs to the range above it."""
+
+    def name(value: Any) -> list[str]:
+        number = number_of(value)
+        return [] if math.isnan(number) else [names[bisect_right(edges, number)]]
+
+    return name
 
 
 # A function of a template: its node and the lexicons → a function from one text to several.
@@ -143,6 +190,9 @@ FUNCTIONS: Mapping[str, Callable[[Node, Lexicons], Callable[[str], list[str]]]] 
     "shape": lambda node, lexicons: lambda text: [shape(text, node[1])],
     "length": lambda node, lexicons: lambda text: [length(text)],
     "chars": lambda node, lexicons: lambda text: pieces(text, node[1]),
+    "extract": lambda node, lexicons: _first_match(re.compile(node[1])),
+    "exact_length": lambda node, lexicons: lambda text: [str(len(text))],
+    "bin": lambda node, lexicons: _binned(node[1], node[2]),
     "lookup": lambda node, lexicons: _looked_up(lexicons[node[1]]),
 }
 
@@ -176,6 +226,29 @@ def _equal(node: Node, lexicons: Lexicons) -> ValueTest:
     return passes
 
 
+def quantity_of(node: Node, lexicons: Lexicons) -> Callable[[Any], float]:
+    """`["given", number]`, `["less", left, right]`, `["read", term]`: the number at one place."""
+    if node[0] == "given":
+        return lambda value: float(node[1])
+    if node[0] == "less":
+        left, right = quantity_of(node[1], lexicons), quantity_of(node[2], lexicons)
+        return lambda value: left(value) - right(value)
+    texts = texts_of(node[1], lexicons)
+
+    def number(value: Any) -> float:
+        found = texts(value)
+        return number_of(found[0]) if found else math.nan
+
+    return number
+
+
+def _compare(node: Node, lexicons: Lexicons) -> ValueTest:
+    """`["compare", sign, left, right]`: false where one side is no number."""
+    holds = COMPARISONS[node[1]]
+    left, right = quantity_of(node[2], lexicons), quantity_of(node[3], lexicons)
+    return lambda value: bool(holds(left(value), right(value)))
+
+
 def _not(node: Node, lexicons: Lexicons) -> ValueTest:
     inner = test_of(node[1], lexicons)
     return lambda value: not inner(value)
@@ -197,8 +270,9 @@ TESTS: Mapping[str, Callable[[Node, Lexicons], ValueTest]] = {
     "matches": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).fullmatch),
     "has": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).search),
     "in": _in,
-    "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].__contains__),
+    "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].holds),
     "equal": _equal,
+    "compare": _compare,
     "not": _not,
     "and": _all_of,
     "or": _one_of,

@@ -103,6 +103,7 @@ class FeaturesRecord(BaseModel, extra="forbid"):
     vocabularies: dict[str, Count]
     lexicons: list[Any]
     registered: dict[str, Literal["value", "test", "number"]]
+    bins: dict[str, list[float]] = {}  # the edges of each `bin` that are quantiles; none in older files
     observation_kernels: list[ObservationKernelRecord] = Field(default=[], alias="likenesses")  # the key in files
 
 

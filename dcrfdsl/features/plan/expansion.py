@@ -19,10 +19,12 @@ from ...semantics import (
     DEEPEST,
     FUNCTIONS,
     MOST_FEATURES,
+    NUMERIC,
     Apply,
     Argument,
     At,
     CliqueSpec,
+    Compares,
     Condition,
     Cross,
     Equals,
@@ -286,11 +288,18 @@ def _place(offset: int) -> Place:
 
 def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
     """`pos = NN`, or `pos = N` with `let N = "NN"`, becomes `pos is NN`: a side that reads nothing is a value."""
+    if isinstance(condition, Compares) and isinstance(condition.right, Reference):
+        bound = spec.settled(condition.right)  # `age > adult` with `let adult = 18`
+        return condition.model_copy(update={"right": bound}) if isinstance(bound, Number) else condition
     if not isinstance(condition, Equals):
         return rewritten(condition, lambda part: _with_constants(spec, part))
     for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
         if isinstance(other, Reference) and _leaf(spec, other) is None:
-            state = plain(spec.settled(other))
+            settled = spec.settled(other)
+            column = spec.column(term.name) if isinstance(term, Reference) else None
+            if isinstance(settled, Number) and column is not None and column.type.name in NUMERIC:
+                return Compares(left=term, sign="!=" if condition.negated else "=", right=settled)
+            state = plain(settled)
             return Is(term=term, state=str(state if state is not None else other.name), negated=condition.negated)
     return condition
 

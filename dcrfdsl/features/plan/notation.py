@@ -12,7 +12,9 @@ from ...semantics import (
     Apply,
     Argument,
     At,
+    Compares,
     Condition,
+    Difference,
     Equals,
     Has,
     InLexicon,
@@ -23,6 +25,7 @@ from ...semantics import (
     Number,
     Or,
     Place,
+    Quantity,
     Range,
     Reference,
     Regex,
@@ -91,6 +94,15 @@ def _lifted(term: Reference | Apply) -> tuple[Reference | Apply, str]:
     return Apply(function=term.function, arguments=tuple(arguments)), place
 
 
+def _quantity_text(quantity: Quantity) -> str:
+    match quantity:
+        case Difference():
+            return f"{_outer(quantity.left)} - {_outer(quantity.right)}"
+        case Number():
+            return _value_text(quantity)
+    return _outer(quantity)
+
+
 def _joined(word: str) -> Callable[..., str]:
     def write(condition: And | Or) -> str:
         return f" {word} ".join(_nested(part) for part in condition.parts)
@@ -121,6 +133,7 @@ _WRITERS: Mapping[type, Callable[..., str]] = {
     InSet: _set_text,
     Equals: lambda c: f"{_outer(c.left)} {'!=' if c.negated else '='} {_outer(c.right)}",
     Not: lambda c: f"not {_nested(c.inner)}",
+    Compares: lambda c: f"{_quantity_text(c.left)} {c.sign} {_quantity_text(c.right)}",
     And: _joined("and"),
     Or: _joined("or"),
 }

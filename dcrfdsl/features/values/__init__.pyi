@@ -13,6 +13,7 @@ from .joint_tests import (
     equality_codes as equality_codes,
     joint_test as joint_test,
 )
+from .learned_bins import checked_bins as checked_bins, quantile_bins as quantile_bins
 from .lexicons import Lexicons as Lexicons
 from .observed import observed_codes as observed_codes
 from .registered import RegisteredFeature as RegisteredFeature

@@ -32,7 +32,7 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
         case Apply(function=name):
             if name in registered:
                 return registered[name]
-            if name in FEATURES or name == "span" or any(lexicon.name == name for lexicon in spec.lexicons):
+            if name in FEATURES or name in ("span", "bin") or any(lexicon.name == name for lexicon in spec.lexicons):
                 return "value"
             raise Unfit(f"nothing says what the function `{name}` gives")
     return "test"

@@ -7,20 +7,23 @@ sequence, ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
+from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
 from ...semantics import (
     FUNCTIONS,
     NUMERIC,
     Apply,
+    Argument,
+    Bins,
+    Compares,
     Condition,
     Connectives,
+    Difference,
     Equals,
     Has,
     InLexicon,
@@ -29,51 +32,25 @@ from ...semantics import (
     Matches,
     ModelSpec,
     Number,
+    Quantity,
     Reference,
-    Text,
     bind,
     fold,
+    read_bins,
 )
 from ..plan import condition_text, leaves, term_text
 from .bag_values import Bags, checked_bag
 from .lexicon_spans import span_codes
-from .lexicons import Lexicons
+from .lexicons import Lexicon, Lexicons
+from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
+from .own_functions import own_values
 from .registered import RegisteredFeature
 from .regular_expressions import compiled
-from .user_calls import FunctionCalls, kind_of
 from .value_functions import FEATURES
+from .value_kinds import Numbers, Source, Texts, Truths, Values
 
 __all__ = ["TRUTHS", "Bags", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
 
-
-@dataclass(frozen=True)
-class Source:
-    """Token n has the value `values[codes[n]]`; the code -1 means none."""
-
-    codes: Codes  #          [N]
-    values: Sequence[Any]  # [V]  texts, numbers, or truth values
-
-
-@dataclass(frozen=True)
-class Texts:
-    """No, one or several texts per distinct value, without repetitions."""
-
-    of: list[tuple[str, ...]]  # [V]
-
-
-@dataclass(frozen=True)
-class Truths:
-    of: Mask  # [V]
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """One number per distinct value; 0 for none."""
-
-    of: Floats  # [V]
-
-
-Values: TypeAlias = Texts | Truths | Numbers | Bags
 
 TRUTHS: Connectives[Mask] = Connectives(
     np.logical_not,
@@ -84,13 +61,16 @@ TRUTHS: Connectives[Mask] = Connectives(
 
 @dataclass
 class CorpusValues:
-    """Evaluates on one corpus. `kinds` is the kind of each registered function in training: value, test or number."""
+    """Evaluates on one corpus. `kinds` is the kind of each registered function in training: value, test or number;
+    `bins` the edges of each `bin` that are quantiles of the training data. What is not in them is learned here.
+    """
 
     spec: ModelSpec
     corpus: Corpus
     lexicons: Lexicons
     registered: Mapping[str, RegisteredFeature]
     kinds: dict[str, str]
+    bins: dict[str, tuple[float, ...]] = field(default_factory=dict)
     _sources: dict[str, Source] = field(default_factory=dict)
     _terms: dict[str, Values] = field(default_factory=dict)
     _numbers: dict[str, NumericColumn] = field(default_factory=dict)
@@ -185,15 +165,28 @@ class CorpusValues:
         if problems or not isinstance(term, Reference | Apply) or not isinstance(lexicon, Reference):
             raise _error("bad-argument", "; ".join(p.message for p in problems))
         source, texts = self.evaluate(term)
-        codes = span_codes(
-            source.codes, self._several(term, texts), self.corpus.sentence_off, self._lexicon(lexicon.name)
-        )
+        entries = self._lexicon(lexicon.name)
+        several = [tuple(map(entries.key, one)) for one in self._several(term, texts)]
+        codes = span_codes(source.codes, several, self.corpus.sentence_off, entries.entries)
         return Source(codes, ("B", "I"))
 
-    def _lexicon(self, name: str) -> Mapping[str, str]:
+    def _lexicon(self, name: str) -> Lexicon:
         if name not in self.lexicons.by_name:
             raise _error("unknown-name", f"`{name}` is not a lexicon")
-        return self.lexicons.by_name[name].index
+        return self.lexicons.by_name[name]
+
+    def numbers_of(self, quantity: Quantity, source: Source) -> Floats:
+        """A side of a comparison on each distinct value of a source, [V] or []; NaN where it is no number."""
+        match quantity:
+            case Number(value=value):
+                return np.array(value, np.float64)
+            case Difference(left=left, right=right):
+                return self.numbers_of(left, source) - self.numbers_of(right, source)
+            case Apply(function="length", arguments=(Argument(value=Reference() | Apply() as subject), *_)):
+                several = self._several(subject, self._term(subject, source))  # all lengths, also those from 20 on
+                return np.array([len(texts[0]) if texts else np.nan for texts in several], np.float64)
+        values = self._term(quantity, source)
+        return values.of if isinstance(values, Numbers) else numbers_of(self._several(quantity, values))
 
     # terms --------------------------------------------------------------------------------------------------------
 
@@ -222,6 +215,8 @@ class CorpusValues:
             return Texts(list(zip(source.values)))
         subject = term.arguments[0].value
         assert isinstance(subject, Reference | Apply)  # `expand` allows nothing else
+        if term.function == "bin":
+            return Texts(binned(self.numbers_of(subject, source), self._edges(term, subject, source)))
         inner = self._term(subject, source)
         if term.function in FEATURES:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
@@ -234,9 +229,19 @@ class CorpusValues:
                 raise _error(
                     "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
                 )
-            index = lexicon.index
-            return self._mapped(subject, inner, lambda text: (index[text],) if text in index else ())
-        return self._of_registered(term, inner, source)
+            return self._mapped(subject, inner, lexicon.looked_up)
+        return own_values(self, term, inner, source)
+
+    def _edges(self, term: Apply, subject: Reference | Apply, source: Source) -> tuple[float, ...]:
+        bins = read_bins(term, self.spec.settled)
+        if not isinstance(bins, Bins):
+            raise _error("bad-argument", bins.message, bins.help)
+        if bins.count is None:
+            return bins.edges
+        name = term_text(term)
+        if name not in self.bins:
+            self.bins[name] = quantile_edges(self.numbers_of(subject, source), source.codes, bins.count)
+        return self.bins[name]
 
     def _mapped(self, subject: Reference | Apply, inner: Values, function: Callable[[str], tuple[str, ...]]) -> Values:
         if isinstance(inner, Bags):
@@ -256,33 +261,6 @@ class CorpusValues:
                 "not-a-text", f"`{condition_text(term)}` is a {_KIND[type(values)]}, and a text is needed here"
             )
         return values.of
-
-    def _of_registered(self, term: Apply, inner: Values, source: Source) -> Values:
-        name = term.function
-        if name not in self.registered:
-            raise _error(
-                "unknown-function", f"`{name}` is no feature function",
-                "load the file that defines it: `--features FILE.py`, or pass it as `features`",
-            )  # fmt: skip
-        if isinstance(inner, Bags):
-            raise _error("not-a-text", f"`{name}` is called with single values, and this is a weighted bag")
-        extra = [_constant(self.spec, term, argument.value) for argument in term.arguments[1:]]
-        function = self.registered[name].function
-        arguments: Iterable[Sequence[Any]] = inner.of if isinstance(inner, Texts) else [(v,) for v in inner.of.tolist()]
-        calls = FunctionCalls(name, function, self.corpus, source.codes)
-        results: list[list[Any]] = [
-            [calls.result(n, value, extra) for value in values] for n, values in enumerate(arguments)
-        ]
-        kinds = {kind for row in results for kind in map(kind_of, row) if kind}
-        kind = self.kinds.get(name) or min(kinds, default="value")
-        if kinds - {kind}:
-            raise _error(
-                "mixed-results",
-                f"feature function `{name}` gives a {_GIVEN[kind]} here and a {_GIVEN[min(kinds - {kind})]} there",
-                "a function must give texts, truths or numbers, always the same",
-            )  # fmt: skip
-        self.kinds[name] = kind
-        return _GATHERED[kind](results)
 
     # conditions -----------------------------------------------------------------------------------------------------
 
@@ -312,6 +290,8 @@ class CorpusValues:
                 sides = (self.single(left)[1], self.single(right)[1])
                 equal = [a is not None and a == b for a, b in zip(*sides, strict=True)]
                 return np.array(equal, np.bool_) ^ negated
+            case Compares(left=left, sign=sign, right=right):
+                return COMPARISONS[sign](self.numbers_of(left, source), self.numbers_of(right, source))
         raise AssertionError(condition)
 
     def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> Mask:
@@ -350,33 +330,7 @@ def _marked(corpus: Corpus, tokens: Ints) -> Ints32:
 _POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last": _last, "index": _index}
 
 
-# registered functions ---------------------------------------------------------------------------------------------
-
-
-_GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number"}
 _KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number", Bags: "weighted bag"}
-
-
-def _gathered_texts(results: list[list[Any]]) -> Texts:
-    def several(row: list[Any]) -> Iterable[str]:
-        for result in row:
-            yield from (result,) if isinstance(result, str) else result or ()
-
-    return Texts([tuple(dict.fromkeys(several(row))) for row in results])
-
-
-_GATHERED: Mapping[str, Callable[[list[list[Any]]], Values]] = {
-    "value": _gathered_texts,
-    "test": lambda results: Truths(np.array([any(row) for row in results], np.bool_)),
-    "number": lambda results: Numbers(np.array([float(sum(r or 0 for r in row)) for row in results], np.float64)),
-}
-
-
-def _constant(spec: ModelSpec, term: Apply, value: object) -> int | float | str:
-    settled = spec.settled(value) if isinstance(value, Reference) else value
-    if isinstance(settled, Number | Text):
-        return settled.value
-    raise _error("bad-argument", f"the further arguments of `{term_text(term)}` must be numbers or quoted texts")
 
 
 def _error(slug: str, message: str, help: str | None = None) -> DcrfError:

@@ -12,11 +12,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...foundation import Codes, DcrfError, Diagnostic, Ints32
-from ...semantics import Apply, Condition, Connectives, Equals, Reference, fold
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints32
+from ...semantics import Apply, Compares, Condition, Connectives, Difference, Equals, Number, Quantity, Reference, fold
 from ..plan import condition_text, leaves, moved
 from ..sentence_runs import Block, PairBlock
 from .distinct_values import CorpusValues, Truths
+from .number_values import COMPARISONS
 
 __all__ = ["TRUE", "JointTest", "equality_codes", "joint_test"]
 
@@ -44,6 +45,8 @@ def _leaf(condition: Condition, values: CorpusValues) -> JointTest:
     if isinstance(condition, Equals):
         numeric = all(values.is_numeric(side) for side in (condition.left, condition.right))
         return (_equal_numbers if numeric else _equal_texts)(condition, condition.negated, values)
+    if isinstance(condition, Compares):
+        return _compared(condition, values)
     raise DcrfError(Diagnostic("bad-argument", f"`{condition_text(condition)}` cannot read several places at once"))
 
 
@@ -132,3 +135,33 @@ def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> Jo
         return np.where(np.isnan(a) | np.isnan(b), UNKNOWN, truth).astype(np.int32)
 
     return test
+
+
+# comparisons of numbers ---------------------------------------------------------------------------------------------
+
+NumberReader: TypeAlias = Callable[[Block | PairBlock], Floats]  # -> [R], NaN where there is no number
+
+
+def _compared(condition: Compares, values: CorpusValues) -> JointTest:
+    offsets = sorted({offset for _, offset in leaves(values.spec, condition)})
+    left, right = _number_reader(condition.left, values), _number_reader(condition.right, values)
+    holds = COMPARISONS[condition.sign]
+
+    def test(block: Block | PairBlock) -> Ints32:
+        truth = np.where(holds(left(block), right(block)), TRUE, FALSE)
+        return np.where(block.inside(offsets), truth, UNKNOWN).astype(np.int32)
+
+    return test
+
+
+def _number_reader(quantity: Quantity, values: CorpusValues) -> NumberReader:
+    match quantity:
+        case Number(value=value):
+            return lambda block: np.full(block.num_rows, float(value))
+        case Difference(left=left, right=right):
+            first, second = _number_reader(left, values), _number_reader(right, values)
+            return lambda block: first(block) - second(block)
+    base, offset = _place(quantity, values)
+    source = values.source(next(leaves(values.spec, base))[0])
+    of_tokens = np.append(values.numbers_of(base, source), np.nan)[source.codes]  # the code -1 reads the NaN at the end
+    return lambda block: block.numbers(of_tokens, offset, outside=np.nan)

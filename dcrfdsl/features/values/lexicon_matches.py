@@ -63,7 +63,7 @@ def _matching_tokens(values: CorpusValues, node: InLexicon | Apply) -> int:
 def idle_remedy(name: str, spec: ModelSpec, corpus: Corpus, lexicons: Lexicons) -> str:
     """Advice for a lexicon that matches almost nothing: the comparison that would match most, if any."""
     entries = set(lexicons.by_name[name].entries)
-    lowered = {entry.lower() for entry in entries}
+    folded = {entry.casefold() for entry in entries}
     labels = {label.name for label in spec.labels}
     matches: list[tuple[int, str]] = []
     for column_name, column in corpus.columns.items():
@@ -74,10 +74,7 @@ def idle_remedy(name: str, spec: ModelSpec, corpus: Corpus, lexicons: Lexicons) 
         ways = (
             (lambda text: text in entries, f"compare `{column_name} in {name}`"),
             (lambda text: text.lower() in entries, f"compare `lower({column_name}) in {name}`"),
-            (
-                lambda text: text.lower() in lowered,
-                f"write its entries in lower case, and compare `lower({column_name}) in {name}`",
-            ),
+            (lambda text: text.casefold() in folded, f"declare `{name}` with `case = ignore`"),
         )
         matches += [(sum(count for text, count in both if fits(text)), words) for fits, words in ways]
     most, words = max(matches, key=lambda one: one[0], default=(0, ""))

@@ -7,7 +7,7 @@ comments, and a repeated entry with the same value counts once. Not here: compar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,33 @@ MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and the model sto
 
 @dataclass(frozen=True)
 class Lexicon:
-    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is the hash of the file."""
+    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is the hash of the file.
+
+    ignores_case: entries are case-folded, and so are the texts that are looked up.
+    """
 
     name: str
     entries: tuple[str, ...]
     values: tuple[str, ...] | None
     sha256: str
+    ignores_case: bool = False
     index: Mapping[str, str] = field(init=False, repr=False, compare=False)  # entry -> value ("" in a set)
 
     def __post_init__(self) -> None:
         values = self.values if self.values is not None else ("",) * len(self.entries)
         object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
+
+    def __contains__(self, text: str) -> bool:
+        return self.key(text) in self.index
+
+    def key(self, text: str) -> str:
+        """The entry that a text would match."""
+        return text.casefold() if self.ignores_case else text
+
+    def looked_up(self, text: str) -> tuple[str, ...]:
+        """The value of a text in a map, or nothing."""
+        key = self.key(text)
+        return (self.index[key],) if key in self.index else ()
 
 
 class LexiconRecord(BaseModel, strict=True, extra="forbid"):
@@ -47,6 +63,7 @@ class LexiconRecord(BaseModel, strict=True, extra="forbid"):
     entries: Count
     map: bool
     sha256: str
+    ignores_case: bool = False  # not in older files
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,13 @@ class Lexicons:
     def metadata(self) -> list[dict[str, Any]]:
         """The rest, as plain JSON values."""
         return [
-            {"name": one.name, "entries": len(one.entries), "map": one.values is not None, "sha256": one.sha256}
+            {
+                "name": one.name,
+                "entries": len(one.entries),
+                "map": one.values is not None,
+                "sha256": one.sha256,
+                **({"ignores_case": True} if one.ignores_case else {}),
+            }
             for one in self.by_name.values()
         ]
 
@@ -90,19 +113,24 @@ class Lexicons:
                 start, end = end, end + one.entries
                 values = strings[start:end]
             start = end
-            by_name[one.name] = Lexicon(one.name, entries, values, one.sha256)
+            by_name[one.name] = Lexicon(one.name, entries, values, one.sha256, one.ignores_case)
         return cls(by_name)
 
 
 def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
     """Reads every lexicon of a model. `directories[name]`: the directory of the file that declares it."""
     return Lexicons(
-        {one.name: read_lexicon(one.name, directories.get(one.name, Path()) / one.path) for one in spec.lexicons}
+        {
+            one.name: read_lexicon(
+                one.name, directories.get(one.name, Path()) / one.path, ignores_case=one.case == "ignore"
+            )
+            for one in spec.lexicons
+        }
     )
 
 
-def read_lexicon(name: str, path: Path) -> Lexicon:
-    """Reads one lexicon file.
+def read_lexicon(name: str, path: Path, *, ignores_case: bool = False) -> Lexicon:
+    """Reads one lexicon file.   ignores_case: entries are case-folded, and those that are then equal are one.
 
     Raises DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf8`, or `bad-lexicon` with the line.
     """
@@ -124,9 +152,9 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
         if char in text.replace("\r\n", "\n"):
             line = text.count("\n", 0, text.index(char)) + 1
             raise data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
-    pairs = _pairs(name, text, file)
+    pairs = _pairs(name, text, file, str.casefold if ignores_case else str)
     values = tuple(value for value in pairs.values() if value is not None)
-    return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest())
+    return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest(), ignores_case)
 
 
 _NO_TEXT = {
@@ -135,8 +163,8 @@ _NO_TEXT = {
 }
 
 
-def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
-    """Entry → value (None in a set), in the order of the file."""
+def _pairs(name: str, text: str, file: str, key: Callable[[str], str]) -> dict[str, str | None]:
+    """Entry → value (None in a set), in the order of the file. `key` makes an entry of what is written."""
     pairs: dict[str, str | None] = {}
     is_map: bool | None = None
     for number, line in enumerate(text.split("\n"), start=1):
@@ -155,6 +183,7 @@ def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
             raise data_error(
                 "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
             )
+        entry = key(entry)
         if pairs.get(entry, value_here) != value_here:
             before, here = shortened(pairs[entry]), shortened(value_here)
             reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"

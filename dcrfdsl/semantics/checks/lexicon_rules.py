@@ -43,13 +43,6 @@ def missing_lexicon(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("bad-lexicon", message, at, "this file", help=remedy)
 
 
-def lexicon_options(context: Context) -> Iterator[Diagnostic]:
-    for n, lexicon in enumerate(context.spec.lexicons):
-        for o, option in enumerate(lexicon.options):
-            message = f"`lexicon` takes no option, found `{'.'.join(option.key)}`"
-            yield context.complaint("unknown-setting", message, ("lexicons", n, "options", o, "key"), "unknown option")
-
-
 def missing_states(context: Context) -> Iterator[Diagnostic]:
     for path, variable in context.variables():
         domain = variable.domain
@@ -120,4 +113,4 @@ def _lines(context: Context, lexicon: Lexicon) -> tuple[str, ...] | str:
     return context.lines(context.directories[lexicon.name] / lexicon.path)
 
 
-RULES: tuple[Rule, ...] = (missing_lexicon, lexicon_options, missing_states, multi_word_entries)
+RULES: tuple[Rule, ...] = (missing_lexicon, missing_states, multi_word_entries)

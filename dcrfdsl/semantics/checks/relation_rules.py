@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...foundation import Diagnostic
+from ..conditions import index_gaps
 from ..schema import (
     FUNCTIONS,
     Apply,
@@ -111,6 +112,8 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
         if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
             continue
         parts = conjuncts(clique.where)
+        if clique.order == "forward" and index_gaps(context.spec, clique.where, clique.positions)[1] is not None:
+            continue
         if any(isinstance(part, Equals) and not part.negated and len(_positions_of(part)) == 2 for part in parts):
             continue
         first, second = clique.positions

@@ -18,8 +18,8 @@ from ..schema import (
     FUNCTIONS,
     And,
     Apply,
-    Argument,
     Column,
+    Compares,
     Condition,
     Cross,
     Equals,
@@ -37,14 +37,14 @@ from ..schema import (
     Path,
     Range,
     Reference,
-    Text,
-    Value,
     ValueIf,
     bind,
     plain,
 )
 from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
 from .lexicon_rules import is_map
+from .number_rules import read_bin, read_comparison, read_number
+from .own_function_rules import read_own_call
 from .term_messages import label_as_argument, unknown_function, unknown_state
 
 __all__ = ["TermReader", "TermType", "UnknownName"]
@@ -131,6 +131,8 @@ class TermReader:
                 self.lexicon(lexicon, (*path, "lexicon"))
             case Equals():
                 self.equals(condition, path)
+            case Compares():
+                read_comparison(self, condition, path)
             case Not(inner=inner):
                 self.test(inner, (*path, "inner"), "not")
             case And(parts=parts) | Or(parts=parts):
@@ -193,7 +195,7 @@ class TermReader:
         numbers = types.count("number")
         if "vector" in types:
             self.complain("not-a-text", "`=` compares two texts or two numbers, and here is a vector", path, "a vector")
-        elif numbers and (words or numbers < len(types)):
+        elif numbers and (numbers < len(types) or not all(self._is_number(word) for word in words)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, path, "a text and a number")
         elif "texts" in types or "weighted bag" in types:
@@ -204,6 +206,10 @@ class TermReader:
             if self._is_word(term) and types == ["label"] and isinstance(term, Reference):
                 settled = plain(self.context.spec.settled(term))
                 self.state(other, str(settled) if settled is not None else term.name, where)
+
+    def _is_number(self, word: Reference | Apply) -> bool:
+        """Whether a bare word is a constant number."""
+        return isinstance(word, Reference) and isinstance(self.context.spec.settled(word), Number)
 
     def _is_word(self, term: Reference | Apply) -> bool:
         """Whether one side of `=` is a state or a constant: a bare word that names nothing with values."""
@@ -289,7 +295,7 @@ class TermReader:
         if self.context.named(name, "lexicon"):
             return self._looked_up(term, path)
         if name in self.context.registered:
-            return self._registered(term, path)
+            return read_own_call(self, term, path)
         self.problems.extend(unknown_function(self.context, name, (*path, "function")))
         return "anything"
 
@@ -301,11 +307,16 @@ class TermReader:
             self.complain("bad-argument", problem.message, at, help=problem.help)
         if term.function == "bias" and not problems:
             return self._bare_function("bias", (*path, "function"), in_list=False)
+        if term.function == "bin" and not problems:
+            read_bin(self, term, path)
         term_type: TermType = "test" if signature.returns == "test" else "text"
         for n, argument in enumerate(term.arguments):
             at = (*path, "arguments", n, "value")
             if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
-                inner = self.text(argument.value, at, f"`{term.function}`")
+                if term.function == "bin":
+                    inner = read_number(self, argument.value, at, "`bin`")
+                else:
+                    inner = self.text(argument.value, at, f"`{term.function}`")
                 if term.function == "span" and inner == "weighted bag":
                     message = "`span` reads one word at each position, and this is a weighted bag"
                     self.complain("not-a-text", message, at, "a weighted bag", "read a column of words")
@@ -339,25 +350,6 @@ class TermReader:
             self.problems.append(label_as_argument(self.context, subject, at))
             return "anything"
         return term_type
-
-    def _registered(self, term: Apply, path: Path) -> TermType:
-        subject: Value | None = term.arguments[0].value if term.arguments else None
-        if not isinstance(subject, Reference | Apply):
-            message = f"`{term.function}` takes a column, or a function of one, first"
-            self.complain("bad-argument", message, (*path, "function"))
-            return "anything"
-        at = (*path, "arguments", 0, "value")
-        if (kind := self.term(subject, at)) in ("vector", "weighted bag"):
-            message = f"`{term.function}` is called with single values, and this is a {kind}"
-            self.complain("not-a-text", message, at, f"a {kind}", "compute what it gives beforehand, as another column")
-        for n, argument in enumerate(term.arguments[1:], start=1):
-            if not self._is_constant(argument):
-                message = f"the further arguments of `{term.function}` are numbers, texts or constants"
-                self.complain("bad-argument", message, (*path, "arguments", n))
-        return "anything"
-
-    def _is_constant(self, argument: Argument) -> bool:
-        return argument.name is None and isinstance(self.context.spec.settled(argument.value), Number | Text)
 
     # lexicons and states ------------------------------------------------------------------------------------------
 

@@ -22,3 +22,4 @@ from .memories import (
     memory_tables as memory_tables,
     stray_state as stray_state,
 )
+from .position_gaps import index_gaps as index_gaps

@@ -346,6 +346,7 @@ def _unreadable(condition: Condition) -> DcrfError:
 
 _UNREADABLE: Mapping[str, tuple[str, str, str]] = {
     "apply": ("label-as-argument", "a function in a condition reads a label", "declare a `view` of it and test that"),
+    "compares": ("label-as-argument", "a comparison of numbers reads a label", "list its states, as in `y in {1, 2}`"),
     "in_lexicon": ("label-as-argument", "a condition looks up a label", "list its states, as in `chunk in {A, B}`"),
     "reference": (
         "window-in-condition",

@@ -175,6 +175,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "`span(word, places)` marks entries of several words.",
     ),
     "not-a-text": ("A text is needed here, and this is a number, a vector or a test.", "Read a text column."),
+    "not-a-number": ("`<`, `>=` and `bin` take numbers, or texts that are numbers.", "Test a text by `is` or `in`."),
     "too-many-products": (
         "A cross of vectors has a feature for each combination of their components.",
         "List the vectors beside each other, or cross one of them with a test or a text.",
@@ -184,7 +185,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Compare the value: `word is the`, `word matches /…/`, `word in days`. Features are crossed with `&`.",
     ),
     "several-values": (
-        "`=` compares one value with one value.",
+        "A comparison takes one value on each side.",
         "Use a function that gives one, such as `suffix(word, 3)`.",
     ),
     "cannot-count": (

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...syntax import KEYWORDS, SYNONYMS, resource_path
-from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS
+from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS, LEXICON_OPTIONS
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import STAGE_EXAMPLES
@@ -58,7 +58,7 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "view inside = chunk is not O\nclique inside[-1], inside as coarse: bias, word",
     ),
     "lexicon": (
-        'lexicon NAME = "FILE"',
+        'lexicon NAME = "FILE" [with case = ignore]',
         "The entries of a file, one a line: a set, or with a TAB and a second column a map.",
         "The path is relative to the template. `word in NAME` tests for an entry, `span(word, NAME)` finds entries of "
         "several words, and `NAME(word)` reads the map. A model file keeps the content.",
@@ -143,6 +143,10 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "ambiguous": ("text", "none", "splits a cell that allows several states, as `A|B` does by `\"|\"`"),
         "constrain": ("yes or no", "yes", "whether `bio` and `bioes` forbid illegal moves"),
     },
+    "lexicon": {
+        "case": ("`exact`, `ignore`", "exact", "`ignore`: `word in NAME`, `NAME(word)` and `span` match entries "
+        "whatever the case of the letters, by Unicode's case folding, so that `Straße` matches STRASSE"),
+    },
     "features": {
         "min_count": ("whole number", "1", "keeps a feature that fires at so many training positions, before states "
         "are "
@@ -166,7 +170,12 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "need"),
     },
 }  # fmt: skip
-OPTION_TABLES = {"label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS}
+OPTION_TABLES = {
+    "label": LABEL_OPTIONS,
+    "lexicon": LEXICON_OPTIONS,
+    "features": GROUP_OPTIONS,
+    "clique": CLIQUE_OPTIONS,
+}
 
 
 def statement_entries() -> Iterator[ReferenceEntry]:
@@ -197,6 +206,7 @@ OPTION_EXAMPLES: Mapping[str, str] = {
     "missing": 'label chunk with missing = "?"\nclique chunk: word',
     "ambiguous": 'label chunk with ambiguous = "|"\nclique chunk: word',
     "constrain": "label chunk in bio(NP) with constrain = no\nclique chunk: word",
+    "case": 'lexicon towns = "places.txt" with case = ignore\nclique chunk as here: span(word, towns)',
     "min_count": "features form with min_count = 3: word\nclique chunk as here: form",
     "outside": "features form with outside = skip: word[-1]\nclique chunk as here: form",
     "states": "clique chunk as here with states = all: pos",

@@ -26,6 +26,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
     "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
     "part": "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
     "length": "clique chunk as here: length(word)",
+    "bin": "clique chunk as here: bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
     "chars": "clique chunk as here: chars(word, 2..3)",
     "span": 'lexicon places = "places.txt"\nclique chunk as here: span(word, places)',
     "first": "clique chunk as here: first & lower(word)",
@@ -38,6 +39,7 @@ LENGTH_KINDS = {
     "pattern": "a regular expression of RE2, `/…/` or `/…/i`",
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
+    "numbers": "a whole number from 2, or several numbers that ascend",
 }
 PARAMETER_TEXTS = {
     "term": "what it reads",
@@ -46,7 +48,13 @@ PARAMETER_TEXTS = {
     "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
     "lexicon": "whose entries are looked for",
     "pattern": "the first match of which it takes",
+    "bins": "one number: so many bins, with edges at quantiles of the training data, which the model keeps; several: "
+    "their edges. An edge belongs to the bin above it",
 }
+COMPARED = (
+    "A number is {} another: columns of numbers, `length(word)` (exact here, also from 20 on), `index`, texts that are "
+    "numbers, constants. Where a text is no number, the test is false."
+)
 TESTS: Words = {
     "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
     "in": (
@@ -65,8 +73,30 @@ TESTS: Words = {
         "The regular expression matches somewhere in the value; else as `matches`.",
         "clique chunk as here: word has /[0-9]/",
     ),
-    "=": ("word = word[-1]", "Two values are equal.", "clique chunk as here: word = word[-1]"),
-    "!=": ("word != word[-1]", "Two values differ.", "clique chunk as here: pos != pos[1]"),
+    "=": (
+        "word = word[-1], length(word) = 3",
+        "Two values are equal, or a number is this one.",
+        "clique chunk as here: word = word[-1]",
+    ),
+    "!=": (
+        "word != word[-1], length(word) != 3",
+        "Two values differ, or a number is not this one.",
+        "clique chunk as here: pos != pos[1]",
+    ),
+    "<": ("length(word) < 3, temp[-1] < temp", COMPARED.format("less than"), "clique chunk as here: length(word) < 3"),
+    "<=": ("length(word) <= 3", COMPARED.format("at most"), "clique chunk as here: length(word) <= 3"),
+    ">": ("length(word) > 3", COMPARED.format("more than"), "clique chunk as here: length(word) > 3 & pos"),
+    ">=": (
+        "extract(word, /[0-9]+/) >= 1900",
+        COMPARED.format("at least"),
+        "clique chunk as here: extract(word, /^[0-9]{4}$/) >= 1900",
+    ),
+    "-": (
+        "index[j] - index[i] < 20, temp - temp[-1] > 0.5",
+        "The difference of two numbers, on the left of a comparison. In `where`, a difference of `index` bounds how "
+        "far apart the positions are, as `max_gap` does.",
+        "clique chunk[i], chunk[j] as near:\n    where index[j] - index[i] < 5 and pos[i] = pos[j]",
+    ),
     "not": ("not CONDITION", "The condition is false.", "clique chunk as here: not word has /[0-9]/"),
     "and": ("CONDITION and CONDITION", "Both are true.", "clique chunk as here: (word has /-/ and pos is JJ)"),
     "or": ("CONDITION or CONDITION", "One is true, or both.", "clique chunk as here: (pos is NN or pos is NNS)"),

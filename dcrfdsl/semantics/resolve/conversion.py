@@ -67,6 +67,20 @@ class Converter:
         arguments = self.arguments(node.arguments, (*at, "arguments"))
         return ex.Apply(function=node.function.text, arguments=arguments, place=self.place(node.place))
 
+    def quantity(self, node: ast.Quantity, at: Path) -> ex.Quantity:
+        """What a comparison of numbers has on a side."""
+        self.note(at, node)
+        match node:
+            case ast.Difference():
+                return ex.Difference(
+                    left=self.term(node.left, (*at, "left")), right=self.term(node.right, (*at, "right"))
+                )
+            case ast.Literal(value=int() | float() as number):
+                return ex.Number(value=number)
+            case ast.Reference() | ast.Apply():
+                return self.term(node, at)
+        raise AssertionError(node)
+
     def value(self, node: ast.Value, at: Path) -> ex.Value:
         self.note(at, node)
         match node:
@@ -209,8 +223,9 @@ class Converter:
 _KINDS: Mapping[type[ast.Node], type[ex.Frozen]] = {node: kind for kind, node in SYNTAX.items()}
 _FIELDS: Mapping[str, Callable[[Converter, Any, Path], Any]] = {
     "term": Converter.term,
-    "left": Converter.term,
-    "right": Converter.term,
+    "left": Converter.quantity,
+    "right": Converter.quantity,
+    "sign": lambda converter, sign, at: sign,
     "regex": Converter.regex,
     "state": Converter.word,
     "states": Converter.states,

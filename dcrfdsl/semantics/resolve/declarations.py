@@ -16,6 +16,7 @@ from ..schema import (
     CLIQUE_OPTIONS,
     GROUP_OPTIONS,
     LABEL_OPTIONS,
+    LEXICON_OPTIONS,
     NO_OPTIONS,
     Frozen,
     OptionReader,
@@ -233,11 +234,12 @@ def _lexicon(self: Declarer, statement: ast.Lexicon) -> None:
     at = self.start(model.Lexicon, statement, statement.name)
     self.convert.note((*at, "path"), statement.path)
     self.draft.directories[statement.name.text] = self.directory
+    options = self.options(statement.settings, LEXICON_OPTIONS, "lexicon", at)
     item = model.Lexicon(
         name=statement.name.text,
         path=str(statement.path.value),
-        options=self.convert.settings(statement.settings, (*at, "options")),
         doc=statement.doc,
+        **options,
     )
     self.draft.add(item, statement.name.span)
 

@@ -21,8 +21,10 @@ from .expressions import (
     Apply as Apply,
     Argument as Argument,
     At as At,
+    Compares as Compares,
     Condition as Condition,
     Cross as Cross,
+    Difference as Difference,
     Equals as Equals,
     Feature as Feature,
     Frozen as Frozen,
@@ -37,6 +39,7 @@ from .expressions import (
     Number as Number,
     Or as Or,
     Place as Place,
+    Quantity as Quantity,
     Range as Range,
     Reference as Reference,
     Regex as Regex,
@@ -72,6 +75,7 @@ from .model_spec import (
     View as View,
     plain as plain,
 )
+from .number_bins import BinProblem as BinProblem, read_bins as read_bins
 from .places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .search_ranges import (
     RANGES as RANGES,
@@ -94,6 +98,7 @@ from .statement_options import (
     CLIQUE_OPTIONS as CLIQUE_OPTIONS,
     GROUP_OPTIONS as GROUP_OPTIONS,
     LABEL_OPTIONS as LABEL_OPTIONS,
+    LEXICON_OPTIONS as LEXICON_OPTIONS,
     NO_OPTIONS as NO_OPTIONS,
     OptionReader as OptionReader,
     check_constants as check_constants,

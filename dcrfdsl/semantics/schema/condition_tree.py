@@ -12,8 +12,10 @@ from .expressions import (
     And,
     Apply,
     Argument,
+    Compares,
     Condition,
     Cross,
+    Difference,
     Equals,
     Feature,
     Frozen,
@@ -36,7 +38,7 @@ __all__ = [
     "term_places", "terms", "value_if_nodes", "with_children",
 ]  # fmt: skip
 
-Node: TypeAlias = Feature | Value
+Node: TypeAlias = Feature | Value | Difference
 T = TypeVar("T")
 N = TypeVar("N", bound=Frozen)
 
@@ -49,6 +51,8 @@ _INSIDE: Mapping[type[Frozen], tuple[str, ...]] = {
     InLexicon: ("term",),
     InSet: ("term",),
     Equals: ("left", "right"),
+    Compares: ("left", "right"),
+    Difference: ("left", "right"),
     Not: ("inner",),
     And: ("parts",),
     Or: ("parts",),

@@ -12,9 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "All", "And", "Apply", "Argument", "At", "Condition", "Cross", "Equals", "Feature", "Frozen", "Has", "Here",
-    "InLexicon", "InSet", "Is", "Matches", "Named", "Not", "Number", "Or", "Place", "Range", "Reference", "Regex",
-    "Several", "Term", "Text", "Value", "ValueIf", "Window",
+    "All", "And", "Apply", "Argument", "At", "Compares", "Condition", "Cross", "Difference", "Equals", "Feature",
+    "Frozen", "Has", "Here", "InLexicon", "InSet", "Is", "Matches", "Named", "Not", "Number", "Or", "Place", "Quantity",
+    "Range", "Reference", "Regex", "Several", "Sign", "Term", "Text", "Value", "ValueIf", "Window",
 ]  # fmt: skip
 
 
@@ -172,6 +172,27 @@ class Equals(Frozen):
     negated: bool = False
 
 
+class Difference(Frozen):
+    """`index[j] - index[i]`: a number less another"""
+
+    kind: Literal["difference"] = "difference"
+    left: Term
+    right: Term
+
+
+Quantity: TypeAlias = Annotated[Reference | Apply | Difference | Number, Field(discriminator="kind")]
+Sign: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
+
+
+class Compares(Frozen):
+    """Two numbers compared: `length(word) > 3`; false where one of them is missing, also for `!=`"""
+
+    kind: Literal["compares"] = "compares"
+    left: Quantity
+    sign: Sign
+    right: Quantity
+
+
 class Not(Frozen):
     kind: Literal["not"] = "not"
     inner: Condition
@@ -188,7 +209,8 @@ class Or(Frozen):
 
 
 Condition: TypeAlias = Annotated[
-    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Not | And | Or, Field(discriminator="kind")
+    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or,
+    Field(discriminator="kind"),
 ]
 
 
@@ -200,7 +222,7 @@ class Cross(Frozen):
 
 
 Feature: TypeAlias = Annotated[
-    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Not | And | Or | Cross,
+    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or | Cross,
     Field(discriminator="kind"),
 ]
 

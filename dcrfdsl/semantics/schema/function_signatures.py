@@ -21,10 +21,11 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 @dataclass(frozen=True)
 class Parameter:
     """One argument. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
-    `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon."""
+    `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or more,
+    as the last argument."""
 
     name: str
-    kind: Literal["term", "lengths", "pattern", "flag", "lexicon"]
+    kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers"]
     default: Value | None = None  # None: required
 
 
@@ -83,6 +84,13 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 "a part of a value that has several, split by spaces; nothing where it has fewer",
             ),
             FunctionSignature("length", (_TERM,), "value", "the number of characters, 20 and more together"),
+            FunctionSignature(
+                "bin",
+                (_TERM, Parameter("bins", "numbers")),
+                "value",
+                "the range that a number lies in: one of so many with about as many training tokens each, or between "
+                "given edges; nothing where the value is no number",
+            ),
             FunctionSignature("chars", (_TERM, _LENGTHS), "values", "every n-gram of characters"),
             FunctionSignature(
                 "span", (_TERM, Parameter("lexicon", "lexicon")), "value", "B and I on the longest lexicon entry"
@@ -96,6 +104,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
         "lowercase": "lower", "lowercased": "lower", "tolower": "lower", "casefold": "lower", "pre": "prefix",
         "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
         "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
+        "bucket": "bin", "quantile": "bin", "discretize": "bin", "cut": "bin", "digitize": "bin",
         "group": "extract", "findall": "extract", "regexp": "extract", "substr": "extract",
         "split": "part", "nth": "part",
     },
@@ -116,14 +125,14 @@ def bind(
         parameter = _parameter(signature, index, argument)
         if parameter is None:
             problems.append(_unexpected(signature, index, argument))
-        elif parameter.name in bound:
+        elif parameter.name in bound and parameter.kind != "numbers":
             problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` is given twice"))
         else:
             value = settled(argument.value)
             problem = _EXPECTED[parameter.kind](value)
             if problem:
                 problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` must be {problem}"))
-            bound[parameter.name] = value
+            bound.setdefault(parameter.name, value)
     for parameter in signature.parameters:
         if parameter.name not in bound:
             if parameter.default is None:
@@ -142,6 +151,8 @@ def _parameter(signature: FunctionSignature, index: int, argument: Argument) -> 
         return next((p for p in signature.parameters if p.name == argument.name), None)
     # options with a default need a name, so that `shape(word, yes)` is not misread
     positional = [p for p in signature.parameters if p.default is None]
+    if index >= len(positional) and positional and positional[-1].kind == "numbers":
+        return positional[-1]
     return positional[index] if index < len(positional) else None
 
 
@@ -177,6 +188,10 @@ def _not_a_flag(value: Value) -> str | None:
     return None if isinstance(value, Reference) and value.name in ("yes", "no") else "`yes` or `no`"
 
 
+def _not_a_number(value: Value) -> str | None:
+    return None if isinstance(value, Number) else "a number, or several that ascend"
+
+
 def _not_a_name(value: Value) -> str | None:
     return None if isinstance(value, Reference) and value.place.kind == "here" else "the name of a lexicon"
 
@@ -187,4 +202,5 @@ _EXPECTED: dict[str, Callable[[Value], str | None]] = {
     "pattern": _not_a_pattern,
     "flag": _not_a_flag,
     "lexicon": _not_a_name,
+    "numbers": _not_a_number,
 }

@@ -123,7 +123,7 @@ class Lexicon(Frozen):
     kind: Literal["lexicon"] = "lexicon"
     name: str
     path: str
-    options: tuple[Setting, ...] = ()
+    case: Literal["exact", "ignore"] = "exact"
     doc: tuple[str, ...] = ()
 
 

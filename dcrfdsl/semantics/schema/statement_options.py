@@ -20,6 +20,7 @@ __all__ = [
     "CLIQUE_OPTIONS",
     "GROUP_OPTIONS",
     "LABEL_OPTIONS",
+    "LEXICON_OPTIONS",
     "NO_OPTIONS",
     "Expected",
     "check_constants",
@@ -87,6 +88,7 @@ LABEL_OPTIONS: Mapping[str, OptionReader] = {
     "ambiguous": _state,
     "constrain": _yes_no,
 }
+LEXICON_OPTIONS: Mapping[str, OptionReader] = {"case": _choice("exact", "ignore")}
 GROUP_OPTIONS: Mapping[str, OptionReader] = {"min_count": _count, "outside": _choice("boundary", "skip")}
 CLIQUE_OPTIONS: Mapping[str, OptionReader] = {
     "states": _choice("seen", "all"),
@@ -98,13 +100,14 @@ CLIQUE_OPTIONS: Mapping[str, OptionReader] = {
 }
 NO_OPTIONS: Mapping[str, OptionReader] = {}
 _OWNERS: Mapping[str, Mapping[str, OptionReader]] = {
-    "label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
+    "label": LABEL_OPTIONS, "lexicon": LEXICON_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
 }  # fmt: skip
 
 # The names of these options in other tools.
 _SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("cutoff", "minfreq", "min_freq", "minfrequency", "threshold", "min_df", "freq"), "min_count"),
     **dict.fromkeys(("default", "other", "otherwise", "unknown"), "others"),
+    **dict.fromkeys(("fold", "casefold", "ignore_case", "insensitive", "lower", "lowercase"), "case"),
     **dict.fromkeys(("na", "null", "unlabelled", "unlabeled"), "missing"),
 }
 

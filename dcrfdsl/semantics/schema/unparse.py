@@ -115,6 +115,15 @@ def _term(term: ex.Reference | ex.Apply) -> ast.Reference | ast.Apply:
     )
 
 
+def _quantity(quantity: ex.Quantity) -> ast.Quantity:
+    match quantity:
+        case ex.Difference():
+            return ast.Difference(span=_NOWHERE, left=_term(quantity.left), right=_term(quantity.right))
+        case ex.Number():
+            return ast.Literal(span=_NOWHERE, value=quantity.value)
+    return _term(quantity)
+
+
 def _arguments(arguments: Sequence[ex.Argument]) -> tuple[ast.Argument, ...]:
     return tuple(ast.Argument(span=_NOWHERE, value=_value(a.value), name=_maybe_name(a.name)) for a in arguments)
 
@@ -154,6 +163,7 @@ SYNTAX: Mapping[type[ex.Frozen], type[ast.Node]] = {
     ex.InLexicon: ast.InLexicon,
     ex.InSet: ast.InSet,
     ex.Equals: ast.Equals,
+    ex.Compares: ast.Compares,
     ex.Not: ast.Not,
     ex.And: ast.And,
     ex.Or: ast.Or,
@@ -161,8 +171,9 @@ SYNTAX: Mapping[type[ex.Frozen], type[ast.Node]] = {
 }
 _FIELDS: Mapping[str, Callable[[Any], Any]] = {
     "term": _term,
-    "left": _term,
-    "right": _term,
+    "left": _quantity,
+    "right": _quantity,
+    "sign": str,
     "regex": _regex,
     "state": _state,
     "states": lambda states: tuple(map(_state, states)),
@@ -289,7 +300,7 @@ def _latent(latent: model.Latent) -> ast.Latent:
 
 def _lexicon(lexicon: model.Lexicon) -> ast.Lexicon:
     path = ast.Literal(span=_NOWHERE, value=lexicon.path)
-    options = _settings(lexicon.options)
+    options = _options(lexicon, ("case",))
     return ast.Lexicon(**_common(lexicon.doc), name=_name(lexicon.name), path=path, settings=options)
 
 

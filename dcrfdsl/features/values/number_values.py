@@ -1,0 +1,70 @@
+"""Numbers of texts, comparisons of numbers, and bins: what `<` and `bin` mean on arrays.
+
+A text that is no number has the number NaN, and no comparison with it is true, `!=` included. Not here: which term is
+read, and where (`distinct_values`, `joint_tests`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...foundation import Codes, Floats, Mask
+from ...semantics import bin_names
+
+__all__ = ["COMPARISONS", "binned", "number_of", "numbers_of", "quantile_edges"]
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def number_of(text: str) -> float:
+    """The number that a text is, with a decimal point; NaN for any other text, and beyond 64-bit numbers."""
+    if NUMBER.fullmatch(text) is None:
+        return np.nan
+    number = float(text)
+    return number if np.isfinite(number) else np.nan
+
+
+def numbers_of(texts: Sequence[tuple[str, ...]]) -> Floats:
+    """The number of each value, [V], each with one text at most."""
+    return np.array([number_of(several[0]) if several else np.nan for several in texts], np.float64)
+
+
+def _differ(left: Any, right: Any) -> Mask:
+    return np.asarray((left < right) | (left > right))  # false for NaN, unlike `!=` of NumPy
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], Mask]] = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal, "!=": _differ,
+}  # fmt: skip
+
+
+# bins -------------------------------------------------------------------------------------------------------------
+
+
+def quantile_edges(numbers: Floats, codes: Codes, count: int) -> tuple[float, ...]:
+    """The edges of `count` bins that hold about as many tokens each; fewer where one number is that frequent.
+
+    numbers: of the distinct values, [V].   codes: the value of each token, [N], negative for none.
+
+    An edge is the smallest number above a quantile, so that a frequent number stays with those below it.
+    """
+    tokens = np.bincount(codes[codes >= 0], minlength=len(numbers)).astype(np.float64)
+    seen = (tokens > 0) & ~np.isnan(numbers)
+    distinct, place = np.unique(numbers[seen], return_inverse=True)
+    if len(distinct) < 2:
+        return ()
+    below = np.cumsum(np.bincount(place, tokens[seen]))  # tokens with at most this number
+    wanted = below[-1] * np.arange(1, count) / count
+    above = np.unique(np.searchsorted(below, wanted)) + 1
+    return tuple(distinct[above[above < len(distinct)]].tolist())
+
+
+def binned(numbers: Floats, edges: Sequence[float]) -> list[tuple[str, ...]]:
+    """The name of the bin of each number, [V]; none for NaN."""
+    names = [(name,) for name in bin_names(edges)]
+    bins = np.searchsorted(np.asarray(edges, np.float64), numbers, side="right")
+    return [() if missing else names[n] for n, missing in zip(bins.tolist(), np.isnan(numbers).tolist(), strict=True)]
