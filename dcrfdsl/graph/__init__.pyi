@@ -63,7 +63,6 @@ from .programs.elimination import (
 )
 from .shape_bank import ShapeBank as ShapeBank
 from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
-from .spanning_forests import bank_pools as bank_pools, pool_arrays as pool_arrays
 from .templates import (
     LAST as LAST,
     CliqueTemplate as CliqueTemplate,

@@ -4,7 +4,7 @@ A forest is a set of factors of two or more variables whose factor graph has no 
 spanning forest of the variable graph. Each is grown by Kruskal's rule: factors in random order, those that have
 appeared least first; a factor that would join variables which are already linked is skipped. So every factor appears
 soon and appearances stay even, which keeps the bound tight. Not here: the messages (`kernels.messages.trw`), TRP's
-passes (`spanning_forests`).
+trees (`kernels.messages.random_trees`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from ..foundation import Floats
 from ..kernels.tables import Schedules
 from .shape_bank import ShapeBank
 from .shapes import GraphShape
-from .spanning_forests import pool_arrays
 
 __all__ = ["ForestPool", "bank_forests"]
 
@@ -51,7 +50,17 @@ def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
             bank.forests[number, seed] = _draw(shape, generator)
         pools.append(bank.forests[number, seed])
         shares.append(_appearance(shape, pools[-1]))
-    return ForestPool(pool_arrays(pools), np.concatenate([np.zeros(0), *shares]))
+    return ForestPool(_pool_arrays(pools), np.concatenate([np.zeros(0), *shares]))
+
+
+def _pool_arrays(pools: list[list[list[int]]]) -> Schedules:
+    """The forests of all shapes as flat arrays."""
+    forests = [sends for pool in pools for sends in pool]
+    return Schedules(
+        pass_off=np.cumsum([0, *(len(pool) for pool in pools)], dtype=np.int64),
+        send_off=np.cumsum([0, *(len(sends) for sends in forests)], dtype=np.int64),
+        send=np.fromiter((e for sends in forests for e in sends), np.int32),
+    )
 
 
 def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
 Sequences of equal length share a shape. Its program is made when it is added; arrays are written out on demand, once
 for as long as no shape is added. A bank that data sets share is never added to: it is copied (`copy`).
-Not here: the factors (`unroll`), the order of messages (`spanning_forests`).
+Not here: the factors (`unroll`), the order of messages (`kernels.messages`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class ShapeBank:
     block: int = BLOCK
     shapes: list[GraphShape] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
-    pools: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRP passes
     forests: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRW's forests
 
     def __post_init__(self) -> None:
@@ -57,8 +56,7 @@ class ShapeBank:
     def copy(self) -> ShapeBank:
         """A bank with the same shapes, to which others may be added while this one is in use."""
         other = replace(
-            self, shapes=list(self.shapes), programs=list(self.programs), pools=dict(self.pools),
-            forests=dict(self.forests),
+            self, shapes=list(self.shapes), programs=list(self.programs), forests=dict(self.forests)
         )  # fmt: skip
         other._builder = None if self._builder is None else self._builder.copy()
         return other

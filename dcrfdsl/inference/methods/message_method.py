@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import Floats, Ints32
-from ...graph import bank_pools, pool_arrays
-from ...kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
+from ...kernels.messages import COVER, FLOOD, RANDOM, RESIDUAL, TREES, first_trees
 from ...kernels.runtime import BROKEN, UNDERFLOW
 from ...kernels.sequences import (
     mend_labellings,
@@ -17,7 +16,7 @@ from ...kernels.sequences import (
     message_expectations,
     message_log_expectations,
 )
-from ...kernels.tables import Control, Potentials, Ragged, Sweeps, Totals, WarmStart
+from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals, WarmStart
 from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Expectations
 from ..bound import BoundData
@@ -27,6 +26,9 @@ __all__ = ["MessageMethod"]
 SHARPEST = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
 REMEMBERED_BYTES = 2**28
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
+TREE_KINDS = {"random": TREES, "cover": COVER}
+FIRST_TREES = 32  # drawn once for all sequences of a shape; runs that need more draw them in passing …
+DRAWN_SENDS = 2**22  # … and so they do where so many would take more numbers than these, 16 MiB
 
 
 @dataclass(eq=False)
@@ -39,26 +41,35 @@ class MessageMethod:
     data: BoundData
     settings: TrpSettings | BpSettings | AutoSettings
     schedule: int
-    pools: list[list[list[int]]]
     approximate: bool = True
     together: ClassVar[int] = 1
 
     @classmethod
     def by_trees(cls, data: BoundData, settings: TrpSettings | AutoSettings) -> MessageMethod:
-        """Along random spanning forests of each graph: tree-based reparameterization."""
-        return cls(data, settings, ORDERED, bank_pools(data.bank, settings.seed))
+        """Along random spanning trees of each graph, a new one in each iteration: tree-based reparameterization."""
+        return cls(data, settings, TREE_KINDS[settings.trees])
 
     @classmethod
     def by_schedule(cls, data: BoundData, settings: BpSettings) -> MessageMethod:
         """By the schedule that `settings` names."""
-        return cls(data, settings, SCHEDULES[settings.schedule], [[] for _ in data.bank.shapes])
+        return cls(data, settings, SCHEDULES[settings.schedule])
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.sweeps = Sweeps(self.schedule, pool_arrays(self.pools)) if self.schedule != RESIDUAL else None
+        self.sweeps = Sweeps(self.schedule, self._trees()) if self.schedule != RESIDUAL else None
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
+
+    def _trees(self) -> Schedules:
+        """The first trees of each shape, drawn once for a bank of shapes; none for other schedules."""
+        if self.schedule not in TREE_KINDS.values():
+            return Schedules(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32))
+        bank, edges, seed, cover = self.data.bank, self.edges, self.settings.seed, self.schedule == COVER
+        count = max(1, min(FIRST_TREES, DRAWN_SENDS // max(1, len(edges.edge_var))))
+        return bank.once(
+            ("trees", seed, cover), lambda: Schedules(*first_trees(bank.shape_arrays(), edges, seed, cover, count))
+        )
 
     @property
     def control(self) -> Control:

@@ -3,11 +3,13 @@ from .feasible_search import message_labelling as message_labelling, round_margi
 from .gibbs_sampling import CHAINS as CHAINS, Sampling as Sampling, gibbs as gibbs, gibbs_sequences as gibbs_sequences
 from .mean_field_ascent import mean_field_expectations as mean_field_expectations
 from .propagation import (
+    COVER as COVER,
     FLOOD as FLOOD,
-    ORDERED as ORDERED,
     RANDOM as RANDOM,
     RESIDUAL as RESIDUAL,
+    TREES as TREES,
     propagate as propagate,
 )
+from .random_trees import first_trees as first_trees
 from .sum_product import node_potentials as node_potentials, recall as recall, remember as remember
 from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations

@@ -5,7 +5,7 @@ A run has converged when no message that was sent since every edge was last sent
 
 A run that oscillates is damped. When the residual has not fallen for `PATIENCE` rounds, new messages are mixed with
 half of the old ones, then with three quarters, and so on up to `MOST_DAMPING`. Changes are measured before damping, so
-they remain comparable; damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
+they remain comparable; damping does not move fixed points. Not here: the trees of TREES and COVER (`random_trees`).
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, direct_edges, inner, kernel, shuffle
 from ..tables import copy_run
+from .random_trees import draw_tree, prepare_growth
 from .sum_product import Limits, Scratch, send, send_pair
 
-__all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
+__all__ = ["COVER", "FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "TREES", "propagate"]
 
-ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
+ORDERED, RANDOM, FLOOD, RESIDUAL, TREES, COVER = 0, 1, 2, 3, 4, 5  # how the next edges to send are chosen
 PATIENCE = 100  # rounds within which the residual must fall; runs that converge by themselves need fewer …
 FALL = 0.99  # … to this share of its value; in a run that approaches a cycle it falls ever less
 MOST_DAMPING = 0.95
 
 
 class Turn(NamedTuple):
-    """One iteration: its number, the range of listed edges that it sends, and how."""
+    """One iteration: its number, the range of listed edges that it sends, whether those of the schedule, and how."""
 
     number: int
     first: int
     last: int
+    listed: bool
     tolerance: float
     limits: Limits
 
@@ -45,7 +47,7 @@ class Queue(NamedTuple):
 
 
 class Visits(NamedTuple):
-    """For the edges of a graph: a random order, the iteration when each was last sent, and its change then."""
+    """For the edges of a graph: an order to send, the iteration when each was last sent, and its change then."""
 
     order: NDArray[np.int64]
     updated: NDArray[np.int64]
@@ -68,7 +70,7 @@ def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, vis
     kind, limits, scratch = sweeps.kind, turn.limits, visits.scratch
     moved = False
     for i in range(turn.first, turn.last):
-        e = sweeps.passes.send[i] if kind == ORDERED else (visits.order[i] if kind == RANDOM else i)
+        e = sweeps.passes.send[i] if turn.listed else (i if kind == FLOOD else visits.order[i])
         f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
         if not log_space and limits.damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
             change, status = send_pair(
@@ -93,8 +95,9 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
 
     sweeps: a schedule in rounds, or None for RESIDUAL: always the message that would change most. Its type decides
     which of the two is compiled. `message` is first filled with uniform messages, unless `warm` says that it already
-    holds messages. An iteration is a pass of the pool (ORDERED), all edges one way and then the other (RANDOM), all
-    edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
+    holds messages. An iteration is a pass of the schedule, over and over (ORDERED), a new tree (TREES, COVER; the
+    schedule holds the first ones), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many
+    sends as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     largest, arity, degree = 1, 2, 1
@@ -121,23 +124,31 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
     if kind == RANDOM:
         half = direct_edges(g, shapes, edges, order, state)
-    passes = schedules.pass_off[g + 1] - schedules.pass_off[g] if kind == ORDERED else 0
+    by_trees = kind in (TREES, COVER)
+    passes = schedules.pass_off[g + 1] - schedules.pass_off[g] if kind == ORDERED or by_trees else 0
+    growth = prepare_growth(g, shapes, edges, False)
     updated = np.full(count, -1, np.int64)  # iteration in which an edge was last sent
     pending = message.copy() if kind == FLOOD else message
     last_moved = -1
     recent = np.full(count, np.inf)  # change of each edge when last sent
     visits = Visits(order, updated, recent, scratch)
-    asked, lowest, waited = damping, np.inf, 0
+    asked, lowest, waited, begun = damping, np.inf, 0, 0
     for iteration in range(max_iterations):
         first, last = 0, count
-        if kind == ORDERED:
-            chosen = iteration % passes
-            p = schedules.pass_off[g] + chosen
+        listed = kind == ORDERED or (by_trees and iteration < passes)
+        if listed:
+            p = schedules.pass_off[g] + iteration % passes
             first, last = schedules.send_off[p], schedules.send_off[p + 1]
+        elif by_trees:
+            if iteration == passes:
+                growth = prepare_growth(g, shapes, edges, True)
+                for number in range(passes if kind == COVER else 0):
+                    draw_tree(number, seed, True, growth, order)
+            last = draw_tree(iteration, seed, kind == COVER, growth, order)
         elif kind == RANDOM:
             state = shuffle(order[:half], half, state)
             state = shuffle(order[half:], count - half, state)
-        turn = Turn(iteration, first, last, tolerance, Limits(damping, floor))
+        turn = Turn(iteration, first, last, listed, tolerance, Limits(damping, floor))
         moved, status = _send_all(
             g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise
         )
@@ -152,9 +163,9 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
             oldest, residual = min(oldest, updated[e]), max(residual, recent[e])
         if oldest > last_moved:
             return True, iteration + 1, residual, OK, damping > asked
-        if kind == ORDERED and chosen < passes - 1:
-            continue  # a round is all passes of the pool
-        waited += 1
+        if oldest < begun:
+            continue  # a round ends when every edge has been sent in it
+        waited, begun = waited + 1, iteration + 1
         if residual < FALL * lowest:
             lowest, waited = residual, 0
         elif waited >= PATIENCE:

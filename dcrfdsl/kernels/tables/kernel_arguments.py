@@ -76,7 +76,7 @@ class Control(NamedTuple):
 
 
 class Sweeps(NamedTuple):
-    """A schedule that sends messages in rounds: ORDERED by the passes of a pool, RANDOM, or FLOOD."""
+    """A schedule that sends messages in rounds: see `messages.propagation`. `passes` of ORDERED, or the first trees."""
 
     kind: int
     passes: Schedules

@@ -20,9 +20,9 @@ _PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"
 SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     INFERENCE.kind: {
         "exact": "infer exact(max_table = 1000000)",
-        "trp": f"infer trp(tolerance = 1e-4, {_MESSAGES})",
+        "trp": f"infer trp(trees = random, tolerance = 1e-4, {_MESSAGES})",
         "bp": f"infer bp(schedule = flood, tolerance = 1e-4, {_MESSAGES})",
-        "auto": f"infer auto(max_table = 1000000, tolerance = 1e-4, {_MESSAGES})",
+        "auto": f"infer auto(max_table = 1000000, trees = random, tolerance = 1e-4, {_MESSAGES})",
         "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})",
         "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
         "gibbs": "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact",

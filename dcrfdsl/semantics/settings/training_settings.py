@@ -70,15 +70,26 @@ class _MessagePassing(MethodSettings):
     max_iterations: int = setting(1000, "it ends after so many iterations, and says so if it did not converge",
                                   unit="iterations", ge=1)  # fmt: skip
     damping: float = setting(0.0, "the share of the old message that a new one keeps", unit="share", ge=0, lt=1)
-    seed: int = setting(0, "draws spanning forests, or the order of messages", ge=0)
+    seed: int = setting(0, "draws spanning trees, or the order of messages", ge=0)
 
 
-class TrpSettings(_MessagePassing):
-    """Tree-based reparameterization: messages along random spanning forests. Approximate on graphs with loops."""
+class _TreePassing(_MessagePassing):
+    """Base of methods that send messages along random spanning trees."""
+
+    trees: Literal["random", "cover"] = setting(
+        "cover", "the spanning tree of each iteration: `random`; or `cover`, which is random too, but edges come first "
+        "that have not been in a tree for the longest, never-used ones before all others",
+    )  # fmt: skip
+
+
+class TrpSettings(_TreePassing):
+    """Tree-based reparameterization: messages along a new random spanning tree in each iteration. Approximate on graphs
+    with loops.
+    """
 
     method = "trp"
     source = "Sutton 2004, §3.2; Wainwright et al. 2001"
-    example = "infer trp(tolerance = 1e-4)"
+    example = "infer trp(trees = cover, tolerance = 1e-4)"
 
 
 class BpSettings(_MessagePassing):
@@ -93,7 +104,7 @@ class BpSettings(_MessagePassing):
     )  # fmt: skip
 
 
-class AutoSettings(_MessagePassing):
+class AutoSettings(_TreePassing):
     """`exact` where it is cheap enough, else `trp` with these settings. `check --data` says which, and why."""
 
     method = "auto"
