@@ -127,6 +127,13 @@ from .settings.guiding_stages import (
     guiding_stages as guiding_stages,
     stage_inference as stage_inference,
 )
+from .settings.importance_settings import (
+    IMPORTANCE as IMPORTANCE,
+    SentenceImportance as SentenceImportance,
+    StateImportance as StateImportance,
+    TokenImportance as TokenImportance,
+    state_factors as state_factors,
+)
 from .settings.loss_settings import (
     BalancedLoss as BalancedLoss,
     LabelLoss as LabelLoss,

@@ -69,9 +69,12 @@ class Hmsvm(Criterion):
 
     def __init__(
         self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
-        known: Codes, loss_variables: list[int], clamped: Clamped | None,
+        known: Codes, loss_variables: list[int], clamped: Clamped | None, factor: Floats | None = None,
     ):  # fmt: skip
-        """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first."""
+        """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
+
+        factor [S]: how much the slacks of each sequence count; by default all once.
+        """
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
         self._loss_variables, self._counts_states = loss_variables, isinstance(settings.loss, HammingLoss)
@@ -90,6 +93,8 @@ class Hmsvm(Criterion):
         self.limit = np.full(count, settings.C)
         if self.each_counts:
             self.limit *= settings.weight ** (np.diff(supervision.sentence_off) * supervision.graph.num_labels)
+        if factor is not None:
+            self.limit *= factor
         self.metric = _metric(supervision)
         self.tolerance = settings.tolerance
         self.runs: Sequence[tuple[int, int]] = (
@@ -244,7 +249,10 @@ def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]
     loss_variables = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, HammingLoss) else ())
     known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
     search = _search(supervision, criterion, inference, known, loss_variables)
-    return Hmsvm(supervision, criterion, inference, search, known, loss_variables, clamped_part(supervision, inference))
+    return Hmsvm(
+        supervision, criterion, inference, search, known, loss_variables, clamped_part(supervision, inference),
+        supervision.sentence_importance(settings),
+    )  # fmt: skip
 
 
 def _metric(supervision: Supervision) -> Metric:
