@@ -144,11 +144,13 @@ from .settings.loss_settings import (
 )
 from .settings.margin_settings import (
     KERNELS as KERNELS,
+    CostLoss as CostLoss,
     HammingLoss as HammingLoss,
     HmsvmSettings as HmsvmSettings,
     LinearKernel as LinearKernel,
     PolyKernel as PolyKernel,
     RbfKernel as RbfKernel,
+    state_costs as state_costs,
 )
 from .settings.method_settings import (
     CriterionSettings as CriterionSettings,

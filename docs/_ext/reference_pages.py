@@ -54,8 +54,8 @@ PAGES: dict[str, Page] = {
     ),
     "criteria": Page(
         "Training criteria",
-        "What `train` minimises, with losses, smoothing functions, observation kernels, cases of NOTA and importance. The "
-        "settings of "
+        "What `train` minimises, with losses, smoothing functions, observation kernels, cases of NOTA and "
+        "importance. The settings of "
         "every stage are those of the statement [`train`](statements.md#train).",
         (
             "training criterion", "loss", "smoothing function", "loss of a margin", "observation kernel",

@@ -14,7 +14,13 @@ from .loss_settings import (
     MeasureLoss as MeasureLoss,
     SequenceLoss as SequenceLoss,
 )
-from .margin_settings import KERNELS as KERNELS, MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
+from .margin_settings import (
+    KERNELS as KERNELS,
+    MARGIN_LOSSES as MARGIN_LOSSES,
+    CostLoss as CostLoss,
+    HmsvmSettings as HmsvmSettings,
+    state_costs as state_costs,
+)
 from .method_settings import (
     CriterionSettings as CriterionSettings,
     MethodSettings as MethodSettings,
