@@ -5,6 +5,7 @@ from .array_chain import (
 )
 from .criteria_table import CRITERIA as CRITERIA
 from .criterion import Criterion as Criterion
+from .importance import NumberColumns as NumberColumns
 from .margin.margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
 from .penalties import PRIORS as PRIORS
 from .run_sums import gradient_runs as gradient_runs

@@ -43,7 +43,8 @@ class SentenceBatches:
 
     partial [PARTS or more, cells]: workspace for gradients, overwritten.   precision [W]: of the quadratic penalty.
     labelling: the known states, see `BoundData.labelling_off`; None where the method itself subtracts their counts.
-    size: sequences of a batch.   clamped: the sentences with an unknown label.
+    size: sequences of a batch.   clamped: the sentences with an unknown label.   factor [S]: how much each counts,
+    which the methods already heed; None if all count once.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class SentenceBatches:
         partial: Floats,
         size: int | None = None,
         clamped: Clamped | None = None,
+        factor: Floats | None = None,
     ):
         self.data, self.method, self.workers = data, method, workers
         self.precision = precision
@@ -64,7 +66,7 @@ class SentenceBatches:
         self._partial.fill(0.0)
         self._expected = np.zeros((len(self._partial), len(data.hard)))
         self._out = Expectations.empty(data, approximate=method.approximate)
-        self._clamped = clamped
+        self._clamped, self._factor = clamped, factor
         if clamped is not None:
             self._known = np.zeros(data.num_weights)
             self._known_out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
@@ -99,6 +101,8 @@ class SentenceBatches:
         seen = np.zeros(len(lengths), np.bool_)
         belief = np.zeros(int(d.shapes.local_end.max(initial=0)))
         nothing, all_of_it = (np.zeros(0, np.int32), np.zeros(0)), np.ones((1, d.num_sequences))
+        if self._factor is not None:
+            all_of_it[0] = self._factor
         batches = []
         for first, last in runs:
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
@@ -115,7 +119,7 @@ class SentenceBatches:
                         all_of_it, belief, expected, gradient[0],
                     )  # fmt: skip
                     if d.contexts is not None:
-                        count_contexts(begin, end, d.contexts, d.rows.token_off, labelling, expected)
+                        self._count_contexts(begin, end, labelling, expected)
                 d.open_bundles(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
@@ -123,6 +127,15 @@ class SentenceBatches:
             cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
             batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, counts[counted]))
         return batches
+
+    def _count_contexts(self, first: int, last: int, labelling: Ints32, expected: Floats) -> None:
+        """Adds the contexts of known labellings to `expected`, each sentence times its factor."""
+        d, factor = self.data, np.ones(self.data.num_sequences) if self._factor is None else self._factor
+        cuts = np.flatnonzero(np.diff(factor[first:last])) + first + 1
+        for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):
+            once = np.zeros_like(expected)
+            count_contexts(begin, end, d.contexts, d.rows.token_off, labelling, once)
+            expected += factor[begin] * once
 
     def begin(self, weights: Floats) -> None:
         """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""

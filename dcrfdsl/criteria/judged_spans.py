@@ -6,7 +6,7 @@ Not here: how they are judged (`mce.span_errors`, `mce.constrained_errors`, `mce
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,13 +31,21 @@ class JudgedSpans:
     variable: int
     sentence: Ints
     spans: Spans
+    token: Ints | None = None  # [n] of each span of one position
+
+    def times(self, importance: Floats | None) -> JudgedSpans:
+        """The spans with their weights times the factors of their positions [N]; only spans of one position."""
+        if importance is None:
+            return self
+        return replace(self, spans=self.spans._replace(weight=self.spans.weight * importance[self.token]))
 
 
-def judged_sequences(sentence_off: Ints) -> Spans:
-    """Every sequence that has a position, as a whole."""
+def judged_sequences(sentence_off: Ints, factor: Floats | None = None) -> Spans:
+    """Every sequence that has a position, as a whole.   factor [S]: the weight of each; by default 1."""
     sentence = np.flatnonzero(np.diff(sentence_off) > 0)
     first, last = sentence_off[sentence], sentence_off[sentence + 1] - 1
-    return spans_of(sentence, first, last, np.zeros(len(sentence), np.bool_), sentence_off)
+    return spans_of(sentence, first, last, np.zeros(len(sentence), np.bool_), sentence_off,
+                    None if factor is None else factor[sentence])  # fmt: skip
 
 
 def spans_of(
@@ -68,7 +76,7 @@ def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: Met
         times = np.bincount(codes[token])
         weight = len(token) / (np.count_nonzero(times) * times[codes[token]])
     nowhere = np.zeros(len(token), np.bool_)
-    return JudgedSpans(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
+    return JudgedSpans(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight), token)
 
 
 def judged_segments(

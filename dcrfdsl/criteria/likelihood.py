@@ -11,7 +11,9 @@ Under message passing log Z is Bethe's approximation and E the pseudo-marginals.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,18 +28,23 @@ from ..inference import (
     Workers,
     method_memory,
     recall_method,
+    weighted,
 )
+from ..kernels.lattice import count_contexts
+from ..kernels.optimization import count_labellings
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
 from .batches import SentenceBatches
 from .criterion import Criterion, TightenedTolerance
 from .free_and_clamped import Clamped
 from .penalties import Penalty
-from .run_sums import gradient_runs, slices
+from .run_sums import FeatureSums, gradient_runs, slices
 from .scaling import LikelihoodScaling
 from .supervision import Inference, Supervision
 
-__all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
+__all__ = [
+    "Clamped", "Likelihood", "WeightedBuild", "build_likelihood", "clamped_part", "known_counts", "weighted_clamped",
+]  # fmt: skip
 
 Result = TypeVar("Result")
 Build = Callable[[BoundData], ExpectingMethod]
@@ -50,7 +57,8 @@ class Likelihood(Criterion):
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
     inference: the method that the stage asks for.   build: builds the method for this data in another layout; by
-    default `inference.build`.
+    default `inference.build`.   factor [S]: how much each sentence counts, which the methods and `counts` already
+    heed; None if all count once.
     """
 
     penalty: Penalty
@@ -68,10 +76,13 @@ class Likelihood(Criterion):
         labelling: Ints32 | None = None,
         inference: Inference | None = None,
         build: Build | None = None,
+        factor: Floats | None = None,
     ):
-        self.data, self.method, self.clamped = data, method, clamped
+        self.data, self.method, self.clamped, self.factor = data, method, clamped, factor
         self.labelling, self.inference, self.num_weights = labelling, inference, data.num_weights
-        self.inference_description = inference.description(method) if inference is not None else ""
+        self.inference_description = (
+            inference.description(getattr(method, "method", method)) if inference is not None else ""
+        )
         self._build = inference.build if build is None and inference is not None else build
         method.remember()
         if clamped is not None:
@@ -188,11 +199,15 @@ class Likelihood(Criterion):
             method, partial = self._build(data), data.partial_gradients(1)
             method.remember()
         return SentenceBatches(
-            data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped
-        )
+            data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped,
+            self.factor,
+        )  # fmt: skip
 
     def scaling(self) -> LikelihoodScaling:
         """What iterative scaling needs. DcrfError where it would not end at the optimum."""
+        if self.factor is not None:
+            message = "`iis` counts each sentence once, and `importance` gives them other numbers"
+            raise DcrfError(Diagnostic("cannot-weigh", message, help="train by `lbfgs`"))
         if self.inference is None or self.method.approximate:
             message = (
                 f"`iis` needs exact expectations, and `{self.inference_description or 'inference'}` does not give them"
@@ -223,12 +238,54 @@ class Likelihood(Criterion):
 def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
     inference = supervision.inference(settings)
+    factor = supervision.sentence_importance(settings)
     data, clamped = supervision.bind_for(inference.name), clamped_part(supervision, inference)
-    method = inference.build(data)
-    penalty = supervision.penalty(settings)
+    build = WeightedBuild(inference.build, factor)
     return Likelihood(
-        data, method, supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference
-    )
+        data, build(data), known_counts(supervision, data, factor), supervision.penalty(settings), supervision.workers,
+        weighted_clamped(clamped, factor), supervision.labelling, inference, build, factor,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedBuild:
+    """Builds a method in which each sentence counts by its factor [S]; None: all count once."""
+
+    build: Build
+    factor: Floats | None
+
+    def __call__(self, data: BoundData) -> ExpectingMethod:
+        return weighted(self.build(data), data, self.factor)
+
+
+def weighted_clamped(clamped: Clamped | None, factor: Floats | None) -> Clamped | None:
+    """The partly known sentences, each counted by its factor [S]."""
+    if clamped is None or factor is None:
+        return clamped
+    return replace(clamped, method=weighted(clamped.method, clamped.data, factor))
+
+
+def known_counts(supervision: Supervision, data: BoundData, factor: Floats | None) -> Floats:
+    """Feature counts [W] of the wholly known sentences, each times its factor [S]."""
+    if factor is None:
+        return supervision.counts
+    mass = np.where(supervision.gold.complete_sentences(supervision.sentence_off), factor, 0.0)
+    labelling, longest = supervision.labelling, int(data.shapes.local_end.max(initial=0))
+
+    def count(first: int, last: int, gradient: Floats, expected: Floats) -> None:
+        count_labellings(
+            first, last, data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :], data.labelling_off,
+            mass[None, :], np.zeros(longest), expected, gradient,
+        )  # fmt: skip
+        if data.contexts is not None:
+            cuts = np.flatnonzero(np.diff(mass[first:last])) + first + 1
+            for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):
+                once = np.zeros_like(expected)
+                if mass[begin]:
+                    count_contexts(begin, end, data.contexts, data.rows.token_off, labelling, once)
+                expected += mass[begin] * once
+
+    return FeatureSums(data, supervision.workers).map(count)
 
 
 def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:

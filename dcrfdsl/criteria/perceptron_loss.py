@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..foundation import Floats
 from ..inference import METHODS, BoundData, MaximumMethod
 from ..optimizers import PerceptronSchedule
 from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
-from .likelihood import Build, Likelihood
+from .likelihood import Build, Likelihood, WeightedBuild, known_counts, weighted_clamped
 from .penalties import Penalty
 from .supervision import Inference, Supervision
 
@@ -38,11 +39,12 @@ class PerceptronLoss(Likelihood):
         inference: Inference,
         build: Build,
         clamped: Clamped | None,
+        factor: Floats | None = None,
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data, build(data), supervision.counts, penalty, supervision.workers, clamped, supervision.labelling,
-            inference, build,
+            data, build(data), known_counts(supervision, data, factor), penalty, supervision.workers, clamped,
+            supervision.labelling, inference, build, factor,
         )  # fmt: skip
         criterion = settings.criterion
         self._passes = PerceptronSchedule(
@@ -66,10 +68,11 @@ class _MaximumBuild:
 def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
     inference = supervision.inference(settings)
-    programs, build = METHODS[inference.name].programs, _MaximumBuild(inference)
+    programs, factor = METHODS[inference.name].programs, supervision.sentence_importance(settings)
+    build = WeightedBuild(_MaximumBuild(inference), factor)
     data, clamped = supervision.bind(programs=programs), None
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if partly.any():
         known = supervision.bind_known(programs=programs)
-        clamped = Clamped(known, build(known), partly)
-    return PerceptronLoss(data, supervision, settings, inference, build, clamped)
+        clamped = weighted_clamped(Clamped(known, _MaximumBuild(inference)(known), partly), factor)
+    return PerceptronLoss(data, supervision, settings, inference, build, clamped, factor)

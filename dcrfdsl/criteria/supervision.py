@@ -30,6 +30,7 @@ from ..inference import (
     stage_guide,
 )
 from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
+from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
 
 __all__ = ["Inference", "Supervision"]
@@ -65,7 +66,7 @@ class Supervision:
     it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: a clique
     whose features are positions, and the Gram matrix of its observation kernel.   start [W]: the weights of the model
     that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
-    before this one.
+    before this one.   numbers: columns of the data that `importance` may name.
     """
 
     spec: ModelSpec
@@ -84,6 +85,7 @@ class Supervision:
     compared: tuple[int, Floats] | None = None
     earlier: Mapping[str, Floats] = field(default_factory=dict)
     start: Floats | None = None
+    numbers: NumberColumns = field(default_factory=NumberColumns)
 
     @property
     def labelling(self) -> Ints32:
@@ -94,6 +96,30 @@ class Supervision:
         """The variables of these labels; without names, of all labels."""
         numbers = {name: n for n, name in enumerate(self.graph.variables)}
         return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
+
+    def importance(self, settings: TrainSettings) -> Importance | None:
+        """How much each sentence or token counts in a stage; None if all count once."""
+        if settings.importance is None:
+            return None
+        numbers = range(self.graph.num_labels)
+        states = {self.graph.variables[n]: (n, self.states[n]) for n in numbers if n < len(self.states)}
+        return importance_of(settings.importance, self.numbers, self.gold, states, self.sentence_off)
+
+    def token_importance(self, settings: TrainSettings) -> Floats | None:
+        """The factor of each token, [N]; None if all are 1."""
+        importance = self.importance(settings)
+        return None if importance is None else importance.token
+
+    def sentence_importance(self, settings: TrainSettings) -> Floats | None:
+        """The factor of each sentence, [S]; None if all are 1. DcrfError where the stage gives tokens factors."""
+        importance = self.importance(settings)
+        if importance is None:
+            return None
+        if not importance.of_sentences:
+            message = f"`{settings.criterion.method}` is a sum over sentences here, and `importance` is of tokens"
+            raise data_error("cannot-weigh", message, help="write `importance = COLUMN`, a number for each sentence")
+        padded = np.append(importance.token, 0.0)  # a sentence without tokens counts nothing
+        return np.where(np.diff(self.sentence_off) > 0, padded[self.sentence_off[:-1]], 0.0)
 
     def inference(self, settings: TrainSettings) -> Inference:
         asked = self._asked(settings)

@@ -61,7 +61,13 @@ from .methods.method_table import (
 from .methods.mixed import MixedMethod as MixedMethod
 from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
 from .methods.pruned_method import PrunedMethod as PrunedMethod
-from .pieces.local_normalisation import PieceMethod as PieceMethod, most_cases as most_cases, no_cases as no_cases
+from .methods.weighted import weighted as weighted
+from .pieces.local_normalisation import (
+    PieceMethod as PieceMethod,
+    instance_importance as instance_importance,
+    most_cases as most_cases,
+    no_cases as no_cases,
+)
 from .pieces.piece_data import PieceInstanceMethod as PieceInstanceMethod, bind_instances as bind_instances
 from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
 from .run import (

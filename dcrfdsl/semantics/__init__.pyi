@@ -132,6 +132,13 @@ from .settings.guiding_stages import (
     guiding_stages as guiding_stages,
     stage_inference as stage_inference,
 )
+from .settings.importance_settings import (
+    IMPORTANCE as IMPORTANCE,
+    SentenceImportance as SentenceImportance,
+    StateImportance as StateImportance,
+    TokenImportance as TokenImportance,
+    state_factors as state_factors,
+)
 from .settings.loss_settings import (
     BalancedLoss as BalancedLoss,
     LabelLoss as LabelLoss,
@@ -142,11 +149,13 @@ from .settings.loss_settings import (
 )
 from .settings.margin_settings import (
     KERNELS as KERNELS,
+    CostLoss as CostLoss,
     HammingLoss as HammingLoss,
     HmsvmSettings as HmsvmSettings,
     LinearKernel as LinearKernel,
     PolyKernel as PolyKernel,
     RbfKernel as RbfKernel,
+    state_costs as state_costs,
 )
 from .settings.method_settings import (
     CriterionSettings as CriterionSettings,

@@ -34,7 +34,7 @@ from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
-from .problem import Assembly, assemble, known_columns
+from .problem import Assembly, assemble, known_columns, number_columns
 from .restarts import best_of_restarts
 from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
@@ -206,6 +206,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
     supervision = Supervision(
         spec, graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold, counts, workers,
         states=tuple(problem.states[name] for name in graph.variables), extractor=extractor,
+        numbers=number_columns(corpus),
     )  # fmt: skip
     model = TrainedModel(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters,

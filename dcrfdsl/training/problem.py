@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..criteria import gradient_runs
-from ..data import Corpus, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
+import numpy as np
+
+from ..criteria import NumberColumns, gradient_runs
+from ..data import Corpus, NumericColumn, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
 from ..foundation import Diagnostic, Floats
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
@@ -20,7 +22,7 @@ from ..inference import Workers
 from ..model import gold_of
 from ..semantics import ModelSpec, plain, statement_text
 
-__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns"]
+__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns"]
 
 ALONE = Workers(1)
 
@@ -104,6 +106,16 @@ def broken_constraints(
                 )
             )
     return complaints
+
+
+def number_columns(corpus: Corpus) -> NumberColumns:
+    """The columns of one number a token, which `importance` may name."""
+    columns = {
+        name: np.asarray(column.values, np.float64)
+        for name, column in corpus.columns.items()
+        if isinstance(column, NumericColumn) and column.values.ndim == 1
+    }
+    return NumberColumns(corpus.file, corpus.token_line, columns)
 
 
 def known_columns(spec: ModelSpec) -> list[str]:

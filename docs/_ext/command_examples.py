@@ -85,6 +85,15 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "dcrfdsl infer graph.uai",
         "error[bad-uai]: `two` is not the number of states of variable 1: expected a whole number\n  --> graph.uai:3",
     ),
+    "bad-importance": CommandExample(
+        {
+            "chunk.dcrf": NUMBERS + "train likelihood: importance = height\n",
+            "train.txt": "1 B\n2 I\n",
+        },
+        TRAINS,
+        "error[bad-importance]: `height` is 2 here and 1 on the first token of the sentence\n  --> train.txt:2\n"
+        "  = help: give all tokens of a sentence the same number, or write `importance = tokens(…)`",
+    ),
     "bad-value": CommandExample(
         {"chunk.dcrf": NUMBERS, "train.txt": "tall B\n1.5 I\n"},
         TRAINS,

@@ -54,12 +54,12 @@ PAGES: dict[str, Page] = {
     ),
     "criteria": Page(
         "Training criteria",
-        "What `train` minimises, with losses, smoothing functions, observation kernels and cases of NOTA. The "
-        "settings of "
+        "What `train` minimises, with losses, smoothing functions, observation kernels, cases of NOTA and "
+        "importance. The settings of "
         "every stage are those of the statement [`train`](statements.md#train).",
         (
             "training criterion", "loss", "smoothing function", "loss of a margin", "observation kernel",
-            "set of cases for `nota`",
+            "set of cases for `nota`", "kind of importance",
         ),
     ),
     "optimizers": Page(
@@ -77,6 +77,7 @@ PLURALS = {
     "decoding rule": "Decoding rules", "training criterion": "Criteria", "loss": "Losses of `mce`",
     "smoothing function": "Smoothing functions of `mce`", "loss of a margin": "Losses of `hmsvm`",
     "observation kernel": "Observation kernels of `hmsvm`", "set of cases for `nota`": "Cases of `nota`",
+    "kind of importance": "What `importance` names",
     "prior": "Priors", "optimizer": "Optimizers", "metric": "Metrics", "search range": "Search ranges",
 }  # fmt: skip
 

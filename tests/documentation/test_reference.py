@@ -27,7 +27,7 @@ from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.schema import statement_options as options
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
-from dcrfdsl.semantics.settings import loss_settings, margin_settings, training_settings
+from dcrfdsl.semantics.settings import importance_settings, loss_settings, margin_settings, training_settings
 from dcrfdsl.syntax import KEYWORDS
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
@@ -49,7 +49,7 @@ def names_of(kind: str) -> set[str]:
 
 
 def method_tables() -> dict[str, Table[type]]:
-    modules = (training_settings, loss_settings, margin_settings)
+    modules = (training_settings, loss_settings, margin_settings, importance_settings)
     return {table.kind: table for module in modules for table in vars(module).values() if isinstance(table, Table)}
 
 
@@ -126,7 +126,7 @@ SETTINGS = [(entry, setting) for entry in ENTRIES for setting in entry.settings]
 def test_every_setting_stands_in_an_example(entry: ReferenceEntry) -> None:
     """Written with its name, but for what is given without one: names of declarations, and what a function reads."""
     table = method_tables().get(entry.kind)
-    unnamed = [table[entry.name].names] if table else []
+    unnamed = [table[entry.name].names, table[entry.name].texts] if table else []
     for setting in entry.settings:
         named = setting.name not in unnamed and setting.default != "required"
         written = re.escape(setting.name.replace("CLIQUE", "words")) + r" =" if named else rf"{entry.name}\(\w"
@@ -149,10 +149,10 @@ VALUES = {"number": "0.5", "whole number": "2", "yes or no": "yes", "names": Non
 def test_every_setting_takes_its_default(entry: ReferenceEntry, folder: Path) -> None:
     """Each setting is written out with its default, or where that is none with a value of its type."""
     table = method_tables()[entry.kind]
-    positional = table[entry.name].names
+    positional = (table[entry.name].names, table[entry.name].texts)
     for setting in entry.settings:
         value = VALUES.get(setting.type.partition(" or ")[0]) if setting.default == "none" else setting.default
-        if value is None or setting.name == positional:
+        if value is None or setting.name in positional:
             continue
         call = f"{entry.name}({setting.name} = {value})"
         line = entry.usage.partition(entry.name)[0]

@@ -93,6 +93,17 @@ ROWS: dict[str, Row] = {
         for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
         for kind in ("plain", "bio")
     },
+    **{
+        f"hmsvm, cost, slack = {slack}{', segments' if kind == 'bio' else ''}": Row(
+            f"hmsvm: C = 0.7, loss = cost(y, {texts}, others = 1.5), slack = {slack}{more}",
+            hmsvm("cost", slack, 0.7, weight, pairs, 1.5), kind, prepare=complete,
+        )
+        for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
+        for kind, texts, pairs in (
+            ("plain", '"P Q 2.5", "* P 0.4"', {("P", "Q"): 2.5, ("Q", "P"): 0.4}),
+            ("bio", '"B-X O 2.5", "* I-X 0.4"', {("B-X", "O"): 2.5, ("O", "I-X"): 0.4, ("B-X", "I-X"): 0.4}),
+        )
+    },
     # error rates
     **{
         f"mce, psi = {psi}, {name}": Row(f"mce: {NO}, psi = {psi}, {text}", mce_sequence(smooth, float(psi)))

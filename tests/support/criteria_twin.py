@@ -191,14 +191,29 @@ def wrong_states(sentence: Enumerated) -> Floats:
     return np.array(errors, float)
 
 
-def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0) -> Value:
-    """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels."""
+def cost_of_states(sentence: Enumerated, pairs: Mapping[tuple[str, str], float], others: float) -> Floats:
+    """For each labelling the sum of what its wrong states of `y` cost, by gold and predicted state."""
+    costs = [
+        sum(
+            pairs.get((gold, predicted), others)
+            for gold, predicted in zip(sentence.known["y"], labelling["y"], strict=True)
+            if gold is not None and predicted != gold
+        )
+        for labelling in sentence.labellings
+    ]
+    return np.array(costs, float)
+
+
+def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = None, others: float = 1.0) -> Value:
+    """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels. pairs: costs, if `kind` is cost."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.5 * float(weights @ weights)
         for sentence in problem.sentences:
             scores = sentence.counts @ weights
             loss = wrong_states(sentence) if kind == "hamming" else (~sentence.agrees).astype(float)
+            if kind == "cost":
+                loss = cost_of_states(sentence, pairs, others)
             violation = (loss - 0.5 * (scores[sentence.agrees].max() - scores))[~sentence.agrees]
             violation = np.maximum(violation, 0.0)
             if slack == "sequence":

@@ -15,7 +15,7 @@ Source: Altun & Hofmann 2003 §5. Not here: the search for the most violated lab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,15 @@ from ...kernels.optimization import (
 )
 from ...kernels.sequences import score_labellings
 from ...optimizers import MarginProblem
-from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
+from ...semantics import (
+    CostLoss,
+    ExactSettings,
+    HammingLoss,
+    HmsvmSettings,
+    MethodSettings,
+    TrainSettings,
+    state_costs,
+)
 from ..competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
@@ -69,12 +77,15 @@ class Hmsvm(Criterion):
 
     def __init__(
         self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
-        known: Codes, loss_variables: list[int], clamped: Clamped | None,
+        known: Codes, costs: Mapping[int, Floats], clamped: Clamped | None, factor: Floats | None = None,
     ):  # fmt: skip
-        """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first."""
+        """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
+
+        factor [S]: how much the slacks of each sequence count; by default all once.
+        """
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
-        self._loss_variables, self._counts_states = loss_variables, isinstance(settings.loss, HammingLoss)
+        self._costs = costs
         self._supervision, self.inference_description, self.num_weights = (
             supervision,
             inference.name,
@@ -90,6 +101,8 @@ class Hmsvm(Criterion):
         self.limit = np.full(count, settings.C)
         if self.each_counts:
             self.limit *= settings.weight ** (np.diff(supervision.sentence_off) * supervision.graph.num_labels)
+        if factor is not None:
+            self.limit *= factor
         self.metric = _metric(supervision)
         self.tolerance = settings.tolerance
         self.runs: Sequence[tuple[int, int]] = (
@@ -128,7 +141,7 @@ class Hmsvm(Criterion):
 
     def _floor(self, search: NBestSearch, scores: Floats, first: int, last: int) -> Floats:
         """What a labelling must score to violate its margin, [S]; a loss that counts states is part of the score."""
-        floor = np.full(self._data.num_sequences, 0.0 if self._counts_states else -STATE_COST)
+        floor = np.full(self._data.num_sequences, 0.0 if self._costs else -STATE_COST)
         if not search.is_relative:
             d, right = self._data, np.zeros(self._data.num_sequences)
             score_labellings(first, last, d.problem, d.potentials(scores), d.ragged(self._known), right)
@@ -161,8 +174,9 @@ class Hmsvm(Criterion):
         )  # fmt: skip
         block_off = np.searchsorted(sequence, np.arange(last - first + 1))
         loss = np.ones(len(sequence))
-        if self._counts_states:
-            loss = wrong[rank, :, sequence][:, self._loss_variables].sum(axis=1).astype(np.float64)
+        if self._costs:
+            of_rank = np.stack([self._loss(first, last, labellings[n]) for n in range(len(wrong))])
+            loss = of_rank[rank, sequence]
         cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
         return cuts
@@ -175,6 +189,17 @@ class Hmsvm(Criterion):
         gold = replace(self._supervision.gold, codes=self._supervision.gold.codes[:, begin:end])
         wrong = np.cumsum(gold.contradicts(states.T, graph.cards[:labels]), axis=1)
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
+
+    def _loss(self, first: int, last: int, labelling: Codes) -> Floats:
+        """What a labelling costs in each of these sequences, [last - first]."""
+        graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
+        begin, end = int(off[0]), int(off[-1])
+        states = labelling.reshape(-1, len(graph.cards))[begin:end]
+        total = np.zeros(end - begin)
+        for variable, cost in self._costs.items():
+            kinds = self._supervision.gold.runs(variable, graph.cards[variable])[begin:end]
+            total += cost[kinds, states[:, variable]]
+        return np.diff(np.append(0.0, np.cumsum(total))[off - begin])
 
     def metric_times(self, point: Floats) -> Floats:
         """See `MarginProblem.metric_times`."""
@@ -241,10 +266,39 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
 def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     criterion, inference = settings.criterion, supervision.inference(settings)
-    loss_variables = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, HammingLoss) else ())
+    costs = state_costs_of(supervision, criterion.loss)
     known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
-    search = _search(supervision, criterion, inference, known, loss_variables)
-    return Hmsvm(supervision, criterion, inference, search, known, loss_variables, clamped_part(supervision, inference))
+    search = _search(supervision, criterion, inference, known, costs)
+    return Hmsvm(
+        supervision, criterion, inference, search, known, costs, clamped_part(supervision, inference),
+        supervision.sentence_importance(settings),
+    )  # fmt: skip
+
+
+def state_costs_of(supervision: Supervision, loss: MethodSettings) -> dict[int, Floats]:
+    """What each state costs for each kind of gold label, [kinds, states], of the labels that a loss looks at. Empty for
+    a loss of 1.
+
+    The kinds are those of `Gold.runs`. A state that the gold label allows costs nothing; where it is one of several,
+    any other state costs as much as for the cheapest of them.
+    """
+    if not isinstance(loss, HammingLoss | CostLoss):
+        return {}
+    out = {}
+    for variable in supervision.labels_named(loss.labels):
+        card = supervision.graph.cards[variable]
+        allowed = supervision.gold.allowed(variable, card)
+        pairs = np.ones((card, card))
+        if isinstance(loss, CostLoss):
+            try:
+                pairs = np.array(state_costs(loss, supervision.states[variable]))
+            except ValueError as error:
+                message = f'`"{error}"` is no pair of states of `{supervision.graph.variables[variable]}` and a cost'
+                remedy = 'write `"GOLD PREDICTED NUMBER"`, with `*` for any state'
+                raise DcrfError(Diagnostic("bad-argument", message, help=remedy)) from None
+        cheapest = np.array([pairs[row].min(axis=0, initial=np.inf) for row in allowed])
+        out[variable] = np.where(allowed, 0.0, cheapest)
+    return out
 
 
 def _metric(supervision: Supervision) -> Metric:
@@ -258,11 +312,10 @@ def _metric(supervision: Supervision) -> Metric:
 
 
 def _search(
-    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, loss_variables: list[int]
+    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, costs: Mapping[int, Floats]
 ) -> Search | NBestSearch:
     labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
-    counts_states = isinstance(criterion.loss, HammingLoss)
-    judged = cost_augmented(supervision, loss_variables) if counts_states else supervision
+    judged = cost_augmented(supervision, costs) if costs else supervision
     if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
@@ -272,7 +325,7 @@ def _search(
         if all_known:
             return NBestSearch(judged.bind(programs=True), criterion.most + 1, supervision, known)
         return NBestSearch(data_excluding_gold(judged, labels), criterion.most, supervision, known[:0])
-    if all_known and counts_states:
+    if all_known and costs:
         return CostAugmentedSearch(judged, inference)
     if inference.name == "exact":
         runs = chain_decoder(supervision) if all_known else None

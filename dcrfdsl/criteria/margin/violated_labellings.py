@@ -2,8 +2,8 @@
 
     loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs
                  max-marginals; with messages, the approximate search of `competing_labellings`
-    hamming      the best labelling of a graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by
-                 any method; y* itself is no violation. With hidden labels, other right labellings would look like
+    hamming      and `cost`: the best labelling of a graph in which wrong states score twice their cost more
+                 (`graph.variants.cost_augmented`), by any method; y* itself is no violation. With hidden labels, other right labellings would look like
                  violations; that graph is then searched as for a loss of 1
 
 With a slack for each labelling, `NBestSearch` lists all that may violate their margins, exactly.
@@ -13,7 +13,7 @@ Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -32,12 +32,14 @@ __all__ = [
     "WrongLabellingSearch", "chain_decoder", "cost_augmented",
 ]  # fmt: skip
 
-STATE_COST = 2.0  # score of a wrong state: margins are half of score differences
+STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
 
 
-def cost_augmented(supervision: Supervision, loss_variables: Sequence[int]) -> Supervision:
-    """The training data with a cost for each wrong state."""
-    graph = cost_augmented_graph(supervision.graph, supervision.gold, loss_variables, STATE_COST, len(supervision.rows))
+def cost_augmented(supervision: Supervision, costs: Mapping[int, Floats]) -> Supervision:
+    """The training data with a cost for each wrong state.   costs: as `state_costs_of` gives them."""
+    loss_variables = list(costs)
+    doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
+    graph = cost_augmented_graph(supervision.graph, doubled, len(supervision.rows))
     return replace(
         supervision,
         graph=graph,

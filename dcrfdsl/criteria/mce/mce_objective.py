@@ -18,7 +18,7 @@ from ...foundation import DcrfError, Diagnostic, Floats
 from ...inference import RunStatus, Workers
 from ...kernels.chain import SpanLoss
 from ...kernels.sequences import WHOLE, LabelledSpans
-from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
+from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
 from ..competing_labellings import competitor_search, constrained_decoder_of, wrong_states
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
@@ -118,7 +118,8 @@ def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) ->
 
 def _downhill(supervision: Supervision, settings: TrainSettings) -> Floats:
     """The gradient of the likelihood at 0, [W]."""
-    free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
+    importance = settings.importance if isinstance(settings.importance, SentenceImportance) else None
+    free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}, "importance": importance})
     return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
 
 
@@ -134,16 +135,27 @@ def _inference(supervision: Supervision, settings: TrainSettings, criterion: Mce
     return supervision.inference(settings)
 
 
-def _judged(supervision: Supervision, loss: object, loss_variables: list[int]) -> list[JudgedSpans]:
+def _judged(
+    supervision: Supervision, loss: object, loss_variables: list[int], importance: Floats | None
+) -> list[JudgedSpans]:
     codes, off = supervision.gold.codes, supervision.sentence_off
     judged = []
     for variable in loss_variables:
         if isinstance(loss, LabelLoss):
-            judged.append(judged_positions(variable, codes[variable], off, loss))
+            judged.append(judged_positions(variable, codes[variable], off, loss).times(importance))
         elif isinstance(loss, MeasureLoss):
             name, states = supervision.graph.variables[variable], supervision.states[variable]
             judged.append(judged_segments(variable, name, codes[variable], states, off, loss))
     return judged
+
+
+def _importance(supervision: Supervision, settings: TrainSettings[MceSettings]) -> Floats | None:
+    """The factor of each token, [N]; None if all are 1. DcrfError where the loss is no sum."""
+    if isinstance(settings.criterion.loss, MeasureLoss) and settings.importance is not None:
+        method = settings.criterion.loss.method
+        message = f"`{method}` is a ratio of counts over the whole data, in which no sentence counts by itself"
+        raise DcrfError(Diagnostic("cannot-weigh", message, help="remove `importance`, or write `loss = label(…)`"))
+    return supervision.token_importance(settings)
 
 
 def _counter(
@@ -153,10 +165,12 @@ def _counter(
         criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
     )
     all_known = not (supervision.gold.codes < 0).any()
-    judged = _judged(supervision, criterion.loss, loss_variables)
+    judged = _judged(supervision, criterion.loss, loss_variables, _importance(supervision, settings))
     smoothing, states = smoothing_of(criterion), [supervision.states[variable] for variable in loss_variables]
     if math.isinf(criterion.psi) and criterion.measure != "difference" and inference.name in ("exact", "auto"):
-        whole = judged_sequences(supervision.sentence_off)
+        whole = judged_sequences(
+            supervision.sentence_off, None if judged else supervision.sentence_importance(settings)
+        )
         data = supervision.bind(programs=False)
         if all_known and chain_judge(data) is not None:
             spans = judged[0].spans if judged else whole
@@ -192,9 +206,9 @@ def _sequence_counter(
     if math.isinf(criterion.psi):
         completing = supervision.exact_if_it_fits(settings) or inference
         competitors = competitor_search(supervision, inference, loss_variables)
-        return SequenceCounter(supervision, criterion, inference, completing, competitors)
+        return SequenceCounter(supervision, settings, inference, completing, competitors)
     hidden = bool((supervision.gold.codes < 0).any())
     if hidden and criterion.psi != 1.0:
         message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SoftSequenceCounter(supervision, criterion, inference)
+    return SoftSequenceCounter(supervision, settings, inference)

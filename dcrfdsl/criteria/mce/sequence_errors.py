@@ -26,7 +26,7 @@ from ...inference import (
 )
 from ...kernels.chain import LARGEST, Smoothing
 from ...kernels.optimization import count_labellings
-from ...semantics import MceSettings
+from ...semantics import MceSettings, TrainSettings
 from ..competing_labellings import CompetitorSearch
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
@@ -48,11 +48,12 @@ class SequenceCounter:
     """Counts wrong sentences.   competitors: finds the best wrong labellings."""
 
     def __init__(
-        self, supervision: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
-        competitors: CompetitorSearch,
+        self, supervision: Supervision, settings: TrainSettings[MceSettings], inference: Inference,
+        completing: Inference, competitors: CompetitorSearch,
     ):  # fmt: skip
         """completing: the inference that fills in labels that are latent or not known."""
-        self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), supervision.workers
+        self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
+        self._workers, self._factor = supervision.workers, supervision.sentence_importance(settings)
         self._competitors, self._sentence_off = competitors, supervision.sentence_off
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._sums = FeatureSums(self._data, supervision.workers)
@@ -79,6 +80,9 @@ class SequenceCounter:
         labelling, right = self._right(weights)
         competitor = self._competitors.best_wrong(weights).T.ravel()
         value, derivatives = self._compare(weights, right, self._scores(weights, competitor))
+        if self._factor is not None:
+            value = value * self._factor
+            derivatives = _ScoreDerivatives(*(slope * self._factor for slope in derivatives))
         gradient = self._labelling_counts((labelling, competitor), (derivatives.right, derivatives.wrong))
         if derivatives.every.any():
             assert isinstance(self._method, ExactMethod)

@@ -16,7 +16,7 @@ import numpy as np
 from ...foundation import Floats
 from ...inference import RunStatus
 from ...kernels.chain import LARGEST, Smoothing
-from ...semantics import MceSettings
+from ...semantics import MceSettings, TrainSettings
 from ..supervision import Inference, Supervision
 from ..wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 from .error_counts import ErrorCounts
@@ -30,12 +30,14 @@ class SoftSequenceCounter:
 
     approximate = False
 
-    def __init__(self, supervision: Supervision, settings: MceSettings, inference: Inference):
+    def __init__(self, supervision: Supervision, settings: TrainSettings[MceSettings], inference: Inference):
         """inference: exact."""
-        self._settings, self._smoothing = settings, smoothing_of(settings)
+        self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
+        factor = supervision.sentence_importance(settings)
+        self._factor: Floats | float = 1.0 if factor is None else factor
         self._sums = WrongLabellingSums(supervision, inference)
         self._log_mean: Floats | float = 0.0
-        if settings.normalise:
+        if self._settings.normalise:
             self._log_mean = -finite_or_zero(self._sums.log_counts())
 
     @property
@@ -53,12 +55,12 @@ class SoftSequenceCounter:
         ratios = sums.log_ratios(psi * weights)
         above = (ratios[0] + self._log_mean) / psi
         if self._settings.measure != "difference":
-            value, slope = smoothed(self._smoothing, above)
+            value, slope = (self._factor * each for each in smoothed(self._smoothing, above))
             gradient = sums.differences(psi * weights, ratios, np.where(np.isneginf(above), 0.0, slope))
             return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
         log_p = -sums.log_free_ratios(weights)
         p, best = np.exp(log_p), np.exp(np.minimum(log_p + above, LARGEST))
-        value, slope = smoothed(Smoothing(*self._smoothing[:3], False), best - p)
+        value, slope = (self._factor * each for each in smoothed(Smoothing(*self._smoothing[:3], False), best - p))
         gradient = sums.differences(psi * weights, ratios, slope * best)
         gradient += sums.free_differences(weights, slope * (p - best))
         return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))

@@ -23,7 +23,9 @@ from ...inference import (
     PieceInstanceMethod,
     RunStatus,
     bind_instances,
+    instance_importance,
     largest_table,
+    weighted,
 )
 from ...kernels.tables import add_bias_gradient
 from ...semantics import ExactSettings, TrainSettings, inference_settings
@@ -77,12 +79,19 @@ class LargePieces(Criterion):
         free = free.packed(bundled=True)
         self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained
-        partly, method = self._partly(supervision, instance), PieceInstanceMethod(known, exact)
+        tokens = supervision.token_importance(settings)
+        factor = None if tokens is None else instance_importance(sentences, self.pieces, tokens).value
+        partly, method = self._partly(supervision, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
         self._instances = Likelihood(
-            free, PieceInstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped
+            free,
+            weighted(PieceInstanceMethod(free, exact), free, factor),
+            gold_counts,
+            nothing,
+            supervision.workers,
+            clamped,
         )
 
     def _partly(self, supervision: Supervision, instance: Ints) -> Mask:

@@ -40,7 +40,7 @@ from ...semantics import (
 from ..batches import SentenceBatches
 from ..criterion import Criterion, TightenedTolerance
 from ..free_and_clamped import Clamped
-from ..likelihood import Likelihood
+from ..likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
 from ..penalties import Penalty
 from ..supervision import Supervision
 from .large_pieces import LargePieces
@@ -146,18 +146,21 @@ def build_piecewise(
     no_penalty = Penalty.none(supervision.parameters.num_weights)
     parts: list[Loss] = []
     trained: list[Floats] = []
+    importance = supervision.token_importance(settings)
     if small:
         data = _of_pieces(supervision, parted).bind(programs=False)
 
         def build(data: BoundData) -> PieceMethod:
-            method = PieceMethod(data, small, supervision.gold, divide=divide, beside=large)
+            method = PieceMethod(data, small, supervision.gold, divide=divide, beside=large,
+                                 token_importance=importance)  # fmt: skip
             method.cases = _cases(criterion, data, method.pieces)
             return method
 
         method = build(data)
         _refuse_cases(method, criterion)
         _refuse_unknown(supervision, method.pieces, data.rows.shape)
-        loss_method = SharedPieceMethod(method) if criterion.nota is None and are_shared(method) else method
+        is_shared = criterion.nota is None and importance is None and are_shared(method)
+        loss_method = SharedPieceMethod(method) if is_shared else method
         parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, supervision.workers, build=build))
         trained.append(np.max([_mask(supervision, template) for template in small], axis=0))
     if large:
@@ -259,14 +262,16 @@ def _whole(supervision: Supervision, settings: TrainSettings, template: PieceTem
     )
     inference = part.inference(settings)
     programs = METHODS[inference.name].programs
-    data = part.bind_known(programs=programs)
+    data, factor = part.bind_known(programs=programs), supervision.sentence_importance(settings)
     counts = np.zeros_like(supervision.counts)
+    gold_counts = known_counts(supervision, supervision.bind(programs=False), factor)
     for clique in held:
         clique_weights = supervision.parameters.of_clique(clique)
-        counts[clique_weights] = supervision.counts[clique_weights]
+        counts[clique_weights] = gold_counts[clique_weights]
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     clamped = None
     if partly.any():
         known = replace(part, gold=supervision.gold).bind_known(programs=programs)
-        clamped = Clamped(known, inference.build(known), partly)
-    return Likelihood(data, inference.build(data), counts, penalty, supervision.workers, clamped)
+        clamped = weighted_clamped(Clamped(known, inference.build(known), partly), factor)
+    method = WeightedBuild(inference.build, factor)(data)
+    return Likelihood(data, method, counts, penalty, supervision.workers, clamped, factor=factor)

@@ -24,7 +24,7 @@ from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from ..wrong_labelling_sums import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio
 from .count_ranges import PairExpectations, count_ranges_of
-from .exponential import check_start, require_exact
+from .exponential import check_start, log_importance, require_exact
 from .risk import Risk
 
 __all__ = ["BoostingRisk", "build_boosting"]
@@ -44,6 +44,7 @@ class BoostingRisk(Risk):
         labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
         weight = -finite_or_zero(wrong) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
+        weight = weight + log_importance(supervision, settings)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
         self._supervision, self._inference, self._every = supervision, inference, feature_firings(supervision)

@@ -16,7 +16,7 @@ from ..supervision import Inference, Supervision
 from ..wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 from .risk import Risk
 
-__all__ = ["ExponentialRisk", "build_exponential", "check_start", "require_exact"]
+__all__ = ["ExponentialRisk", "build_exponential", "check_start", "log_importance", "require_exact"]
 
 LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
 
@@ -36,6 +36,7 @@ class ExponentialRisk(Risk):
             if criterion.weight == "uniform"
             else labels * np.log(criterion.weight)
         )
+        self.log_weight = self.log_weight + log_importance(supervision, settings)
         self._written = criterion.weight
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -52,6 +53,16 @@ class ExponentialRisk(Risk):
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
         return None if self.clamped is not None else self.penalty.gap(gradient)
+
+
+def log_importance(supervision: Supervision, settings: TrainSettings) -> Floats:
+    """The logarithms of the factors of sentences, [S]; -inf leaves one out."""
+    factor = supervision.sentence_importance(settings)
+    if factor is None:
+        return np.zeros(len(supervision.sentence_off) - 1)
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(factor)
+    return logs
 
 
 def check_start(logs: Floats, written: float | str) -> None:

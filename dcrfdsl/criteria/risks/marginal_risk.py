@@ -1,6 +1,6 @@
 """The marginal risk: −log of the marginal probability of every known label (Altun 2003 eq. 10, Kakade 2002).
 
-    R(λ) = −Σ_v log p(y_v | x),      ∂R/∂λ = Σ_v (⟨F⟩ − ⟨F⟩ given y_v)
+    R(λ) = −Σ_v c_v log p(y_v | x),      ∂R/∂λ = Σ_v c_v (⟨F⟩ − ⟨F⟩ given y_v),      c_v: importance, by default 1
 
 It bounds the number of wrong labels where each is decoded by itself. Labels that are latent or not known are summed
 out and have no term; so are labels known to be one of several. Not convex. On loops under message passing, p is the
@@ -38,7 +38,8 @@ class MarginalRisk(Risk):
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
         self._data, self._sums = data, FeatureSums(data, supervision.workers)
-        self._tangents = LabelLogMarginals(data, method, measured_states(supervision))
+        importance = label_importance(supervision, settings)
+        self._tangents = LabelLogMarginals(data, method, measured_states(supervision), importance.T.ravel())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
@@ -80,21 +81,23 @@ class ApproximateMarginalRisk(Risk):
             np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels]
             - supervision.graph.cards[: supervision.graph.num_labels]
         )
+        importance = label_importance(supervision, settings)[: len(codes)]
+        self._importance = importance if importance.size else np.ones(codes.shape)
         self._known, self._place = codes >= 0, (np.maximum(codes, 0) + ends[:, None]).astype(np.int64)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
         free, marginals = self._expected(weights, np.zeros(self._known.shape))
         known_marginals = np.take_along_axis(marginals, self._place.T, axis=1).T
-        probability = np.where(self._known, known_marginals, 1.0)
+        probability = np.where(self._known & (self._importance > 0.0), known_marginals, 1.0)
         if not (probability > LEAST).all():
             return np.inf, np.zeros(self.num_weights)
         near, far = (
-            self._expected(weights, np.where(self._known, np.log1p(step / probability), 0.0))[0]
+            self._expected(weights, np.where(self._known, np.log1p(step * self._importance / probability), 0.0))[0]
             for step in (STEP, 2.0 * STEP)
         )
         gradient = (3.0 * free - 4.0 * near + far) / (2.0 * STEP)
-        return float(-np.log(probability).sum()) + self.penalty.add(weights, gradient), gradient
+        return float(-(self._importance * np.log(probability)).sum()) + self.penalty.add(weights, gradient), gradient
 
     def _expected(self, weights: Floats, raised: Floats) -> tuple[Floats, Floats]:
         """⟨F⟩ [W] and marginals [N, states of all variables] where log potentials of known states are `raised`."""
@@ -116,6 +119,12 @@ def measured_states(supervision: Supervision) -> Ints32:
     codes = supervision.gold.codes.copy()
     codes[supervision.graph.num_labels :] = -1
     return np.ascontiguousarray(codes.T).ravel()
+
+
+def label_importance(supervision: Supervision, settings: TrainSettings) -> Floats:
+    """The factor of each variable at each token, [variables, N]; empty if all are 1."""
+    token = supervision.token_importance(settings)
+    return np.zeros((0, 0)) if token is None else np.tile(token, (len(supervision.graph.cards), 1))
 
 
 def build_marginal(supervision: Supervision, settings: TrainSettings) -> Risk:

@@ -257,7 +257,7 @@ class ChainRuns:
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     def tangents(
-        self, potentials: Potentials, first: int, last: int, labelling: Ints32, risk: Floats,
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, importance: Floats, risk: Floats,
         status: NDArray[np.int8], gradient: Floats, expected: Floats,
     ) -> list[tuple[int, int]]:  # fmt: skip
         """See `kernels.chain.label_tangents.chain_tangents`."""
@@ -267,8 +267,8 @@ class ChainRuns:
         sums = self.chain.sums()
         cells = aligned_zeros(tangent_workspace(self.longest, self.chain.width))
         chain_tangents(
-            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), gradient, sums, risk, status,
-            ChainWorkspace(self.longest, cells), np.zeros(self.longest),
+            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), importance, gradient, sums, risk,
+            status, ChainWorkspace(self.longest, cells),
         )  # fmt: skip
         self.chain.spread(tables, sums, expected)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)

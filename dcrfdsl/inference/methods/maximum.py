@@ -21,6 +21,8 @@ from ..bound import BoundData
 
 __all__ = ["MaximumMethod"]
 
+NOTHING = np.zeros(0)
+
 
 @dataclass(eq=False)
 class MaximumMethod(AnewMethod):
@@ -35,9 +37,13 @@ class MaximumMethod(AnewMethod):
         return self.decoder.approximate
 
     def expectations(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
-    ) -> None:
-        """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf."""
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
+        share: Floats = NOTHING,
+    ) -> None:  # fmt: skip
+        """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf.
+
+        share [S]: a factor on each sequence's counts; 1 if empty.
+        """
         d = self.data
         labelling, belief = self._workspace()
         self.decoder.decode(potentials, first, last, out, labelling)
@@ -46,7 +52,7 @@ class MaximumMethod(AnewMethod):
         out.log_z[first:last][none] = -np.inf
         if len(gradient):
             mass = np.zeros((1, d.num_sequences))
-            mass[0, first:last] = ~none
+            mass[0, first:last] = ~none * share[first:last] if len(share) else ~none
             count_labellings(
                 first, last, d.shapes, d.kinds, d.bindings, d.rows, labelling[None, :], d.labelling_off, mass, belief,
                 expected, gradient,

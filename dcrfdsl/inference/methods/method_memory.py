@@ -11,12 +11,15 @@ from typing import Any
 from ..base import ExpectingMethod
 from .message_method import MessageMethod
 from .mixed import MixedMethod
+from .weighted import WeightedMethod
 
 __all__ = ["method_memory", "recall_method"]
 
 
 def method_memory(method: ExpectingMethod) -> dict[str, Any]:
     """What later results of a method depend on beside the weights, as plain values and arrays."""
+    if isinstance(method, WeightedMethod):
+        return method_memory(method.method)
     if isinstance(method, MixedMethod):
         return {"parts": [method_memory(part) for part in method.methods]}
     if isinstance(method, MessageMethod):
@@ -27,7 +30,9 @@ def method_memory(method: ExpectingMethod) -> dict[str, Any]:
 
 def recall_method(method: ExpectingMethod, saved: Mapping[str, Any]) -> None:
     """Goes on from what `method_memory` returned."""
-    if isinstance(method, MixedMethod):
+    if isinstance(method, WeightedMethod):
+        recall_method(method.method, saved)
+    elif isinstance(method, MixedMethod):
         for part, memory in zip(method.methods, saved["parts"], strict=True):
             recall_method(part, memory)
     elif isinstance(method, MessageMethod):

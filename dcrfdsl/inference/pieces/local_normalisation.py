@@ -11,28 +11,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, Mask
-from ...graph import Gold, PieceTemplate, piece_arrays
+from ...graph import Gold, PieceTemplate, offsets, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials, Ragged, Shapes, Totals
 from ..base import AnewMethod, Expectations
 from ..bound import BoundData
 
-__all__ = ["PieceMethod", "largest_piece", "no_cases"]
+__all__ = ["PieceMethod", "instance_importance", "largest_piece", "no_cases"]
 
 
 class PieceMethod(AnewMethod):
     """The losses of small pieces, by enumeration of their joint states. Exact.
 
     divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
-    cases: in which none of the above is right; by default none.
+    cases: in which none of the above is right; by default none.   importance: the factor of each instance, sequence by
+    sequence; 1 if empty.
     """
 
     approximate = False
 
     def __init__(
         self, data: BoundData, templates: Sequence[PieceTemplate], gold: Gold, *, divide: bool = False,
-        beside: Sequence[PieceTemplate] = (), cases: Cases | None = None,
+        beside: Sequence[PieceTemplate] = (), cases: Cases | None = None, token_importance: Floats | None = None,
     ):  # fmt: skip
         self.data = data
         self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
@@ -40,6 +41,9 @@ class PieceMethod(AnewMethod):
         self.possible = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.cases = cases if cases is not None else no_cases(data.num_sequences)
+        self.importance = Ragged(np.zeros(0), np.zeros(0, np.int64))
+        if token_importance is not None:
+            self.importance = instance_importance(data, self.pieces, token_importance)
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -48,9 +52,24 @@ class PieceMethod(AnewMethod):
         d = self.data
         piece_expectations(
             first, last, d.problem, self.pieces, self.cases, potentials, d.ragged(self.labelling),
-            Ragged(self.possible, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
+            Ragged(self.possible, d.marginal_off), self.importance, self.largest, Totals(gradient, expected), out.log_z,
         )  # fmt: skip
         out.status[first:last] = np.where(np.isposinf(out.log_z[first:last]), IMPOSSIBLE, 0)
+
+
+def instance_importance(data: BoundData, pieces: PieceInstances, tokens: Floats) -> Ragged:
+    """The factor of each instance, sequence by sequence: the mean of those of the `tokens` [N] that it is over."""
+    width, off = len(data.graph.cards), pieces.instance_off
+    instances = np.diff(off)[data.rows.shape]
+    first = offsets(instances)
+    sequence = np.repeat(np.arange(len(instances)), instances)
+    instance = off[data.rows.shape[sequence]] + np.arange(first[-1]) - first[sequence]
+    sizes = np.diff(pieces.over_off)[instance]
+    ends = np.cumsum(sizes)
+    place = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(pieces.over_off[instance] - (ends - sizes), sizes)
+    token = np.repeat(data.rows.token_off[sequence], sizes) + pieces.over[place] // width
+    total = np.bincount(np.repeat(np.arange(len(instance)), sizes), tokens[token], len(instance))
+    return Ragged(total / np.maximum(sizes, 1), first)
 
 
 def largest_piece(shapes: Shapes, pieces: PieceInstances) -> int:

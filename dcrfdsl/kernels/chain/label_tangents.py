@@ -46,7 +46,7 @@ SPARE = 8  # see `forward_backward`
 
 def tangent_workspace(longest: int, width: int) -> int:
     """Cells of memory that sequences of at most `longest` positions need."""
-    return ROWS * longest * width + SPARE
+    return ROWS * longest * width + SPARE + longest
 
 
 @inlined
@@ -137,12 +137,14 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
 
 
 @entry
-def chain_tangents(first, last, chain, problem, weights, labelling, gradient, sums, risk, status, workspace, lift):
-    """risk[s] = −Σ_t log p(y*_t | x) of the sequences first … last − 1; adds the gradient.
+def chain_tangents(
+    first, last, chain, problem, weights, labelling, importance, gradient, sums, risk, status, workspace
+):
+    """risk[s] = −Σ_t c_t log p(y*_t | x) of the sequences first … last − 1; adds the gradient.
 
-    labelling: the known states, negative where unknown.   gradient, sums: as in `chain_expectations`; the sums of pairs
-    are not yet multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.   status:
-    `UNDERFLOW` where another kernel must answer.
+    labelling: the known states, negative where unknown.   importance: c, laid out as they are; 1 if empty.
+    gradient, sums: as in `chain_expectations`; the sums of pairs are not yet multiplied by ψ.   workspace: of
+    `tangent_workspace` cells, overwritten.   status: `UNDERFLOW` where another kernel must answer.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace
@@ -150,7 +152,8 @@ def chain_tangents(first, last, chain, problem, weights, labelling, gradient, su
     part = longest * width
     score, alpha, beta = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part]
     tail, alpha_dot = cells[3 * part : 4 * part], cells[4 * part : 5 * part]
-    beta_dot, tail_dot = cells[5 * part : 6 * part], cells[6 * part :]
+    beta_dot, tail_dot = cells[5 * part : 6 * part], cells[6 * part : len(cells) - longest]
+    lift = cells[len(cells) - longest :]
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         risk[s], status[s] = 0.0, OK
@@ -168,7 +171,8 @@ def chain_tangents(first, last, chain, problem, weights, labelling, gradient, su
             for t in range(length):
                 lift[t] = 0.0
                 y = labelling.value[at + t]
-                if y < 0:
+                c = importance[at + t] if len(importance) > 0 else 1.0
+                if y < 0 or c == 0.0:
                     continue
                 row = t * width
                 mass = _mass(chain.registers, width, alpha, beta, row)
@@ -176,9 +180,9 @@ def chain_tangents(first, last, chain, problem, weights, labelling, gradient, su
                 if not label_mass > 0.0:
                     state = UNDERFLOW
                     break
-                known += 1.0
-                lift[t] = mass / label_mass
-                loss += np.log(lift[t])
+                known += c
+                lift[t] = c * mass / label_mass
+                loss += c * np.log(mass / label_mass)
         status[s] = state
         if state != OK:
             continue

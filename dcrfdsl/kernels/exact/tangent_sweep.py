@@ -40,30 +40,32 @@ class _Lifts(NamedTuple):
 
     state: NDArray[np.int32]  #  [V] y*_v; negative where it is unknown
     by: NDArray[np.float64]  #   [V] u_v; 0 where it is unknown
+    importance: NDArray[np.float64]  # [V] c_v; 1 if empty
 
 
 @inner
 def _find_lifts(shapes, g, marginal, lifts, least):
     """Writes u_v of every known variable, and 0 for the others.
 
-    Returns (−Σ log μ_v(y*_v), whether all μ_v are greater than `least`).
+    Returns (−Σ c_v log μ_v(y*_v), whether all μ_v are greater than `least`).
     """
     v0, risk = shapes.var_off[g], 0.0
     for v in range(shapes.var_off[g + 1] - v0):
         lifts.by[v] = 0.0
-        if lifts.state[v] < 0:
+        c = lifts.importance[v] if len(lifts.importance) > 0 else 1.0
+        if lifts.state[v] < 0 or c == 0.0:
             continue
         at, card, whole = shapes.state_off[v0 + v], shapes.card[v0 + v], 0.0
         for x in range(card):
             whole += marginal[at + x]
         if whole == 0.0:  # it is in no factor
-            risk += np.log(card)
+            risk += c * np.log(card)
             continue
         p = marginal[at + lifts.state[v]]
         if not p > least:
             return np.inf, False
-        lifts.by[v] = 1.0 / p
-        risk -= np.log(p)
+        lifts.by[v] = c / p
+        risk -= c * np.log(p)
     return risk, True
 
 
@@ -277,11 +279,12 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
 
 
 @kernel
-def exact_tangents(first, last, problem, programs, patterns, potentials, labelling, totals, results):
-    """−Σ_v log p(y*_v | x) over the known variables of each sequence, into `results.log_z`; adds the gradient.
+def exact_tangents(first, last, problem, programs, patterns, potentials, labelling, importance, totals, results):
+    """−Σ_v c_v log p(y*_v | x) over the known variables of each sequence, into `results.log_z`; adds the gradient.
 
-    labelling: states of variables, negative where unknown.   Where a probability underflows even in log space, the
-    risk is inf and nothing is added. Long sequences are not cut into blocks: the arena must hold all of their results.
+    labelling: states of variables, negative where unknown.   importance: c, laid out as they are; 1 if empty.   Where a
+    probability underflows even in log space, the risk is inf and nothing is added. Long sequences are not cut into
+    blocks: the arena must hold all of their results.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base = potentials.weights, potentials.log_base, potentials.base
@@ -307,7 +310,9 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
-        lifts = _Lifts(labelling.value[labelling.off[s] : labelling.off[s + 1]], lift)
+        begin, end = labelling.off[s], labelling.off[s + 1]
+        of_sequence = importance[begin:end] if len(importance) > 0 else importance
+        lifts = _Lifts(labelling.value[begin:end], lift, of_sequence)
         state = UNDERFLOW
         if potentials.fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)

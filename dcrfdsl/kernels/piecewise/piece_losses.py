@@ -82,8 +82,10 @@ def _gold_joint(over, card, v0, state):
 
 
 @inner
-def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, workspace):
-    """The loss of an instance in the known case; adds its expectations less the known counts to the beliefs."""
+def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, workspace, importance):
+    """The loss of an instance in the known case, `importance` times; adds as many times its expectations less the known
+    counts to the beliefs.
+    """
     v0 = shapes.var_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     size = scores(i, g, shapes, pieces, value, state, workspace)
@@ -103,13 +105,13 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, w
     if gold >= 0:
         score[gold] -= 1.0
     else:
-        spread(i, g, shapes, pieces, belief, state, workspace, score[-(-size // LANES) * LANES :], -1.0, size)
-    spread(i, g, shapes, pieces, belief, state, workspace, score, 1.0, size)
-    return loss + log_z
+        spread(i, g, shapes, pieces, belief, state, workspace, score[-(-size // LANES) * LANES :], -importance, size)
+    spread(i, g, shapes, pieces, belief, state, workspace, score, importance, size)
+    return importance * (loss + log_z)
 
 
 @inner
-def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
+def _shared_case(i, g, shapes, pieces, value, belief, state, workspace, importance):
     """As `_known_case`, for an instance with the same scores at every position: normalised once, spread at the end."""
     v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
@@ -117,7 +119,7 @@ def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
         size = scores(i, g, shapes, pieces, value, state, workspace)
         workspace.log_z[p] = normalise(workspace.score, size, False)
         workspace.done[p], workspace.where[p], workspace.shape[p] = True, i, g
-    workspace.times[p] += 1.0
+    workspace.times[p] += importance
     loss = workspace.log_z[p]
     for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
         cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
@@ -125,8 +127,8 @@ def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
             cell += state[over[o]] * workspace.stride[o]
         loss -= pieces.scale[m] * value[cell]
         if not pieces.locked[m]:
-            belief[cell] -= pieces.scale[m]
-    return loss
+            belief[cell] -= importance * pieces.scale[m]
+    return importance * loss
 
 
 @inner
@@ -141,12 +143,12 @@ def _spread_shared(shapes, pieces, value, belief, state, workspace):
 
 
 @inner
-def _other_case(i, g, shapes, pieces, value, belief, state, workspace):
-    """The loss of an instance in a case where NOTA is right."""
+def _other_case(i, g, shapes, pieces, value, belief, state, workspace, importance):
+    """The loss of an instance in a case where NOTA is right, `importance` times."""
     size = scores(i, g, shapes, pieces, value, state, workspace)
     loss = normalise(workspace.score, size, True)
-    spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, 1.0, size)
-    return loss
+    spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, importance, size)
+    return importance * loss
 
 
 @inner
@@ -173,7 +175,7 @@ def _is_drawn(rate, seed, s, i, joint):
 
 
 @inner
-def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace):
+def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace, importance):
     """The losses of an instance in all cases but the known one."""
     v0, card = shapes.var_off[g], shapes.card
     given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
@@ -195,18 +197,21 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace
         if cases.mode == SAMPLED and not _is_drawn(cases.rate, cases.seed, s, local, joint):
             continue
         if _is_possible(i, g, shapes, pieces, value, state, workspace):
-            loss += _other_case(i, g, shapes, pieces, value, belief, state, workspace)
+            loss += _other_case(i, g, shapes, pieces, value, belief, state, workspace, importance)
     for n in range(len(given)):
         state[given[n]] = kept[n]
     return loss
 
 
 @kernel
-def piece_expectations(first, last, problem, pieces, cases, potentials, labelling, may, largest, totals, loss):
+def piece_expectations(
+    first, last, problem, pieces, cases, potentials, labelling, may, importance, largest, totals, loss
+):
     """The sum of the losses of all pieces of each sequence into loss [S]; adds the gradients to the totals.
 
     The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown;
-    `may`, laid out as marginals, then says which states are possible.   largest: joint states of the largest piece.
+    `may`, laid out as marginals, then says which states are possible.   importance: the
+    factor of each instance, sequence by sequence; 1 if empty.   largest: joint states of the largest piece.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
@@ -234,15 +239,22 @@ def piece_expectations(first, last, problem, pieces, cases, potentials, labellin
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
         total = 0.0
         for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
+            factor = 1.0
+            if len(importance.value) > 0:
+                factor = importance.value[importance.off[s] + i - pieces.instance_off[g]]
+                if factor == 0.0:
+                    continue
             over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
             gold = _gold_joint(over, shapes.card, shapes.var_off[g], state)
             if pieces.shared[i] and gold >= 0 and cases.mode == NONE:
-                total += _shared_case(i, g, shapes, pieces, value, belief, state, workspace)
+                total += _shared_case(i, g, shapes, pieces, value, belief, state, workspace, factor)
                 continue
             nota = cases.mode != NONE
-            total += _known_case(i, g, shapes, pieces, value, belief, state, may.value, may.off[s], nota, workspace)
+            total += _known_case(
+                i, g, shapes, pieces, value, belief, state, may.value, may.off[s], nota, workspace, factor
+            )
             if nota:
-                total += _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace)
+                total += _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace, factor)
         loss[s] = total
         scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     _spread_shared(shapes, pieces, value, belief, state, workspace)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ...foundation import Diagnostic
 from ..schema import Apply, CliqueSpec, Here, Reference, as_call, nodes
-from ..settings import INFERENCE, MARGIN_LOSSES, HmsvmSettings
+from ..settings import INFERENCE, MARGIN_LOSSES, CostLoss, HmsvmSettings, state_costs
 from .checked_stages import running_stages
 from .context import Context, Rule
 from .optimizer_rules import EXACT, StageView, stage_views
@@ -25,7 +25,7 @@ def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
 
 
 def loss_labels(context: Context) -> Iterator[Diagnostic]:
-    """The loss `hamming` names labels only."""
+    """The losses `hamming` and `cost` name labels only."""
     for stage, _ in _margins(context):
         for setting in stage.stage.criterion.settings:
             if setting.key != ("loss",):
@@ -38,6 +38,27 @@ def loss_labels(context: Context) -> Iterator[Diagnostic]:
                     if isinstance(name, Reference) and context.named(name.name, "label") is None:
                         where = (*at, "arguments", n, "value")
                         yield from not_measurable(context, node.function, name.name, "label", where)
+
+
+def pair_costs(context: Context) -> Iterator[Diagnostic]:
+    """The loss `cost` names one label, and pairs of its states."""
+    for stage, settings in _margins(context):
+        if not isinstance(settings.loss, CostLoss):
+            continue
+        at = stage.place("loss")
+        if len(settings.loss.labels) != 1:
+            message = "`cost` takes one label, then texts of a gold state, a predicted state and a number"
+            remedy = f'for example `cost({next(iter(context.names("label")), "LABEL")}, "A B 2")`'
+            yield context.complaint("bad-argument", message, at, help=remedy)
+            continue
+        declared = context.states(settings.loss.labels[0])
+        found = {state for text in settings.loss.costs for state in text.split()[:2]} - {"*"}
+        try:
+            state_costs(settings.loss, declared if declared is not None else sorted(found))
+        except ValueError as error:
+            message = f'`"{error}"` is no pair of states of `{settings.loss.labels[0]}` and what it costs'
+            remedy = 'write `"GOLD PREDICTED NUMBER"`, the number 0 or more, with `*` for any state'
+            yield context.complaint("bad-argument", message, at, "in this loss", help=remedy)
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
@@ -113,4 +134,4 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("idle-setting", message, at, "no effect", help="leave it out", severity="warning")
 
 
-RULES: tuple[Rule, ...] = (loss_labels, slacks, kernels, what_follows)
+RULES: tuple[Rule, ...] = (loss_labels, pair_costs, slacks, kernels, what_follows)

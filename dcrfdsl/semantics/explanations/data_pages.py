@@ -90,6 +90,15 @@ DATA: Mapping[str, tuple[str, str]] = {
         "An estimator was given more or fewer labels than there are tokens, or held-out sentences without labels.",
         "`y` has a list of labels for each sentence of `X`, and a label for each of its tokens.",
     ),
+    "bad-importance": (
+        "An importance is a number of 0 or more from a column of the data, the same on all tokens of a sentence unless "
+        "it is of tokens; some are more than 0.",
+        "Correct the data, or write `importance = tokens(COLUMN)` where tokens differ.",
+    ),
+    "cannot-weigh": (
+        "A factor of sentences belongs to a sum over sentences, and one of tokens to a sum over tokens.",
+        "Train by what the message names, or leave `importance` out.",
+    ),
     "bad-value": (
         "The value is not of its column's type: a text, a finite number, or a vector of a length.",
         "Correct the value, or the type of the column in `data`.",

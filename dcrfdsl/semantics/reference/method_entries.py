@@ -18,6 +18,7 @@ from ...foundation import Table
 from ..settings import (
     CASES,
     CRITERIA,
+    IMPORTANCE,
     INFERENCE,
     KERNELS,
     LOSSES,
@@ -48,11 +49,12 @@ USAGE: dict[str, str] = {
     SMOOTHINGS.kind: "smoothing = {}",
     KERNELS.kind: "kernel.CLIQUE = {}",
     CASES.kind: "nota = {}",
+    IMPORTANCE.kind: "importance = {}",
 }
 TABLES: tuple[Table[Any], ...] = (
-    INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES,
+    INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES, IMPORTANCE,
 )  # fmt: skip
-STAGE_FIELDS = ("prior", "optimizer", "infer", "decode", "restarts", "seed", "patience")
+STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
 DECODED_BY = {
     "memm": "`local`",
@@ -83,9 +85,17 @@ def method_entries() -> Iterator[ReferenceEntry]:
 
 def stage_settings() -> tuple[SettingEntry, ...]:
     """The settings that every stage of training takes."""
-    tables: dict[str, Table[Any]] = {"prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE}
+    tables: dict[str, Table[Any]] = {
+        "prior": PRIORS,
+        "optimizer": OPTIMIZERS,
+        "infer": INFERENCE,
+        "importance": IMPORTANCE,
+    }
     every = STAGE_EXAMPLES["train"]
-    first, *rest = (_setting(name, TrainSettings.model_fields[name], tables.get(name), every) for name in STAGE_FIELDS)
+    first, *rest = (
+        _setting(name, TrainSettings.model_fields[name], tables.get(name), STAGE_EXAMPLES.get(name, every))
+        for name in STAGE_FIELDS
+    )
     kernel = SettingEntry(
         "kernel.CLIQUE",
         _names(KERNELS),
@@ -107,8 +117,9 @@ def summary_of(kind: type) -> str:
 
 
 def _call(name: str, kind: type[MethodSettings]) -> str:
-    fields = [field for field in kind.model_fields if field != kind.names]
+    fields = [field for field in kind.model_fields if field not in (kind.names, kind.texts)]
     inside = [f"{kind.names.upper()}, …"] if kind.names else []
+    inside += ['"…", …'] if kind.texts else []
     inside += [f"{field} = …" for field in fields]
     return f"{name}({', '.join(inside)})" if inside else name
 

@@ -113,5 +113,9 @@ STAGE_EXAMPLES: Mapping[str, str] = {
         "    optimizer = owlqn, infer = exact, decode = marginal\n"
         "    restarts = 3, seed = 1, patience = 5"
     ),
+    "importance": (
+        "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
+        "train likelihood: importance = sentences(trust)"
+    ),
     "kernel.CLIQUE": "train hmsvm: kernel.words = rbf(gamma = 0.05)",
 }

@@ -1,5 +1,11 @@
 from .decode_rules import decoding as decoding
 from .guiding_stages import guiding_stage as guiding_stage, stage_inference as stage_inference
+from .importance_settings import (
+    IMPORTANCE as IMPORTANCE,
+    SentenceImportance as SentenceImportance,
+    StateImportance as StateImportance,
+    state_factors as state_factors,
+)
 from .loss_settings import (
     LOSSES as LOSSES,
     SMOOTHINGS as SMOOTHINGS,
@@ -8,7 +14,13 @@ from .loss_settings import (
     MeasureLoss as MeasureLoss,
     SequenceLoss as SequenceLoss,
 )
-from .margin_settings import KERNELS as KERNELS, MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
+from .margin_settings import (
+    KERNELS as KERNELS,
+    MARGIN_LOSSES as MARGIN_LOSSES,
+    CostLoss as CostLoss,
+    HmsvmSettings as HmsvmSettings,
+    state_costs as state_costs,
+)
 from .method_settings import (
     CriterionSettings as CriterionSettings,
     MethodSettings as MethodSettings,
@@ -16,9 +28,14 @@ from .method_settings import (
     Shape as Shape,
 )
 from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
+from .piece_shorthands import PIECES as PIECES
 from .prior_settings import PRIORS as PRIORS, Prior as Prior
 from .pruned_settings import PrunedSettings as PrunedSettings
-from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
+from .risk_settings import (
+    AdaboostSettings as AdaboostSettings,
+    ExponentialSettings as ExponentialSettings,
+    MarginalSettings as MarginalSettings,
+)
 from .settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,
     decode_statement as decode_statement,
@@ -39,8 +56,10 @@ from .training_settings import (
     INFERENCE as INFERENCE,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
+    LikelihoodSettings as LikelihoodSettings,
     LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
+    RescaleSettings as RescaleSettings,
     TrainSettings as TrainSettings,
 )

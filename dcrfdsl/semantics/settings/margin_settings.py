@@ -5,14 +5,16 @@ Source: Altun & Hofmann 2003 §5. Not here: the computations (`criteria.margin`)
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal
 
 from ...foundation import Table
 from .method_settings import CriterionSettings, MethodSettings, setting
 
 __all__ = [
-    "KERNELS", "MARGIN_LOSSES", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel", "PolyKernel",
-    "RbfKernel", "ZeroOneLoss",
+    "KERNELS", "MARGIN_LOSSES", "CostLoss", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel",
+    "PolyKernel", "RbfKernel", "ZeroOneLoss", "state_costs",
 ]  # fmt: skip
 
 
@@ -63,6 +65,44 @@ class HammingLoss(MethodSettings):
     labels: tuple[str, ...] = setting((), "the labels that count; by default all")
 
 
+class CostLoss(MethodSettings):
+    """A wrong labelling costs the sum over its wrong states: texts `"GOLD PREDICTED NUMBER"` for some pairs of states,
+    `*` for any state. Of several texts for a pair the last one holds.
+    """
+
+    method = "cost"
+    source = "Tsochantaridis et al. 2005, margin rescaling"
+    example = 'train hmsvm(loss = cost(chunk, "B-NP O 3", "* I-NP 0.5", others = 1))'
+    names = "labels"
+    texts = "costs"
+    labels: tuple[str, ...] = setting((), "the label")
+    costs: tuple[str, ...] = setting((), "texts of a gold state, a predicted state and what the pair costs, 0 or more")
+    others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=1e6)
+
+
+def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
+    """What each predicted state costs for each gold state; 0 for the gold state itself.
+
+    ValueError, with the text, where a text is no pair of states and a number.
+    """
+    number = {state: n for n, state in enumerate(states)}
+    table = [[0.0 if n == m else settings.others for m in range(len(states))] for n in range(len(states))]
+    for text in settings.costs:
+        try:
+            gold, predicted, written = text.split()
+            cost = float(written)
+        except ValueError:
+            raise ValueError(text) from None
+        if not (math.isfinite(cost) and cost >= 0.0) or any(s != "*" and s not in number for s in (gold, predicted)):
+            raise ValueError(text)
+        if gold == predicted != "*":
+            raise ValueError(text)
+        for n in range(len(states)) if gold == "*" else [number[gold]]:
+            for m in range(len(states)) if predicted == "*" else [number[predicted]]:
+                table[n][m] = 0.0 if n == m else cost
+    return table
+
+
 KERNELS: Table[type[MethodSettings]] = Table(
     "observation kernel",
     {s.method: s for s in (LinearKernel, PolyKernel, RbfKernel)},
@@ -70,7 +110,7 @@ KERNELS: Table[type[MethodSettings]] = Table(
 )
 MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
     "loss of a margin",
-    {s.method: s for s in (ZeroOneLoss, HammingLoss)},
+    {s.method: s for s in (ZeroOneLoss, HammingLoss, CostLoss)},
     {"label": "hamming", "sequence": "zero_one", "zero-one": "zero_one"},
 )
 

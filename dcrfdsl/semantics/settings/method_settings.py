@@ -39,6 +39,7 @@ class MethodSettings(Frozen):
     source: ClassVar[str] = ""
     example: ClassVar[str] = ""
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
+    texts: ClassVar[str] = ""  # the field that unnamed texts go to
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True

@@ -29,6 +29,7 @@ from ..schema import (
 )
 from .expected_values import expected_words
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
+from .importance_settings import IMPORTANCE, column_alone, unnamed_texts
 from .margin_settings import KERNELS, HmsvmSettings
 from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
@@ -69,8 +70,7 @@ def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str 
     """The rule that the `decode` statement names; None where there is none."""
     if spec.decode is None:
         return None
-    reader = _Reader(spec, spans or SpanTable())
-    rule = reader.decoding(spec.decode, ("decode",))
+    rule = (reader := _Reader(spec, spans or SpanTable())).decoding(spec.decode, ("decode",))
     if spec.decode.arguments or spec.decode.settings:
         reader.complain("unknown-setting", f"`decode {spec.decode.name}` takes no setting", ("decode",))
     return reader.finish(rule)
@@ -156,7 +156,9 @@ class _Reader:
         settings = self._entry(table, call, path)
         if settings is None:
             return None
-        names = {settings.names: self._names(call, path)} if settings.names else {}
+        names = {settings.names: self._names(call, path, settings.texts)} if settings.names else {}
+        if settings.texts:
+            names[settings.texts] = unnamed_texts(call)
         items = self._written(call, path, settings)
         return self._fill(settings, call.name, items, path, table, already_read=names)
 
@@ -308,11 +310,11 @@ class _Reader:
         value = self.spec.settled(item.value)
         return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
 
-    def _names(self, call: CallSpec, path: Path) -> tuple[str, ...]:
-        """The unnamed arguments of a call, which are names of declarations."""
+    def _names(self, call: CallSpec, path: Path, texts: str = "") -> tuple[str, ...]:
+        """The unnamed arguments of a call, which are names of declarations. texts: where those go that are texts."""
         names = []
         for n, argument in enumerate(call.arguments):
-            if argument.name is not None:
+            if argument.name is not None or (texts and isinstance(argument.value, ex.Text)):
                 continue
             if isinstance(argument.value, ex.Reference) and isinstance(argument.value.place, ex.Here):
                 names.append(argument.value.name)
@@ -378,6 +380,7 @@ _STAGE_READERS: Mapping[str, Callable[[_Reader, _WrittenSetting], Any]] = {
     "optimizer": lambda reader, item: reader.value_method(OPTIMIZERS, item),
     "infer": lambda reader, item: reader.value_method(INFERENCE, item),
     "decode": _read_decode,
+    "importance": lambda reader, item: column_alone(reader.spec, item.value) or reader.value_method(IMPORTANCE, item),
 }
 _STAGE_FIELDS = ("restarts", "seed", "patience")
 _STAGE_KEYS = (*_STAGE_READERS, *_STAGE_FIELDS)

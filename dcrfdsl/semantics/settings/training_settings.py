@@ -394,6 +394,9 @@ class TrainSettings(Frozen, Generic[Chosen]):
     clique_priors: dict[str, Prior] = {}
     clique_kernels: dict[str, MethodSettings] = {}
     optimizer: OptimizerSettings = setting(AutoOptimizer(), "what fits the weights")
+    importance: MethodSettings | None = setting(
+        None, "how much each sentence or token counts in what is minimised: a column of numbers; by default each once"
+    )
     infer: MethodSettings | None = setting(None, "the inference of this stage; by default that of the template")
     decode: str | None = setting(None, "the decoding rule of this stage; by default that of the template")
     restarts: int = setting(1, "random starts, of which the best objective wins", unit="starts", ge=1)

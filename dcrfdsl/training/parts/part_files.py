@@ -22,7 +22,7 @@ from ...model import read_model, write_model
 
 __all__ = ["PART_VERSION", "CompiledPart", "read_compiled", "read_text", "write_compiled", "write_text"]
 
-PART_VERSION = 1  # of both kinds of files; part of the names of folders, so that another version reads none of them
+PART_VERSION = 2  # of both kinds of files; part of the names of folders, so that another version reads none of them
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -83,6 +83,7 @@ class CompiledPart:
     """What training reads of a part. See `criteria.Supervision` for rows, relations and gold.
 
     parameters, counts: the weights that the part calls for, and their counts in it.   token_line: as in `Corpus`.
+    numbers: its columns of one number a token.
     """
 
     file: str
@@ -93,6 +94,7 @@ class CompiledPart:
     gold: Gold
     parameters: Parameters
     counts: Floats
+    numbers: dict[str, Floats]
 
 
 def write_compiled(path: Path, part: CompiledPart) -> None:
@@ -111,9 +113,10 @@ def write_compiled(path: Path, part: CompiledPart) -> None:
             arrays[f"rows.{number}.pair_off"] = rows.pair_off
     for clique, pairs in part.relations.items():
         arrays |= {f"pairs.{clique}.{name}": getattr(pairs, name) for name in Pairs._fields}
+    arrays |= {f"numbers.{name}": column for name, column in part.numbers.items()}
     header = {
-        "file": part.file, "pads": pads, "pair_offs": pair_offs, "relations": list(part.relations),
-        "sets": part.gold.sets, "cliques": len(part.parameters.cliques),
+        "numbers": list(part.numbers), "file": part.file, "pads": pads, "pair_offs": pair_offs,
+        "relations": list(part.relations), "sets": part.gold.sets, "cliques": len(part.parameters.cliques),
     }  # fmt: skip
     write_model(path, arrays, header)
 
@@ -142,5 +145,5 @@ def read_compiled(path: Path) -> CompiledPart:
     sets = tuple(tuple(map(tuple, of_variable)) for of_variable in header["sets"])
     return CompiledPart(
         header["file"], arrays["sentence_off"], arrays["token_line"], rows, relations, Gold(arrays["gold"], sets),
-        Parameters(cliques), arrays["counts"],
+        Parameters(cliques), arrays["counts"], {name: arrays[f"numbers.{name}"] for name in header["numbers"]},
     )  # fmt: skip

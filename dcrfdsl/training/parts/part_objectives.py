@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...criteria import CRITERIA, Criterion, Supervision
+from ...criteria import CRITERIA, Criterion, NumberColumns, Supervision
 from ...data import Corpus, raise_if_any
 from ...foundation import Floats
 from ...graph import Gold, ModelGraph, Parameters, placed_counts
@@ -91,7 +91,8 @@ def supervision_of(shared: StageTerms, part: CompiledPart) -> Supervision:
     """A part as criteria take it."""
     counts = placed_counts(shared.parameters, part.parameters, part.counts)
     return replace(no_data(shared), rows=part.rows, relations=part.relations, sentence_off=part.sentence_off,
-                   gold=part.gold, counts=counts)  # fmt: skip
+                   gold=part.gold, counts=counts,
+                   numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False))  # fmt: skip
 
 
 def no_data(shared: StageTerms) -> Supervision:

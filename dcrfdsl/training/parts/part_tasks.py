@@ -29,7 +29,7 @@ from ...foundation import DcrfError
 from ...graph import ModelGraph, Parameters, learn_parameters
 from ...model import gold_of
 from ...semantics import ModelSpec
-from ..problem import broken_constraints
+from ..problem import broken_constraints, number_columns
 from .corpus_parts import CorpusParts
 from .part_files import CompiledPart, write_compiled
 from .part_trees import task_workers
@@ -128,7 +128,8 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
         spec.cliques, shared.graph, rows, num_features, gold, corpus.sentence_off, relations
     )
     compiled = CompiledPart(
-        corpus.file, corpus.sentence_off, corpus.token_line, rows, relations, gold, parameters, counts
-    )
+        corpus.file, corpus.sentence_off, corpus.token_line, rows, relations, gold, parameters, counts,
+        dict(number_columns(corpus).columns),
+    )  # fmt: skip
     write_compiled(shared.paths[number], compiled)
     return parameters
