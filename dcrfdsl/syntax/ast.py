@@ -55,7 +55,8 @@ __all__ = [
     "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Condition", "Cross", "Data", "Decode", "Domain",
     "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has", "InLexicon", "InSet", "Infer",
     "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches", "Member", "Memory", "Name",
-    "Node", "Not", "Offset", "Offsets", "Or", "Piece", "Place", "Position", "Range", "Reference", "Regex", "Require",
+    "Node", "Not", "Offset", "Offsets", "Once", "Or", "Piece", "Place", "Position", "Range", "Reference", "Regex",
+    "Require",
     "Scheme", "Setting", "Site", "State", "StateFile", "Statement", "Template", "Term", "Train", "Trivia",
     "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
 ]  # fmt: skip
@@ -194,6 +195,7 @@ class Piece(Statement):
 @dataclass(frozen=True, kw_only=True)
 class Forbid(Statement):
     condition: Condition
+    when: Condition | None = None
     name: Name | None = None
 
 
@@ -201,6 +203,15 @@ class Forbid(Statement):
 class Require(Statement):
     condition: Condition
     when: Condition | None = None
+    name: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once(Statement):
+    """`free` are the states, or types of segments, after `except`."""
+
+    label: Name
+    free: tuple[State, ...] = ()
     name: Name | None = None
 
 

@@ -22,3 +22,8 @@ from .memories import (
     memory_tables as memory_tables,
     stray_state as stray_state,
 )
+from .single_runs import (
+    bound_types as bound_types,
+    search_refusal as search_refusal,
+    searched_runs as searched_runs,
+)
