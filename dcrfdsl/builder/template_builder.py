@@ -124,10 +124,13 @@ class Model(ModelVariables):
         self._items.append(spec_model.Piece(name=name, over=as_sites(sites), members=members, doc=as_doc(doc)))
         return Constant(name)
 
-    def forbid(self, condition: Expression, *, name: str | None = None, doc: str = "") -> None:
+    def forbid(
+        self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
+    ) -> None:
         """Declares what no labelling may satisfy: a labelling that does has probability 0.
 
         condition: over labels, and what is observed beside them.
+        when: where it must not hold; by default everywhere.
         name: stands in messages.
         doc: the comment above the statement.
 
@@ -135,8 +138,7 @@ class Model(ModelVariables):
         >>> tag = m.label("tag", ["X", "Y"])
         >>> m.forbid(tag[-1].is_("X") & tag.is_("Y"), name="x_before_y")
         """
-        node = as_condition(condition)
-        self._items.append(spec_model.Constraint(action="forbid", condition=node, name=name, doc=as_doc(doc)))
+        self._items.append(_constraint("forbid", condition, when, name, doc))
 
     def require(
         self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
@@ -153,15 +155,23 @@ class Model(ModelVariables):
         >>> chunk = m.label("chunk", bio("NP"))
         >>> m.require(chunk.is_("O"), when=pos.is_("SYM"))
         """
-        self._items.append(
-            spec_model.Constraint(
-                action="require",
-                condition=as_condition(condition),
-                when=None if when is None else as_condition(when),
-                name=name,
-                doc=as_doc(doc),
-            )
-        )
+        self._items.append(_constraint("require", condition, when, name, doc))
+
+    def once(self, label: Term | str, *, free: Sequence[str] = (), name: str | None = None, doc: str = "") -> None:
+        """Declares that each type of a label's segments, or each of its states, occurs at most once in a sequence.
+
+        label: with segments (`bio`, `bioes`), or with states of which a run counts as one.
+        free: the types, or states, that may come again; `O` of a scheme always may.
+        name: stands in messages.
+        doc: the comment above the statement.
+
+        >>> m = Model()
+        >>> part = m.label("part", bio("STREET", "TOWN", "NOTE"))
+        >>> m.once(part, free=["NOTE"])
+        """
+        (site,) = as_sites((label,))
+        require_list(free, "free", "texts")
+        self._items.append(spec_model.Once(label=site.variable, free=tuple(free), name=name, doc=as_doc(doc)))
 
     # inferred, trained, scored ------------------------------------------------------------------------------
 
@@ -337,3 +347,15 @@ class Model(ModelVariables):
             draft.clear(field)
             draft.set(field, value)
         return draft.finish(), draft
+
+
+def _constraint(
+    action: Literal["forbid", "require"], condition: Expression, when: Expression | None, name: str | None, doc: str
+) -> spec_model.Constraint:
+    return spec_model.Constraint(
+        action=action,
+        condition=as_condition(condition),
+        when=None if when is None else as_condition(when),
+        name=name,
+        doc=as_doc(doc),
+    )

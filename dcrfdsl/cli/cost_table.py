@@ -96,6 +96,8 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
     totals += _decoding(spec, stage)
+    known = {name: listed for name, listed in states.items() if listed is not None}
+    totals += _once(spec, known) if len(known) == len(states) else []
     if unknown:
         totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
     else:
@@ -121,6 +123,13 @@ def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
 
     rule = decode_rule(spec, stage)
     return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
+
+
+def _once(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """How the model keeps to `once`, if it has one."""
+    from ..semantics import once_words
+
+    return [("once", once_words(spec, states))] if spec.onces else []
 
 
 def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
@@ -161,10 +170,11 @@ def trained_costs(
     from ..graph import automaton_seconds, training_cost
     from ..inference import fastest_automaton
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
-    from ..training import assemble, training_seconds
+    from ..training import assemble, refuse_undecodable, training_seconds
 
     spec = resolved.spec  # checked
     problem = assemble(spec, corpus, resolved.directories, registered)
+    refuse_undecodable(spec, problem.states, stage)
     extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
@@ -218,6 +228,7 @@ def trained_costs(
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
         *_decoding(spec, stage),
+        *_once(spec, problem.states),
         ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
         ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
     ]

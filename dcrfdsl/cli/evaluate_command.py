@@ -183,6 +183,11 @@ class _Outcome:
                 f"in {report.early:,} of {report.judged:,} sentences; what was pruned has at most "
                 f"{100 * report.lost / max(1, status.graphs):.2g} % of the probability of a sentence, on average"
             )
+        if status.unproven:
+            talk(
+                f"note: on {status.unproven:,} of {status.graphs:,} sentences the search for the best labels that keep "
+                "to `once` gave up: the labels keep to it, and need not be the best"
+            )
         if not status.converged:
             talk(
                 f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "

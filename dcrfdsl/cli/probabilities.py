@@ -20,7 +20,7 @@ def decode_words(rule: str, criterion: str) -> str:
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
     """Notes on a trained model beyond its scores."""
-    from ..semantics import decode_rule
+    from ..semantics import decode_rule, once_words
 
     rule = decode_rule(model.spec, model.record.stage or None)
     if rule.trained is not None and rule.name == model.decode:
@@ -35,6 +35,8 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
             f"{len(model.voters):,} weight vectors vote on each labelling, so tagging takes as many times as long; "
             "`voters = N` keeps the N that lasted longest"
         )
+    if model.keeps_once_by_search:
+        yield f"note: `once {model.spec.onces[0].label}` is {once_words(model.spec, model.states)}"
     fit = model.record.calibration
     if fit is not None:
         yield (

@@ -63,9 +63,10 @@ class Notes:
     first_without: str = ""
     surely: bool = True
     ranked: bool = False
+    unproven: int = 0  # sentences on which the search that keeps to `once` gave up
 
     def add(self, more: Notes) -> None:
-        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without"):
+        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
         self.first_without = self.first_without or more.first_without
         self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
@@ -102,6 +103,11 @@ class Notes:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
                 f"the best there are; their total score is {figure(self.score)}"
+            )
+        if self.unproven:
+            yield (
+                f"note: on {_sentences(self.unproven)} the search for the best labels that keep to "
+                f"`once {model.spec.onces[0].label}` gave up: the labels keep to it, and need not be the best"
             )
         if self.exact and method not in ("exact", "auto"):
             yield f"note: n-best by exact inference, which fits, and not by `{method}`"
@@ -177,7 +183,8 @@ class Tagger:
                 answer.notes.searched += len(scores)
                 answer.notes.score += sum(scores)
             columns = {label: prediction.texts(label) for label in prediction.codes}
-            answer.notes.of_impossible(answer.status.impossible, corpus, surely=True)
+            answer.notes.unproven += answer.status.unproven
+            answer.notes.of_impossible(answer.status.impossible, corpus, surely=not answer.status.unproven)
             for token in _tokens_of(answer.status.impossible, corpus):
                 for texts in columns.values():
                     texts[token] = _NO_LABEL

@@ -29,6 +29,7 @@ from ..semantics import (
     StatesOf,
     learn_types,
     scheme_states,
+    unrolled_spec,
 )
 
 if TYPE_CHECKING:
@@ -71,10 +72,12 @@ def variable_states(
 ) -> dict[str, tuple[str, ...]]:
     """`label_states`, then the states of the latent variables and of the memories, in order of declaration.
 
+    Those of the memories that `once` stands for come last.
+
     Raises DcrfError if the states of a variable are unknown.
     """
     resolver = _Resolver(spec, directories, None, label_states)
-    return {name: resolver.known(name) for name in _declared(spec)}
+    return unrolled_spec(spec, {name: resolver.known(name) for name in _declared(spec)})[1]
 
 
 def _declared(spec: ModelSpec) -> list[str]:

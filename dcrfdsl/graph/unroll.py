@@ -21,7 +21,7 @@ import numpy as np
 
 from ..foundation import Floats, Ints, Ints32, data_error
 from ..kernels.tables import Kinds
-from ..semantics import ModelSpec
+from ..semantics import ModelSpec, unrolled_spec
 from .programs import best_order, least_table, order_cost, slice_order
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
@@ -172,6 +172,7 @@ class ModelGraph:
         bias_of_clique: Sequence[bool],
     ) -> ModelGraph:
         """The graph of a specification; `clique_templates` describes the arguments."""
+        spec, states = unrolled_spec(spec, states)
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
         cards = tuple(len(states[name]) for name in variable_names(spec))
         return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents))

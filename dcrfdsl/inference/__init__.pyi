@@ -41,6 +41,8 @@ from .decoding.local_pieces import (
     local_pieces as local_pieces,
     resolve_decode_rule as resolve_decode_rule,
 )
+from .decoding.single_run_decoding import SingleRunDecoder as SingleRunDecoder
+from .decoding.single_run_search import RunRules as RunRules, SingleRunSearch as SingleRunSearch
 from .decoding.voting import Ballots as Ballots
 from .marginals import (
     CliqueMarginal as CliqueMarginal,

@@ -71,6 +71,8 @@ class RunStatus:
     approximate: whether the method is not exact.
     damped: how many had messages that oscillated and were damped more than the settings say.
     pruning: what `pruned` left out.
+    searched: how many were decoded by the search that keeps to `once`; `unproven`: on how many of them it gave up, so
+        that a better labelling may exist.
     """
 
     graphs: int = 0
@@ -82,6 +84,8 @@ class RunStatus:
     approximate: bool = False
     damped: int = 0
     pruning: PruningReport = field(default_factory=PruningReport)
+    searched: int = 0
+    unproven: int = 0
 
     @property
     def converged(self) -> bool:
@@ -97,7 +101,7 @@ class RunStatus:
 
     def since(self, before: RunStatus) -> RunStatus:
         """This sum less what was counted `before`; the most iterations and the largest residual are those of both."""
-        counts = ("graphs", "not_converged", "redone", "damped")
+        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven")
         counted = {name: getattr(self, name) - getattr(before, name) for name in counts}
         return replace(self, **counted, pruning=self.pruning.since(before.pruning))
 
@@ -112,6 +116,8 @@ class RunStatus:
             self.approximate or other.approximate,
             self.damped + other.damped,
             self.pruning + other.pruning,
+            self.searched + other.searched,
+            self.unproven + other.unproven,
         )
 
 

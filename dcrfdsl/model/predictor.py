@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, Codes, DcrfError, Diagnostic, Floats, Mask, cached_property, require_kind
+from ..foundation import CORPUS, Codes, DcrfError, Floats, Mask, cached_property, require_kind
 from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph
 from ..inference import (  # fmt: skip
     METHODS,
@@ -32,6 +31,7 @@ from ..inference import (  # fmt: skip
     RunStatus,
     Samples,
     SequenceMethod,
+    SingleRunDecoder,
     StageGuide,
     Workers,
     best_candidates,
@@ -53,7 +53,6 @@ from ..inference import (  # fmt: skip
 )
 from ..optimizers import Voters
 from ..semantics import (
-    DECODINGS,
     AutoSettings,
     ExactSettings,
     MethodSettings,
@@ -63,8 +62,10 @@ from ..semantics import (
     decoding,
     guiding_stage,
     inference_settings,
+    searched_runs,
 )
 from .corpus_binding import EVENT, CorpusBinding
+from .decoded_labels import Decoded, check_rule, possible_scores, refuse_samples
 from .explanation import Explanation, Question, explain_label
 from .supervised_data import fully_known
 
@@ -75,14 +76,6 @@ POOL = 5  # labellings that are compared in addition to the number requested …
 PAIRS = 10  # … taken from this many labellings with latent states for each one requested
 
 KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
-
-
-class Decoded(NamedTuple):
-    """The codes [N] of each label, the status of inference, and the score of each sentence [S] (see `Prediction`)."""
-
-    codes: list[Codes]
-    status: RunStatus
-    scores: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +114,12 @@ class ModelStructure:
     def guide(self) -> StageGuide | None:
         """The stage that prunes, if there is one."""
         return stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
+
+    @cached_property
+    def single_runs(self) -> SingleRunDecoder | None:
+        """What keeps to the `once` of the template when labels are decoded, if the graph does not."""
+        runs = searched_runs(self.spec, self.states)
+        return SingleRunDecoder(self.graph, runs) if runs else None
 
     @property
     def _asked(self) -> MethodSettings:
@@ -267,10 +266,7 @@ class Predictor:
         other labels or over latent variables.
         """
         mode = decoding(self.structure.spec, stage) if decode is None else decode
-        if mode not in DECODINGS:
-            known = ", ".join(f"`{name}`" for name in DECODINGS)
-            message = f"`{mode}` is not a way to decode"
-            raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
+        check_rule(mode, self.structure.single_runs)
         if mode == "marginal":
             marginals, status = self.marginals(self._tempered(weights, temperature), workers)
             likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
@@ -287,8 +283,11 @@ class Predictor:
         if method.approximate:
             scores = score_sequences(data, best.labelling, potentials, workers)
         else:  # exact decoding writes the best score to log_z
-            scores = _possible_scores(best.outcome.log_z)
-        return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
+            scores = possible_scores(best.outcome.log_z)
+        labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.single_runs
+        if searches is not None:
+            labelling, scores, status = searches.repairs(data, potentials, labelling, scores, status, workers)
+        return Decoded(self._codes(labelling), status, scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
         """The labelling of each sentence that most `voters` find best, without a score. The status is that of the voter
@@ -310,7 +309,7 @@ class Predictor:
             self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
         decoder = self._local_decoders[stage]
         best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.own), workers)
-        scores = _possible_scores(best.outcome.log_z)
+        scores = possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
@@ -326,6 +325,9 @@ class Predictor:
 
     def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
+        if self.structure.single_runs is not None:
+            data, _ = self._bound
+            return self.structure.single_runs.best(data, data.potentials_at(weights, self.own), count, workers)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
             return nbest_summing_latents(data, data.potentials_at(weights, self.own), count, workers)
@@ -376,6 +378,7 @@ class Predictor:
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
+        refuse_samples(self.structure.single_runs)
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(True, False, self.known)
         return draw_samples(data, data.potentials_at(weights, self.own), count, seed, workers)
@@ -388,10 +391,3 @@ class Predictor:
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
         return of_variables[: self.structure.graph.num_labels]
-
-
-def _possible_scores(log_z: Floats) -> Floats:
-    """The scores, [S], nan in place of -inf: no labelling is possible there."""
-    if len(log_z) == 1 and log_z[0] > -np.inf:
-        return log_z
-    return np.where(np.isneginf(log_z), np.nan, log_z)

@@ -21,6 +21,11 @@ def probability_notes(model: TaggingModel) -> Iterator[str]:
             f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
             "vectors that vote on the best labelling"
         )
+    if model.keeps_once_by_search:
+        yield (
+            f"note: probabilities are those of the model without `once {model.spec.onces[0].label}`, which decoding "
+            "alone keeps to; n-best labellings have none"
+        )
     fit = model.record.calibration
     if model.is_margin and (fit is None or not fit.is_tempered):
         yield (

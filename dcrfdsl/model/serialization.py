@@ -36,6 +36,7 @@ from ..semantics import (
     guiding_stages,
     stage_chain,
     to_text,
+    unrolled_spec,
     without_retired_settings,
 )
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
@@ -179,7 +180,7 @@ def _restored(
 
 def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
     """`Unfit` unless every variable has its declared states, and no clique more assignments than tables can hold."""
-    names = variable_names(spec)
+    names = variable_names(_unrolled(spec, states))
     if tuple(states) != names:
         raise Unfit(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
     for name, listed in states.items():
@@ -209,6 +210,14 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
         most_here = MOST_SEEN if clique.states == "seen" and not clique.features else MOST_ASSIGNMENTS
         if math.prod(size + 2 for size in sizes) > most_here:
             raise Unfit(f"clique `{clique.label}` has too many assignments")
+
+
+def _unrolled(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> ModelSpec:
+    """The specification with the memories that `once` stands for; `Unfit` where a variable has no states."""
+    missing = [name for name in variable_names(spec) if not states.get(name)]
+    if missing:
+        raise Unfit(f"`{missing[0]}` has no state")
+    return unrolled_spec(spec, states)[0]
 
 
 def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:

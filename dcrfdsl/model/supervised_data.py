@@ -14,7 +14,7 @@ from ..data import Corpus, EncodedLabels
 from ..features import FeatureExtractor
 from ..foundation import Codes, Diagnostic
 from ..graph import Gold, fill_memories, hidden_tables, variable_names
-from ..semantics import ModelSpec
+from ..semantics import ModelSpec, unrolled_spec
 
 __all__ = ["fully_known", "gold_of", "impossible_gold"]
 
@@ -29,6 +29,7 @@ def gold_of(
     encoded: EncodedLabels,
 ) -> Gold:
     """The known values of every variable: of labels as read, of memories as labels imply them, of latents none."""
+    spec, states = unrolled_spec(spec, states)
     names = variable_names(spec)
     codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
     codes[: len(spec.labels)] = encoded.codes

@@ -92,6 +92,11 @@ class TaggingModel(ModelParts):
         return self._structure.sums_latents_first
 
     @property
+    def keeps_once_by_search(self) -> bool:
+        """Whether decoding alone keeps to a `once` of the template, whose types are too many for the graph."""
+        return self._structure.single_runs is not None
+
+    @property
     def temperature(self) -> float:
         """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
         return self.record.calibration.temperature if self.record.calibration is not None else 1.0
@@ -247,7 +252,8 @@ class TaggingModel(ModelParts):
         """
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         marginals, status = predictor.marginals(self._log_potentials, Workers(threads))
-        return dict(zip(self.states, marginals, strict=True)), status
+        declared = self.spec.hidden_names
+        return {n: table for n, table in zip(self.states, marginals, strict=True) if n in declared}, status
 
     def clique_marginals(
         self, corpus: Corpus, *, given: EncodedLabels | None = None

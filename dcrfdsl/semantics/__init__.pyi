@@ -22,6 +22,14 @@ from .conditions.label_diagrams import (
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
 from .conditions.position_gaps import index_gaps as index_gaps
+from .conditions.single_runs import (
+    SingleRuns as SingleRuns,
+    once_words as once_words,
+    search_refusal as search_refusal,
+    searched_runs as searched_runs,
+    single_runs as single_runs,
+    unrolled_spec as unrolled_spec,
+)
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,

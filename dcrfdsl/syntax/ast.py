@@ -55,12 +55,7 @@ from .nodes import (
 )
 
 __all__ = [
-    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Compares", "Condition", "Cross", "Data", "Decode",
-    "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has",
-    "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches",
-    "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Or", "Piece", "Place", "Position", "Quantity",
-    "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile", "Statement",
-    "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
+    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Compares", "Condition", "Cross", "Data", "Decode", "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has", "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches", "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Once", "Or", "Piece", "Place", "Position", "Quantity", "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile", "Statement", "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
 ]  # fmt: skip
 
 
@@ -197,6 +192,7 @@ class Piece(Statement):
 @dataclass(frozen=True, kw_only=True)
 class Forbid(Statement):
     condition: Condition
+    when: Condition | None = None
     name: Name | None = None
 
 
@@ -204,6 +200,15 @@ class Forbid(Statement):
 class Require(Statement):
     condition: Condition
     when: Condition | None = None
+    name: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once(Statement):
+    """`free` are the states, or types of segments, after `except`."""
+
+    label: Name
+    free: tuple[State, ...] = ()
     name: Name | None = None
 
 

@@ -154,13 +154,21 @@ class StatementBuilder(ExpressionBuilder):
     def piece(self, meta: Meta, name: Token, over: tuple[ast.Site, ...], body: _Body) -> ast.Piece:
         return ast.Piece(name=self._name(name), over=over, members=body.items, layout=body.layout, **self._place(meta))
 
-    def forbid(self, meta: Meta, condition: ast.Condition, name: Token | None) -> ast.Forbid:
-        return ast.Forbid(condition=condition, name=self._name_if_given(name), **self._place(meta))
+    def forbid(
+        self, meta: Meta, condition: ast.Condition, when: ast.Condition | None, name: Token | None
+    ) -> ast.Forbid:
+        return ast.Forbid(condition=condition, when=when, name=self._name_if_given(name), **self._place(meta))
 
     def require(
         self, meta: Meta, condition: ast.Condition, when: ast.Condition | None, name: Token | None
     ) -> ast.Require:
         return ast.Require(condition=condition, when=when, name=self._name_if_given(name), **self._place(meta))
+
+    def once(self, meta: Meta, label: Token, free: tuple[ast.State, ...] | None, name: Token | None) -> ast.Once:
+        return ast.Once(label=self._name(label), free=free or (), name=self._name_if_given(name), **self._place(meta))
+
+    def except_(self, meta: Meta, states: tuple[ast.State, ...]) -> tuple[ast.State, ...]:
+        return states
 
     # inference and training -----------------------------------------------------------------------------------
 

@@ -153,11 +153,16 @@ def _piece(node: ast.Piece) -> Parts:
 
 
 def _forbid(node: ast.Forbid) -> Parts:
-    return _line("forbid", _text(node.condition), _clause("as", node.name)), []
+    return _line("forbid", _text(node.condition), _clause("when", node.when), _clause("as", node.name)), []
 
 
 def _require(node: ast.Require) -> Parts:
     return _line("require", _text(node.condition), _clause("when", node.when), _clause("as", node.name)), []
+
+
+def _once(node: ast.Once) -> Parts:
+    free = f"except {{{_commas(node.free)}}}" if node.free else None
+    return _line("once", node.label.text, free, _clause("as", node.name)), []
 
 
 def _infer(node: ast.Infer) -> Parts:
@@ -193,6 +198,7 @@ _STATEMENTS: Mapping[type[ast.Statement], Callable[[Any], Parts]] = {
     ast.Piece: _piece,
     ast.Forbid: _forbid,
     ast.Require: _require,
+    ast.Once: _once,
     ast.Infer: _infer,
     ast.Decode: _decode,
     ast.Train: _train,

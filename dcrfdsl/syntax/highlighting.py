@@ -14,7 +14,7 @@ from .vocabulary import KEYWORDS, RESERVED
 
 __all__ = ["DcrfLexer", "highlighted"]
 
-CLAUSE_WORDS = ("as", "with", "over", "where", "when", "after", "initially", "tune")
+CLAUSE_WORDS = ("as", "with", "over", "where", "when", "after", "initially", "tune", "except")
 
 
 class DcrfLexer(RegexLexer):

@@ -14,7 +14,7 @@ RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches
 
 KEYWORDS = (
     "dcrf", "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece",
-    "forbid", "require", "infer", "decode", "train", "evaluate",
+    "forbid", "require", "once", "infer", "decode", "train", "evaluate",
 )  # fmt: skip
 
 # The term of papers and other tools -> the term of this language.
@@ -60,7 +60,8 @@ WORDS = {
 # The clauses of a statement in their order.
 CLAUSES = {
     "label": ("in", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
-    "clique": ("where", "as", "with"), "piece": ("over",), "forbid": ("as",), "require": ("when", "as"),
+    "clique": ("where", "as", "with"), "piece": ("over",), "forbid": ("when", "as"), "require": ("when", "as"),
+    "once": ("except", "as"),
     "train": ("as", "after"), "let": ("=", "tune"), "lexicon": ("=", "with"),
 }  # fmt: skip
 

@@ -30,7 +30,7 @@ from .pipeline import (
     train_model as train_model,
     with_remarks as with_remarks,
 )
-from .problem import Assembly as Assembly, assemble as assemble
+from .problem import Assembly as Assembly, assemble as assemble, refuse_undecodable as refuse_undecodable
 from .searches import grid_values as grid_values
 from .stage import Observers as Observers
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds

@@ -34,7 +34,7 @@ from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
-from .problem import Assembly, assemble, known_columns, number_columns
+from .problem import Assembly, assemble, known_columns, number_columns, refuse_undecodable
 from .restarts import best_of_restarts
 from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
@@ -125,6 +125,7 @@ def train_model(
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
     trained, supervision = _begun(resolved, spec, corpus, asked, workers)
+    refuse_undecodable(spec, trained.states, asked.stage)
     started: StartRecord | None = None
     if asked.start is not None:
         weights, started = carried_weights(asked.start, trained)

@@ -7,7 +7,7 @@ Training, the cost table and the drawing of graphs begin here. Not here: weights
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,15 +16,16 @@ import numpy as np
 from ..criteria import NumberColumns, gradient_runs
 from ..data import Corpus, NumericColumn, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
-from ..foundation import Diagnostic, Floats
+from ..foundation import DcrfError, Diagnostic, Floats, quoted_names
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
 from ..inference import Workers
 from ..model import gold_of
-from ..semantics import ModelSpec, plain, statement_text
+from ..semantics import ModelSpec, decoding, plain, search_refusal, searched_runs, single_runs, statement_text
 
-__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns"]
+__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
 
 ALONE = Workers(1)
+MOST_TYPES = 5  # named in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +88,10 @@ def broken_constraints(
     gold: Gold,
     rows: Sequence[FeatureRows],
 ) -> list[Diagnostic]:
-    """Errors for gold labels to which a `forbid` or `require` gives probability 0."""
+    """Errors for gold labels to which a `forbid`, `require` or `once` gives probability 0."""
     off = corpus.sentence_off
+    if repeated := list(_repeated_runs(spec, states, corpus, gold)):
+        return repeated
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []
     complaints = []
@@ -116,6 +119,41 @@ def number_columns(corpus: Corpus) -> NumberColumns:
         if isinstance(column, NumericColumn) and column.values.ndim == 1
     }
     return NumberColumns(corpus.file, corpus.token_line, columns)
+
+
+def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], stage: str | None) -> None:
+    """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have."""
+    if not searched_runs(spec, states):
+        return
+    refusal, rule, shown = search_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
+    if refusal is not None:
+        message = f"`{shown}` binds too many types for the graph, and decoding cannot keep to it: {refusal}"
+        raise DcrfError(Diagnostic("once-not-exact", message, help="bind fewer types by `except`"))
+    if rule != "joint":
+        message = f"`decode {rule}` does not keep to `{shown}`, whose types are too many for the graph"
+        raise DcrfError(Diagnostic("once-not-exact", message, help="write `decode joint`, or bind fewer by `except`"))
+
+
+def _repeated_runs(
+    spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: Corpus, gold: Gold
+) -> Iterator[Diagnostic]:
+    """What begins again in the gold labels, and may occur once."""
+    for runs in single_runs(spec, states) if spec.onces else ():
+        codes, off = gold.codes[runs.label], corpus.sentence_off
+        tokens = runs.again(codes, off)
+        if len(tokens):
+            sentences = len(np.unique(np.searchsorted(off, tokens, side="right")))
+            types = list(dict.fromkeys(runs.types[n] for n in runs.kind[codes[tokens]].tolist()))
+            more = f" and {len(types) - MOST_TYPES} more" if len(types) > MOST_TYPES else ""
+            yield Diagnostic(
+                "broken-constraint",
+                f"the gold labels break `{statement_text(runs.once)}` in {sentences:,} of {len(off) - 1:,} sentences: "
+                f"{', '.join(quoted_names(types[:MOST_TYPES]))}{more} "
+                f"begin{'s' * (len(types) == 1)} again ({places(corpus, tokens)})",
+                location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
+                help=f"correct the data, or name what may come again: `once {runs.once.label} "
+                f"except {{{', '.join((*runs.once.free, *types[:MOST_TYPES]))}}}`",
+            )
 
 
 def known_columns(spec: ModelSpec) -> list[str]:

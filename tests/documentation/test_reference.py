@@ -203,7 +203,7 @@ def test_check_and_explain_say_the_same_of_a_message(slug: str, capsys: pytest.C
     assert capsys.readouterr().out == first
 
 
-@pytest.mark.parametrize(("word", "statement"), [("locked", "piece"), ("initially", "memory"), ("when", "require")])
+@pytest.mark.parametrize(("word", "statement"), [("locked", "piece"), ("initially", "memory"), ("when", "forbid")])
 def test_explain_knows_words_within_statements(word: str, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", word]) == 0
     assert capsys.readouterr().out.startswith(f"statement {statement}\n")

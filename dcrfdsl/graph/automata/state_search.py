@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, Mask
+from ...foundation import Floats, Ints, Ints32, Mask, cached_property
 from .placements import FIRST, MOVE, STATE, Placement
 
 __all__ = ["Moves", "StateCodes", "search"]
@@ -116,13 +116,12 @@ def search(
     frontier, found, looked_at = start, [start], 0
     steps: list[Ints] = []
     while len(frontier):
-        looked_at += len(frontier) * n
-        if looked_at > MOST_MOVES:
-            return None
         new = []
         for begin in range(0, len(frontier), max(1, AT_ONCE // n)):
-            part = frontier[begin : begin + max(1, AT_ONCE // n)]
-            moves = allowed.moves(part)
+            moves, tried = allowed.moves(frontier[begin : begin + max(1, AT_ONCE // n)])
+            looked_at += tried
+            if looked_at > MOST_MOVES:
+                return None
             steps.append(moves)
             reached = np.unique(codes.after(moves))
             reached = reached[~known[reached]]
@@ -161,27 +160,62 @@ class _Allowed:
         first = int(self._codes.base[placement.kind])
         return slice(first, first + math.prod(self._codes.cards[variable] for _, variable in placement.sites))
 
-    def by(self, codes: Ints, place: str, pads: int) -> Mask:
-        """Whether factors at a place, in windows of so many pads, allow states or moves."""
+    def by(self, codes: Ints, place: str, pads: int, last: int | None = None) -> Mask:
+        """Whether factors at a place, in windows of so many pads, allow states or moves.
+
+        last: only factors whose last variable at the newest position has this number; by default all.
+        """
         out = np.ones(len(codes), np.bool_)
         for placement in self._places:
-            if placement.place == place and placement.pads == pads:
+            if placement.place == place and placement.pads == pads and last in (None, _last_variable(placement)):
                 out &= self._finite[self._codes.cells(placement, codes)]
         return out
 
-    def states(self, codes: Ints) -> Mask:
-        return self._each(codes, self._codes.pads(codes), STATE)
+    def states(self, codes: Ints, last: int | None = None) -> Mask:
+        return self._each(codes, self._codes.pads(codes), STATE, last)
 
-    def _each(self, codes: Ints, pads: Ints, place: str) -> Mask:
+    def _each(self, codes: Ints, pads: Ints, place: str, last: int | None = None) -> Mask:
         out = np.ones(len(codes), np.bool_)
         for count in np.unique(pads).tolist():
             chosen = pads == count
-            out[chosen] = self.by(codes[chosen], place, count)
+            out[chosen] = self.by(codes[chosen], place, count, last)
         return out
 
-    def moves(self, states: Ints) -> Ints:
-        """The moves that leave states and are allowed, as are the states that they lead to."""
-        n = self._codes.pad
-        moves = (states[:, None] * self._codes.radix + np.arange(n)[None, :]).ravel()
-        moves = moves[self._each(moves, np.repeat(self._codes.pads(states), n), MOVE)]
-        return moves[self.states(self._codes.after(moves))]
+    def moves(self, states: Ints) -> tuple[Ints, int]:
+        """The moves that leave states and are allowed, as are the states that they lead to, and how many were tried.
+
+        The newest position is filled in variable by variable, so that a memory, which has one value after each state,
+        does not multiply what is tried.
+        """
+        codes, tried = self._codes, 0
+        pads = codes.pads(states)
+        source, prefix = np.arange(len(states)), np.zeros(len(states), np.int64)
+        for variable, (first, off) in enumerate(self._prefixes):
+            counts = np.diff(off)[prefix]
+            source = np.repeat(source, counts)
+            prefix = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts - off[prefix], counts)
+            moves = states[source] * codes.radix + first[prefix]
+            tried += len(moves)
+            kept = np.flatnonzero(self._each(moves, pads[source], MOVE, variable))
+            kept = kept[self.states(codes.after(moves[kept]), variable)]
+            source, prefix = source[kept], prefix[kept]
+        return moves[kept], tried
+
+    @cached_property
+    def _prefixes(self) -> list[tuple[Ints, Ints]]:
+        """For each variable: the first symbol of each joint value of the variables up to it, and where the values
+        begin that go on from each joint value of those before it.
+        """
+        symbols = self._codes.symbols[:-1]  # in the order of their values
+        out, before = [], np.zeros(1, np.int64)
+        for variable in range(symbols.shape[1]):
+            changes = (symbols[1:, : variable + 1] != symbols[:-1, : variable + 1]).any(axis=1)
+            first = np.concatenate([[0], 1 + np.flatnonzero(changes)])
+            out.append((first, np.append(np.searchsorted(first, before), len(first))))
+            before = first
+        return out
+
+
+def _last_variable(placement: Placement) -> int:
+    """The highest variable that a factor reads at the newest position; it reads one there."""
+    return max(variable for slot, variable in placement.sites if slot == 0)

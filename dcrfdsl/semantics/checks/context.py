@@ -58,6 +58,7 @@ KINDS: Mapping[str, str] = {
     "cliques": "clique",
     "pieces": "piece",
     "constraints": "constraint",
+    "onces": "constraint",
 }
 COLUMN = "column"
 OBSERVED_KINDS = (COLUMN, "feature group")

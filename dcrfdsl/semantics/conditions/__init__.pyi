@@ -23,3 +23,4 @@ from .memories import (
     stray_state as stray_state,
 )
 from .position_gaps import index_gaps as index_gaps
+from .single_runs import bound_types as bound_types, search_refusal as search_refusal, searched_runs as searched_runs

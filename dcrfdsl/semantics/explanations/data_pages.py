@@ -150,7 +150,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     # gold labels
     "broken-constraint": (
-        "Gold labels break a `forbid` or `require`; the model gives such a sentence probability 0.",
+        "Gold labels break a `forbid`, `require` or `once`; the model gives such a sentence probability 0.",
         "Correct the data, or relax or remove the constraint.",
     ),
     "broken-scheme": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...foundation import Table
+from .constraint_pages import CONSTRAINTS
 from .conversion_pages import CONVERSION
 from .data_pages import DATA
 from .idle_pages import IDLE
@@ -279,28 +280,6 @@ _MEANING: dict[str, tuple[str, str]] = {
         "The mark of a value that is not known, or that separates several possible ones, is part of a known one.",
         "Choose a mark that no state has, and correct the data accordingly.",
     ),
-    # constraints
-    "contradictory": (
-        "No labelling can satisfy the constraint, by itself or together with what else holds.",
-        "Weaken or remove one of those that the message shows.",
-    ),
-    "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
-    "needs-when": (
-        "A `require` holds wherever it lies, whatever the data says there; a test of the data in it must then be true.",
-        "A condition that must be met first is written after `when`: `require chunk is O when word is the`.",
-    ),
-    "label-as-argument": (
-        "Functions and lexicons are evaluated on the data before anything is predicted; a label has no value then.",
-        "Map the label's states by a `view` and test the view, list states in `{…}`, or use a regex.",
-    ),
-    "reads-too-much": (
-        "A condition is tried on every combination of the states and of the readings of the data that it names.",
-        "Write several constraints that read fewer things each, or let a memory keep what several positions say.",
-    ),
-    "no-label-in-constraint": (
-        "A constraint restricts labels, and this condition reads only what is observed.",
-        "Name a label in it.",
-    ),
     # training, evaluation
     "stage-cycle": (
         "The stages come after each other in a circle.",
@@ -387,7 +366,7 @@ EXPLANATIONS: Table[Explanation] = Table(
     "kind of message",
     {
         slug: Explanation(*page)
-        for slug, page in sorted({**SYNTAX, **CONVERSION, **IDLE, **_MEANING, **DATA, **MODEL}.items())
+        for slug, page in sorted({**SYNTAX, **CONVERSION, **IDLE, **_MEANING, **CONSTRAINTS, **DATA, **MODEL}.items())
     },
 )
 

@@ -101,16 +101,25 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "piece next over chunk: chain, words\ntrain piecewise(next)",
     ),
     "forbid": (
-        "forbid CONDITION [as NAME]",
-        "No labelling may satisfy the condition; one that does has probability 0.",
+        "forbid CONDITION [when CONDITION] [as NAME]",
+        "No labelling may satisfy the condition, where the one after `when` holds; one that does has probability 0.",
         "It has no instance where a label that it names lies outside the sentence.",
-        "forbid chunk is B-VP and pos is DT as no_verb",
+        "forbid chunk is B-VP and pos is DT as no_verb\nforbid chunk is I-NP when pos is SYM",
     ),
     "require": (
         "require CONDITION [when CONDITION] [as NAME]",
         "Every labelling must satisfy the condition, where the one after `when` holds.",
         "It has no instance where a label that it names lies outside the sentence.",
         "require chunk is O when pos is SYM",
+    ),
+    "once": (
+        "once LABEL [except {TYPE, …}] [as NAME]",
+        "Each type of the label's segments occurs at most once in a sentence, but those after `except`.",
+        "A label without `bio` or `bioes` has runs of an equal state in place of segments, and `except` names states. "
+        "Up to about nine types the rule is a part of the graph, exact in training, probabilities and decoding. With "
+        "more, training does without it, and decoding searches for the best labelling that keeps to it; `check` says "
+        "which. It needs `infer exact` or `auto`.",
+        "once chunk except {NP}",
     ),
     "infer": (
         "infer METHOD(…)", "The inference method of training and tagging.", "Without it, `auto`.", "infer exact",

@@ -287,6 +287,7 @@ def _forbid(self: Declarer, statement: ast.Forbid) -> None:
     item = model.Constraint(
         action="forbid",
         condition=self.convert.condition(statement.condition, (*at, "condition")),
+        when=self.convert.condition(statement.when, (*at, "when")) if statement.when else None,
         name=statement.name.text if statement.name else None,
         doc=statement.doc,
     )
@@ -299,6 +300,20 @@ def _require(self: Declarer, statement: ast.Require) -> None:
         action="require",
         condition=self.convert.condition(statement.condition, (*at, "condition")),
         when=self.convert.condition(statement.when, (*at, "when")) if statement.when else None,
+        name=statement.name.text if statement.name else None,
+        doc=statement.doc,
+    )
+    self.draft.add(item, _name_span(statement.name, statement))
+
+
+def _once(self: Declarer, statement: ast.Once) -> None:
+    at = self.start(model.Once, statement, statement.name)
+    self.convert.note((*at, "label"), statement.label)
+    for n, state in enumerate(statement.free):
+        self.convert.note((*at, "free", n), state)
+    item = model.Once(
+        label=statement.label.text,
+        free=tuple(state.text for state in statement.free),
         name=statement.name.text if statement.name else None,
         doc=statement.doc,
     )
@@ -349,6 +364,7 @@ DECLARE: Mapping[type[ast.Statement], _Declare] = {
     ast.Piece: _piece,
     ast.Forbid: _forbid,
     ast.Require: _require,
+    ast.Once: _once,
     ast.Infer: partial(_method, field="infer"),
     ast.Decode: partial(_method, field="decode"),
     ast.Train: _train,

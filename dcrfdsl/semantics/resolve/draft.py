@@ -27,10 +27,11 @@ _PARTS: Mapping[type[ex.Frozen], tuple[str, str]] = {
     model.CliqueSpec: ("cliques", "clique"),
     model.Piece: ("pieces", "piece"),
     model.Constraint: ("constraints", "constraint"),
+    model.Once: ("onces", "constraint"),
     model.Stage: ("stages", "stage"),
 }
 # These may share a name with a column: a label is a column, the others are never read like one.
-_BESIDE_COLUMNS = (model.Label, model.CliqueSpec, model.Piece, model.Constraint)
+_BESIDE_COLUMNS = (model.Label, model.CliqueSpec, model.Piece, model.Constraint, model.Once)
 _SINGLE = ("data", "infer", "decode", "evaluate")
 
 Entry = model.Declaration | model.Stage

@@ -69,6 +69,7 @@ from .model_spec import (
     Member as Member,
     Memory as Memory,
     ModelSpec as ModelSpec,
+    Once as Once,
     Piece as Piece,
     Site as Site,
     Stage as Stage,
@@ -85,6 +86,7 @@ from .search_ranges import (
     read_range as read_range,
 )
 from .segment_schemes import (
+    OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
     learn_types as learn_types,
     legal_moves as legal_moves,

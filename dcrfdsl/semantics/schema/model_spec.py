@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from .constraint_specs import Constraint, Once
 from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 from .shown_spec import ShownSpec
@@ -21,7 +22,7 @@ from .shown_spec import ShownSpec
 __all__ = [
     "NUMERIC", "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration",
     "Domain", "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory",
-    "ModelSpec", "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
+    "ModelSpec", "Once", "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
 ]  # fmt: skip
 
 
@@ -200,17 +201,6 @@ class Piece(Frozen):
     doc: tuple[str, ...] = ()
 
 
-class Constraint(Frozen):
-    """`forbid condition`, or `require condition [when …]`"""
-
-    kind: Literal["constraint"] = "constraint"
-    action: Literal["forbid", "require"]
-    condition: Condition
-    when: Condition | None = None
-    name: str | None = None
-    doc: tuple[str, ...] = ()
-
-
 class Stage(Frozen):
     """A `train` statement: `criterion` with its arguments and settings, started from the stage `after`."""
 
@@ -225,14 +215,17 @@ class Stage(Frozen):
         return self.name or self.criterion.name
 
 
-Declaration: TypeAlias = Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint
+Declaration: TypeAlias = (
+    Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once
+)
 
 
 class ModelSpec(ShownSpec):
     """A whole model as data: what a template, a `Model` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.
-    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints: the declarations in order.
+    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces: the declarations
+        in order.
     infer, decode, stages, evaluate: the methods, the stages of training and the metrics.
     doc: the lines of the comment at its top.
 
@@ -254,6 +247,7 @@ class ModelSpec(ShownSpec):
     cliques: tuple[CliqueSpec, ...] = ()
     pieces: tuple[Piece, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    onces: tuple[Once, ...] = ()
     infer: CallSpec = CallSpec(name="auto")
     decode: CallSpec | None = None  # None: the rule that fits the criterion
     stages: tuple[Stage, ...] = ()
@@ -282,7 +276,7 @@ class ModelSpec(ShownSpec):
         """
         for part in (
             self.labels, self.latents, self.memories, self.views, self.lexicons, self.lets, self.groups, self.cliques,
-            self.pieces, self.constraints,
+            self.pieces, self.constraints, self.onces,
         ):  # fmt: skip
             for item in part:
                 if item.name is not None:

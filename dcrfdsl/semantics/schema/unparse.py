@@ -44,7 +44,7 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
         [*map(_memory, spec.memories), *map(_view, spec.views)],
         [_group(item) for item in spec.groups],
         [_clique(item) for item in spec.cliques],
-        [_constraint(item) for item in spec.constraints],
+        [*map(_constraint, spec.constraints), *map(_once, spec.onces)],
         [_piece(item) for item in spec.pieces],
         [
             _method(ast.Infer, spec.infer),
@@ -66,11 +66,12 @@ def value_text(value: ex.Value) -> str:
     return format_value(_value(value))
 
 
-def statement_text(item: model.Label | model.Constraint) -> str:
+def statement_text(item: model.Label | model.Constraint | model.Once) -> str:
     """A declaration in the notation of a template, without its doc comment."""
     bare = item.model_copy(update={"doc": ()})
-    statement = _label(bare) if isinstance(bare, model.Label) else _constraint(bare)
-    return format_statement(statement)
+    if isinstance(bare, model.Label):
+        return format_statement(_label(bare))
+    return format_statement(_once(bare) if isinstance(bare, model.Once) else _constraint(bare))
 
 
 def is_plain_name(text: str) -> bool:
@@ -353,11 +354,13 @@ def _clique(clique: model.CliqueSpec) -> ast.Clique:
 def _constraint(constraint: model.Constraint) -> ast.Statement:
     common, condition = _common(constraint.doc), _condition(constraint.condition)
     name, when = _maybe_name(constraint.name), constraint.when
-    if constraint.action == "forbid":
-        if when is not None:
-            raise ValueError("`forbid` has no `when`: join the two conditions by `and`")
-        return ast.Forbid(**common, condition=condition, name=name)
-    return ast.Require(**common, condition=condition, when=None if when is None else _condition(when), name=name)
+    statement = ast.Forbid if constraint.action == "forbid" else ast.Require
+    return statement(**common, condition=condition, when=None if when is None else _condition(when), name=name)
+
+
+def _once(once: model.Once) -> ast.Once:
+    free = tuple(map(_state, once.free))
+    return ast.Once(**_common(once.doc), label=_name(once.label), free=free, name=_maybe_name(once.name))
 
 
 def _piece(piece: model.Piece) -> ast.Piece:

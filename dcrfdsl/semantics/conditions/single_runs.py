@@ -1,0 +1,226 @@
+"""`once`: which runs of a label's states may occur only once in a sequence, and the memories that say so exactly.
+
+Each type that a `once` binds gets a memory, which is true as soon as the type has come by, and a constraint that it
+does not begin again. So the rule is a part of the graph like any other, in training, marginals and decoding. The sets
+of used types grow as 2^types: where too many are bound, there are no memories, and decoding alone keeps to the rule
+(`inference.decoding.single_run_search`). The choice depends on the statements and the states alone, so that a model
+file makes it again. Not here: the search, the checks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...foundation import Late
+from ..schema import (
+    OUTSIDE,
+    SCHEMES,
+    And,
+    At,
+    Condition,
+    Constraint,
+    InSet,
+    Label,
+    Memory,
+    ModelSpec,
+    Once,
+    Or,
+    Reference,
+    Scheme,
+    ValueIf,
+    legal_moves,
+    shift_of_site,
+    split_state,
+)
+from .condition_tables import BOOLEAN
+from .constraint_tables import constraint_sites
+from .memories import memory_sites
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...foundation import Integers, Ints, Mask
+else:
+    np = Late("numpy")
+
+__all__ = [
+    "MOST_JOINT", "SingleRuns", "bound_types", "joint_states", "once_words", "search_refusal", "searched_runs",
+    "single_runs", "unrolled_spec",
+]  # fmt: skip
+
+MOST_SEARCHED = 2**9  # joint states of a position with which decoding can search
+MOST_JOINT = 2**13  # joint states of a position, with the memories of `once`, up to which it is a part of the graph
+
+
+@dataclass(frozen=True, eq=False)
+class SingleRuns:
+    """What a `once` binds. types: in the order of the states.   kind [K]: the number of each state's type, -1 if free.
+
+    begins [K + 1, K]: whether taking a state after another one begins a run of a bound type; row K is the start of a
+    sequence.
+    """
+
+    once: Once
+    label: int
+    types: tuple[str, ...]
+    kind: Ints
+    begins: Mask
+
+    def again(self, states: Integers, sentence_off: Integers) -> Ints:
+        """The tokens where a type begins that came by before in its sentence.
+
+        states [N]: negative where they are not known; a run that may have begun before it is not counted.
+        sentence_off [S + 1]: see `Corpus`.
+        """
+        before = np.concatenate([[0], states[:-1]])
+        before[sentence_off[:-1][np.diff(sentence_off) > 0]] = len(self.kind)
+        kind = np.where(states >= 0, self.kind[np.maximum(states, 0)], -1)
+        here = np.maximum(states, 0)
+        begins = np.where(before >= 0, self.begins[np.maximum(before, 0), here], self.begins[:, here].all(axis=0))
+        tokens = np.flatnonzero(kind >= 0)
+        sentence = np.searchsorted(sentence_off, tokens, side="right") - 1
+        _, first, of = np.unique(sentence * len(self.types) + kind[tokens], return_index=True, return_inverse=True)
+        return tokens[begins[tokens] & (tokens > tokens[first][of])]
+
+
+def bound_types(once: Once, label: Label, states: Sequence[str]) -> tuple[str, ...]:
+    """The types of segments, or the states, that a `once` binds, in the order of the states."""
+    every = dict.fromkeys(_type_of(label, state) for state in states)
+    return tuple(kind for kind in every if kind is not None and kind not in once.free)
+
+
+def _type_of(label: Label, state: str) -> str | None:
+    """The type of the segment that a state belongs to; None outside segments. Without a scheme, the state itself."""
+    if not isinstance(label.domain, Scheme):
+        return state
+    parts = split_state(label.domain.name, state)
+    return None if parts is None or parts[0] == OUTSIDE else parts[1]
+
+
+def single_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
+    """What each `once` of a specification binds. states: of each label."""
+    numbers = {label.name: n for n, label in enumerate(spec.labels)}
+    return [
+        _single_runs(once, numbers[once.label], spec.labels[numbers[once.label]], states[once.label])
+        for once in spec.onces
+    ]
+
+
+def _single_runs(once: Once, number: int, label: Label, states: Sequence[str]) -> SingleRuns:
+    types = bound_types(once, label, states)
+    of = {kind: n for n, kind in enumerate(types)}
+    kind = np.array([of.get(_type_of(label, state) or "", -1) for state in states], np.int64)
+    goes_on = np.equal.outer(kind, kind)
+    if isinstance(label.domain, Scheme):
+        scheme = SCHEMES[label.domain.name]
+        marks = [(split_state(label.domain.name, state) or (OUTSIDE,))[0] for state in states]
+        goes_on &= np.array([mark in scheme.may_go_on for mark in marks])[:, None]
+        goes_on &= np.array([mark in scheme.inside for mark in marks])[None, :]
+    starts = np.zeros((1, len(kind)), np.bool_)
+    return SingleRuns(once, number, types, kind, ~np.concatenate([goes_on, starts]) & (kind >= 0))
+
+
+# as memories ----------------------------------------------------------------------------------------------------------
+
+
+def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+    """The joint states of as many positions as a state of the model's automaton holds, with a memory for each type."""
+    names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
+    one = math.prod(len(states[name]) for name in names)
+    types = sum(len(bound_types(once, spec.labels_by_name[once.label], states[once.label])) for once in spec.onces)
+    return int(one ** max(1, _span(spec))) << types
+
+
+def _span(spec: ModelSpec) -> int:
+    """From the first to the last position of the widest clique, constraint or memory."""
+    reach = [[shift_of_site(site.place) for site in one.sites] for one in spec.cliques if not one.relational]
+    reach += [[offset for _, offset in constraint_sites(spec, one)] for one in spec.constraints]
+    reach += [[0, *(offset for _, offset in memory_sites(spec, one))] for one in spec.memories]
+    reach = [shifts for shifts in reach if shifts]
+    return max((max(shifts) - min(shifts) for shifts in reach), default=0)
+
+
+def _is_unrolled(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
+    relational = any(clique.relational for clique in spec.cliques)
+    return not relational and joint_states(spec, states) <= MOST_JOINT
+
+
+def searched_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
+    """What decoding has to see to, since the graph does not: all that `once` binds, or nothing."""
+    return single_runs(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
+
+
+def once_words(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
+    """How a specification keeps to its `once`, and why so."""
+    types = sum(len(runs.types) for runs in single_runs(spec, states))
+    bound = f"{types} type{'' if types == 1 else 's'}"
+    joint = joint_states(spec, states)
+    if _is_unrolled(spec, states):
+        return f"exact: a part of the graph, with a memory for each of {bound}; {joint:,} joint states of a position"
+    return (
+        f"kept by decoding alone, which searches for the best labelling; training and probabilities are without it: "
+        f"{bound} in the graph would take {joint:.2g} joint states of a position, and {MOST_JOINT:,} fit"
+    )
+
+
+def search_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str | None:
+    """What keeps decoding from seeing to the `once` of a specification where the graph does not, in words."""
+    if not spec.onces or _is_unrolled(spec, states):
+        return None
+    joined = next((clique for clique in spec.cliques if clique.relational), None)
+    if joined is not None:
+        return f"`clique {joined.label}` joins positions by `where`"
+    if spec.latents:
+        return f"the search does not sum out `latent {spec.latents[0].name}`"
+    if _span(spec) > 1:
+        return "a clique or constraint reaches further than to the neighbouring position"
+    joint = math.prod(len(states[item.name]) for part in (spec.labels, spec.memories) for item in part)
+    return f"a position has {joint:,} joint states, more than {MOST_SEARCHED}" if joint > MOST_SEARCHED else None
+
+
+def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
+    """The specification that is unrolled: with a memory and a constraint for each bound type, where these fit.
+
+    states: at least those of every declared variable. Returns the states of all variables too.
+    """
+    known = {name: tuple(listed) for name, listed in states.items()}
+    if not spec.onces or not _is_unrolled(spec, states):
+        return spec, known
+    memories, constraints = list(spec.memories), list(spec.constraints)
+    for runs in single_runs(spec, states):
+        label = runs.once.label
+        legal = _legal(spec.labels[runs.label], states[label])
+        for number, kind in enumerate(runs.types):
+            memory = f"{label} {kind} came by"  # no name has a blank, so that no other variable is called so
+            own = [state for state, of in zip(states[label], runs.kind.tolist(), strict=True) if of == number]
+            past: Condition = InSet(term=Reference(name=label, place=At(offset=-1)), states=tuple(own))
+            value = Or(parts=(Reference(name=memory, place=At(offset=-1)), past))
+            memories.append(Memory(name=memory, value=ValueIf(value=value)))
+            known[memory] = BOOLEAN
+            again = (_beginning(runs, legal, states[label], number), Reference(name=memory))
+            constraints.append(Constraint(action="forbid", condition=And(parts=again), name=f"once {label}"))
+    return spec.model_copy(update={"memories": tuple(memories), "constraints": tuple(constraints), "onces": ()}), known
+
+
+def _legal(label: Label, states: Sequence[str]) -> Mask:
+    """The moves that the label's scheme allows, [K, K]."""
+    if isinstance(label.domain, Scheme) and label.constrain:
+        return legal_moves(label.domain.name, states)[:-1, :-1]
+    return np.ones((len(states), len(states)), np.bool_)
+
+
+def _beginning(runs: SingleRuns, legal: Mask, states: Sequence[str], number: int) -> Condition:
+    """That a run of a type begins here. Moves that are not `legal` need not be forbidden again."""
+    label, cases = runs.once.label, list[Condition]()
+    for here in np.flatnonzero(runs.kind == number).tolist():
+        taken = InSet(term=Reference(name=label), states=(states[here],))
+        begins = runs.begins[:-1, here] & legal[:, here]
+        if (begins == legal[:, here]).all():
+            cases.append(taken)
+        elif begins.any():
+            after = tuple(states[before] for before in np.flatnonzero(begins).tolist())
+            cases.append(And(parts=(taken, InSet(term=Reference(name=label, place=At(offset=-1)), states=after))))
+    return cases[0] if len(cases) == 1 else Or(parts=tuple(cases))
