@@ -55,7 +55,13 @@ from .nodes import (
 )
 
 __all__ = [
-    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Compares", "Condition", "Cross", "Data", "Decode", "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has", "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches", "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Once", "Or", "Piece", "Place", "Position", "Quantity", "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile", "Statement", "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
+    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Compares", "Condition", "Cross", "Data", "Decode",
+    "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has",
+    "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches",
+    "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Once", "Or", "Piece", "Place", "Position",
+    "Quantity", "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile",
+    "Statement", "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View",
+    "Window",
 ]  # fmt: skip
 
 
