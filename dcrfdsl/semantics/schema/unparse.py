@@ -66,11 +66,10 @@ def value_text(value: ex.Value) -> str:
     return format_value(_value(value))
 
 
-def statement_text(item: model.Label | model.Constraint) -> str:
+def statement_text(item: model.Label | model.Constraint | model.DataSpec) -> str:
     """A declaration in the notation of a template, without its doc comment."""
-    bare = item.model_copy(update={"doc": ()})
-    statement = _label(bare) if isinstance(bare, model.Label) else _constraint(bare)
-    return format_statement(statement)
+    writers: Mapping[type, Callable[[Any], ast.Statement]] = {model.Label: _label, model.DataSpec: _data}
+    return format_statement(writers.get(type(item), _constraint)(item.model_copy(update={"doc": ()})))
 
 
 def is_plain_name(text: str) -> bool:
