@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcrfdsl import DcrfError, fit, load, load_text
+from dcrfdsl import DcrfError, fit, load, load_template, load_text, read_corpus
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows, mark_table, remarked, segments_of
 from dcrfdsl.semantics import SCHEMES, legal_moves, scheme_states, violations
@@ -100,6 +100,22 @@ def test_a_model_learns_and_writes_iob1(tmp_path: Path) -> None:
     random = model.with_weights(weights, model.record)
     codes = [list(model.states["y"]).index(y) for y in random.predict(corpus).texts("y")]
     assert not len(violations(legal_moves("iob1", model.states["y"]), np.array(codes), corpus.sentence_off))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_spans_are_read_and_written_in_each_scheme(scheme, tmp_path, monkeypatch, capsys) -> None:
+    """Running text with spans: marks of the label's scheme, and the same spans again."""
+    monkeypatch.chdir(tmp_path)
+    line = '{"text": "a b c d e", "label": [[0, 1, "X"], [2, 5, "X"], [6, 7, "Y"], [8, 9, "X"]]}'
+    Path("a.jsonl").write_text(line + "\n")
+    Path("a.dcrf").write_text(f"data spans(word = token, y = spans)\nlabel y in {scheme}(X, Y)\nclique y: word\n")
+    template = load_template("a.dcrf")
+    column = read_corpus("a.jsonl", template.spec.data).text_column("y")
+    segments = [(0, 0, "X"), (1, 2, "X"), (3, 3, "Y"), (4, 4, "X")]
+    assert tuple(column.text(n) for n in range(5)) == marked(segments, 5, scheme)
+    assert run(["convert", "a.jsonl", "--template", "a.dcrf", "--to", "spans"]) == 0
+    done = capsys.readouterr()
+    assert '[[0, 1, "X"], [2, 5, "X"], [6, 7, "Y"], [8, 9, "X"]]' in done.out and "breaks" not in done.err
 
 
 CONVERTED = {
