@@ -19,6 +19,7 @@ from .builder import (
     gaussian as gaussian,
     if_else as if_else,
     index as index,
+    iob1 as iob1,
     joined as joined,
     last as last,
     lbfgs as lbfgs,

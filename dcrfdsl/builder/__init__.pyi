@@ -22,6 +22,7 @@ from .term_functions import (
     first as first,
     gaussian as gaussian,
     index as index,
+    iob1 as iob1,
     joined as joined,
     last as last,
     lbfgs as lbfgs,

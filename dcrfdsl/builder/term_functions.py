@@ -25,6 +25,7 @@ __all__ = [
     "first",
     "gaussian",
     "index",
+    "iob1",
     "joined",
     "last",
     "lbfgs",
@@ -200,6 +201,17 @@ def bio(*types: str) -> spec_model.Scheme:
     >>> chunk = Model().label("chunk", bio("NP", "VP"))
     """
     return spec_model.Scheme(name="bio", types=types)
+
+
+@with_plain_errors
+def iob1(*types: str) -> spec_model.Scheme:
+    """The states of segments as I-X, as B-X where a segment directly follows another of its type, and O.
+
+    types: of segments; without any they are learned from the training data.
+
+    >>> chunk = Model().label("chunk", iob1("NP", "VP"))
+    """
+    return spec_model.Scheme(name="iob1", types=types)
 
 
 @with_plain_errors

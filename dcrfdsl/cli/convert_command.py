@@ -40,8 +40,18 @@ def convert(
         str | None,
         Option("--to", metavar="FORMAT", help="Convert data, to jsonl or, with columns, 'csv(word, pos)'."),
     ] = None,
+    scheme: Annotated[
+        str | None,
+        Option(
+            "--scheme",
+            metavar="[COLUMN=]SCHEME",
+            help="Mark segments anew as bio, iob1 or bioes; of the template's labels, else of the last column. Without "
+            "--to the format stays.",
+        ),
+    ] = None,
     template: Annotated[
-        str | None, Option("--template", metavar="FILE", help="With --to: the template that reads the data.")
+        str | None,
+        Option("--template", metavar="FILE", help="With --to or --scheme: the template of the data."),
     ] = None,
     columns: Annotated[
         str | None,
@@ -63,7 +73,8 @@ def convert(
     exit code is 1. What is converted but counts features differently is a warning or a note.
 
     With --to the file is data: --from and --to name formats as a `data` statement does, and --template takes the first
-    from a template. Without either the ending of the file decides. What the output has no place for is said.
+    from a template. Without either the ending of the file decides. What the output has no place for is said. --scheme
+    marks the segments of columns anew, from whichever of bio, iob1 and bioes to the one that it names.
 
     \b
     Example:
@@ -72,18 +83,24 @@ def convert(
       dcrfdsl convert address.crfsuite -o address.model
       dcrfdsl convert train.csv --to jsonl -o train.jsonl
       dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
+      dcrfdsl convert iob1.txt --from 'conll(word, ner)' --scheme bioes -o bioes.txt
     """
     of_templates = {"--columns": columns, "--label": label, "--data": data}
-    if to is not None:
+    if to is not None or scheme is not None:
+        option = "--to" if scheme is None else "--scheme"
         _refuse_idle(
-            of_templates, "templates of other tools, and with `--to` the file is data", "use `--from` and `--to`"
+            of_templates, f"templates of other tools, and with `{option}` the file is data", "use `--from` and `--to`"
         )
         from .convert_data import convert_data
 
-        convert_data(source, to, output=output, source=tool, template=template, quiet=quiet)
+        convert_data(source, to, output=output, source=tool, template=template, scheme=scheme, quiet=quiet)
         return
     if template is not None:
-        refuse("needs-to", "`--template` reads data to be converted, and no format is given", "add `--to FORMAT`")
+        refuse(
+            "needs-to",
+            "`--template` reads data to be converted, and no format is given",
+            "add `--to FORMAT` or `--scheme`",
+        )
     from .convert_model import convert_model, is_crfsuite_model
 
     if is_crfsuite_model(source):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,21 @@ _TOKENS_AT_ONCE = 50_000
 
 def convert_data(
     data: str,
-    to: str,
+    to: str | None,
     *,
     output: str | Path | None = None,
     source: str | None = None,
     template: str | None = None,
+    scheme: str | None = None,
     quiet: bool = False,
 ) -> None:
     """Writes the data file `data` (`-` is stdin) in another format, to `output` or to stdout.
 
     to: the format, alone or with columns and options as in a `data` statement: `jsonl`, `conllu(word = form, upos)`.
+        None: that of the source.
     source: the same for the file that is read; a format alone takes the columns that the file names itself.
     template: a template whose `data` statement tells the same, and whose labels mark segments.
+    scheme: `bioes` or `ner=bioes`, in which the segments of columns are marked anew.
 
     Without `source` and `template` the ending of the name decides. What the output has no place for is said on stderr;
     a value that it cannot hold is a `DcrfError`, and no file is written.
@@ -46,10 +50,12 @@ def convert_data(
     from .convert_model import is_crfsuite_model
 
     if is_crfsuite_model(data):
-        refuse("idle-option", f"`--to` is for data, and `{data}` is a model of CRFsuite", "leave `--to` out")
+        option = "--scheme" if to is None else "--to"
+        refuse("idle-option", f"`{option}` is for data, and `{data}` is a model of CRFsuite", f"leave `{option}` out")
     talk = Talk(quiet)
     read, segments = _source(data, source, template)
-    conversion = _Conversion(data, read, _statement(to, "--to"), segments, talk)
+    target = read if to is None else _statement(to, "--to")
+    conversion = _Conversion(data, read, target, segments, _marked_anew(scheme, read, segments), talk)
     if output is None:
         for part in conversion.parts():
             sys.stdout.buffer.write(part)
@@ -97,6 +103,27 @@ def _source(path: str, source: str | None, template: str | None) -> tuple[DataSp
     return data, [column.name for column in data.columns if column.source == "spans"]
 
 
+def _marked_anew(scheme: str | None, read: DataSpec, segments: Collection[str]) -> dict[str, str]:
+    """The new scheme of each column whose segments are marked anew."""
+    from ..semantics import SCHEMES
+
+    if scheme is None:
+        return {}
+    column, named, name = scheme.rpartition("=")
+    if name not in SCHEMES:
+        guess = SCHEMES.suggest(name)
+        known = ", ".join(f"`{one}`" for one in SCHEMES)
+        refuse(
+            "bad-argument", f"`{name}` is no {SCHEMES.kind}", f"did you mean `{guess}`?" if guess else f"known: {known}"
+        )
+    columns = [one.name for one in read.columns]
+    if named and column not in columns:
+        guess = did_you_mean(column, columns)
+        remedy = f"did you mean `{guess}`?" if guess else f"the columns are {', '.join(columns)}"
+        refuse("missing-column", f"`--scheme` names the column `{column}`, which the data lack", remedy)
+    return dict.fromkeys([column] if named else [one for one in columns if one in segments] or columns[-1:], name)
+
+
 def _template(path: str) -> ModelSpec:
     from .inputs import resolved_template
 
@@ -127,10 +154,19 @@ def _statement(text: str, option: str) -> DataSpec:
 class _Conversion:
     """One file on its way; counts what is written and what is left out."""
 
-    def __init__(self, path: str, read: DataSpec, target: DataSpec, segments: Collection[str], talk: Talk):
+    def __init__(
+        self,
+        path: str,
+        read: DataSpec,
+        target: DataSpec,
+        segments: Collection[str],
+        schemes: Mapping[str, str],
+        talk: Talk,
+    ):
         from ..data import LeftOut
 
         self._path, self._read, self._target, self._segments, self._talk = path, read, target, segments, talk
+        self._schemes = schemes
         self._left = LeftOut()
         self._emitter: Emitter | None = None
         self._kept: Sequence[str] = ()
@@ -139,7 +175,7 @@ class _Conversion:
 
     def parts(self) -> Iterator[bytes]:
         """The bytes of the output, chunk after chunk."""
-        from ..data import stream_corpus
+        from ..data import remarked, stream_corpus
 
         waiting: list[Chunk] = []  # before the first token
         labels = frozenset(self._segments) if self._read.format == "spans" else frozenset()
@@ -148,6 +184,8 @@ class _Conversion:
         ):
             for warning in chunk.corpus.warnings:
                 self._talk(f"warning: {warning}")
+            for column, scheme in self._schemes.items() if chunk.corpus.num_tokens else ():
+                chunk = replace(chunk, corpus=remarked(chunk.corpus, column, scheme))
             if self._emitter is None and chunk.corpus.num_tokens:
                 self._emitter = self._begun(chunk)
             waiting.append(chunk)

@@ -15,6 +15,7 @@ from .frames import (
     corpus_from_rows as corpus_from_rows,
     sentence_starts as sentence_starts,
 )
+from .iob import remarked as remarked
 from .labels import (
     EncodedLabels as EncodedLabels,
     check_gold as check_gold,

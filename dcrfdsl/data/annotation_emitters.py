@@ -16,7 +16,7 @@ from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
 from .segment_types import split_mark
 from .span_records import STYLES, SpanStyle
-from .span_tokens import MARKS, spans_of_marks, to_units
+from .span_tokens import MARKS, as_iob1, spans_of_marks, to_units
 from .spans import SPANS, SpanOptions
 from .vector_columns import shown
 
@@ -163,8 +163,11 @@ class SpansEmitter:
                 )  # fmt: skip
         spans = spans_of_marks(marks, tokens, corpus.sentence_off)
         ends = bool({mark[0] for mark in texts.values if mark[1:2] == "-"} & {"E", "S"})
-        again = _marks_again(spans, tokens, corpus, "bioes" if ends else "bio")
-        changed = int(np.sum(np.array(marks, object) != np.array(again, object)))
+        schemes = ("bioes",) if ends else ("bio", "iob1")
+        changed = min(
+            int(np.sum(np.array(marks, object) != np.array(_marks_again(spans, tokens, corpus, scheme), object)))
+            for scheme in schemes
+        )
         if changed:
             self._export.notes[f"tokens whose `{column.name}` breaks its scheme, read as conlleval does"] += changed
         return spans
@@ -184,4 +187,6 @@ def _marks_again(
         ends = {tokens[n][1]: n for n in range(first, last)}
         for start, end, label in spans[s]:
             marks[begins[start] : ends[end] + 1] = MARKS[scheme](label, ends[end] - begins[start] + 1)
+        if scheme == "iob1":
+            marks[first:last] = as_iob1(marks[first:last])
     return marks

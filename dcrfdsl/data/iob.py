@@ -1,22 +1,92 @@
-"""Gold in IOB1 where the template says `bio`, which is IOB2: detection and conversion.
+"""The three ways to mark segments, and from one to another: IOB2 (`bio`), IOB1 (`iob1`), IOBES (`bioes`).
 
 IOB1: a segment begins with I-X, and with B-X only directly after another segment of type X. IOB2: every segment begins
-with B-X (Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme allows (`semantics.schema.segment_schemes`).
+with B-X. IOBES also marks ends and single tokens (Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme
+allows (`semantics.schema.segment_schemes`), what a segment is (`segment_types`).
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..foundation import Codes, Offsets
-from ..semantics import Label, ModelSpec, split_state, statement_text
+from ..foundation import Codes, Offsets, data_error
+from ..semantics import Label, ModelSpec, Scheme, split_state, statement_text
+from .corpus import Corpus, InternedColumn
+from .partial import places
+from .segment_types import Segments, mark_table, segments_of, split_mark
 
-__all__ = ["conversion", "is_iob1"]
+__all__ = ["ABSENT", "iob1_remedy", "is_iob1", "remarked"]
 
 SCHEME = "bio"
+ABSENT = ("_", "")  # cells without a label, which stay as they are and end a segment
+
+
+def remarked(corpus: Corpus, column: str, scheme: str) -> Corpus:
+    """The corpus with the segments of a column marked as `scheme` does; conlleval's rules say what they are.
+
+    DcrfError `missing-column`, or `not-a-segment` with the line of the first other value.
+    """
+    old = corpus.columns.get(column)
+    if not isinstance(old, InternedColumn):
+        known = ", ".join(f"`{name}`" for name, one in corpus.columns.items() if isinstance(one, InternedColumn))
+        message = f"there is no column `{column}` of texts, whose segments could be marked anew"
+        raise data_error("missing-column", message, file=corpus.file, help=f"the columns of texts are {known}")
+    odd = np.array([split_mark(value) is None and value not in ABSENT for value in old.values], np.bool_)
+    if len(old.values) and odd[old.codes].any():
+        where = np.flatnonzero(odd[old.codes])
+        message = f"column `{column}` has `{old.text(int(where[0]))}`, which marks no segment ({places(corpus, where)})"
+        raise data_error(
+            "not-a-segment", message, file=corpus.file, line=int(corpus.token_line[where[0]]),
+            help="segments are marked by `B-X`, `I-X`, `E-X`, `S-X` and `O`",
+        )  # fmt: skip
+    mark, kind, names = mark_table(old.values)
+    segments = segments_of(old.codes, mark, kind, np.asarray(corpus.sentence_off, np.int64))
+    marks = MARKS[scheme](segments, np.asarray(corpus.sentence_off, np.int64), corpus.num_tokens)
+    texts: dict[str, int] = {}
+    codes = np.empty(corpus.num_tokens, np.int32)
+    for n, (sign, code) in enumerate(zip(marks.tolist(), old.codes.tolist(), strict=True)):
+        text = f"{sign}-{names[kind[code]]}" if sign else old.values[code]
+        codes[n] = texts.setdefault(text, len(texts))
+    return replace(corpus, columns={**corpus.columns, column: InternedColumn(codes, tuple(texts))})
+
+
+def _filled(segments: Segments, num_tokens: int) -> np.ndarray:
+    """`I` in segments, nothing outside, [N]."""
+    depth = np.zeros(num_tokens + 1, np.int64)
+    np.add.at(depth, segments.start, 1)
+    np.add.at(depth, segments.end + 1, -1)
+    return np.where(np.cumsum(depth)[:-1] > 0, "I", "")
+
+
+def _bio(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
+    marks = _filled(segments, num_tokens)
+    marks[segments.start] = "B"
+    return marks
+
+
+def _iob1(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
+    marks = _filled(segments, num_tokens)
+    follows = (segments.start[1:] == segments.end[:-1] + 1) & (segments.kind[1:] == segments.kind[:-1])
+    second = segments.start[1:][follows]
+    marks[second[~np.isin(second, sentence_off)]] = "B"
+    return marks
+
+
+def _bioes(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
+    marks = _bio(segments, sentence_off, num_tokens)
+    marks[segments.end] = "E"
+    marks[segments.start[segments.start == segments.end]] = "S"
+    return marks
+
+
+MARKS: Mapping[str, Callable[[Segments, Offsets, int], np.ndarray]] = {"bio": _bio, "iob1": _iob1, "bioes": _bioes}
+
+
+# IOB1 where the template says `bio` -----------------------------------------------------------------------------------
 
 
 def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offsets) -> bool:
@@ -34,22 +104,15 @@ def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offs
     return bool((before[begins] == kind[begins]).all())
 
 
-def conversion(label: Label, spec: ModelSpec, file: str) -> str:
-    """Advice for a file in IOB1, with a command that can be pasted."""
-    relaxed = statement_text(label.model_copy(update={"constrain": False, "doc": ()}))
-    remedy = f"write `{relaxed}`, which takes it as it is"
-    columns = [column.name for column in spec.data.columns] if spec.data is not None else []
-    if spec.data is None or spec.data.format != "conll" or label.name not in columns:
-        return f"write B-X for the first I-X of each segment; or {remedy}"
-    separated = any(option.name == "separator" for option in spec.data.options)
-    tabs = " -F '\\t' -v 'OFS=\\t'" if separated else ""
-    at = f"${columns.index(label.name) + 1}"
-    program = (
-        f'NF {{ t = {at}; if (t ~ /^I-/ && p != t && p != "B" substr(t, 2)) {at} = "B" substr(t, 2); p = t }} '
-        '!NF { p = "" } 1'
+def iob1_remedy(label: Label, spec: ModelSpec, file: str) -> str:
+    """Advice for a file in IOB1: the scheme that reads it, and a command that converts it."""
+    assert isinstance(label.domain, Scheme)
+    declared = statement_text(
+        label.model_copy(update={"domain": Scheme(name="iob1", types=label.domain.types), "doc": ()})
     )
-    return (
-        f"convert it, the first I-X of each segment to B-X:\n"
-        f"awk{tabs} {shlex.quote(program)} {shlex.quote(file)} > iob2.txt\n"
-        f"or {remedy}"
-    )
+    remedy = f"write `{declared}`, which reads and writes it as it is"
+    if spec.data is None or label.name not in {column.name for column in spec.data.columns}:
+        return remedy
+    source = statement_text(spec.data.model_copy(update={"doc": ()})).removeprefix("data ")
+    command = ["dcrfdsl", "convert", file, "--from", source, "--scheme", f"{label.name}=bio", "-o", "iob2.txt"]
+    return f"{remedy}; or convert it:\n{shlex.join(command)}"

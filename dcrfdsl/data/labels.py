@@ -15,7 +15,7 @@ import numpy as np
 from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
 from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
 from .corpus import Corpus, InternedColumn
-from .iob import conversion, is_iob1
+from .iob import iob1_remedy, is_iob1
 from .partial import label_column, places, read_cells
 from .states import declared_states, learn_states, variable_states
 
@@ -217,7 +217,10 @@ def _broken_scheme(
     remedy = f"correct the data, or declare `{label.name}` … `with constrain = no` to allow every move"
     if is_iob1(scheme, states, codes, corpus.sentence_off):
         message = f"gold of `{label.name}` is IOB1, and `{scheme}` is IOB2, where every segment begins with B: {first}"
-        remedy = conversion(label, spec, corpus.file)
+        remedy = iob1_remedy(label, spec, corpus.file)
+    elif scheme == "iob1" and not len(violations(legal_moves("bio", states), codes, corpus.sentence_off)):
+        message = f"gold of `{label.name}` is IOB2, and in `iob1` B only parts neighbours of one type: {first}"
+        remedy = f"write `label {label.name} in bio`"
     return Diagnostic("broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy)
 
 

@@ -21,8 +21,8 @@ from .span_records import RawSpan
 from .tokenizers import Offsets2
 
 __all__ = [
-    "MARKS", "BadSpan", "Fitting", "given_tokens", "marks_of", "segments_in", "spans_of_marks", "to_characters",
-    "to_units",
+    "MARKS", "BadSpan", "Fitting", "as_iob1", "given_tokens", "marks_of", "segments_in", "spans_of_marks",
+    "to_characters", "to_units",
 ]  # fmt: skip
 
 _OUTSIDE = "O"
@@ -134,7 +134,13 @@ def _bioes(kind: str, length: int) -> list[str]:
     return [f"S-{kind}"] if length == 1 else [f"B-{kind}", *[f"I-{kind}"] * (length - 2), f"E-{kind}"]
 
 
-MARKS: Mapping[str, Callable[[str, int], list[str]]] = {"bio": _bio, "bioes": _bioes}
+MARKS: Mapping[str, Callable[[str, int], list[str]]] = {"bio": _bio, "iob1": _bio, "bioes": _bioes}
+
+
+def as_iob1(marks: Sequence[str]) -> list[str]:
+    """Marks of `bio` as IOB1: B-X only directly after another segment of type X."""
+    before = [_OUTSIDE, *marks]
+    return [f"I{mark[1:]}" if mark[:1] == "B" and before[n][1:] != mark[1:] else mark for n, mark in enumerate(marks)]
 
 
 class Fitting(NamedTuple):
@@ -165,7 +171,7 @@ def marks_of(
     segments = [found for span in spans if (found := _segment(span, starts, ends, text, fitting)) is not None]
     for first, last, _, _, label in _apart(segments, text, fitting):
         marks[first : last + 1] = MARKS[scheme](label, last - first + 1)
-    return marks
+    return as_iob1(marks) if scheme == "iob1" else marks
 
 
 def _segment(

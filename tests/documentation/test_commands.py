@@ -52,6 +52,7 @@ FILES = {
     "patterns.txt": "u:word=%x[0,0]\nb:\n",
     "grmm.txt": "new ACRF.BigramTemplate (0)\nnew ACRF.PairwiseFactorTemplate (0,1)\n",
     "crf.py": "CRF(c1=0.1, c2=0.1)\n",
+    "iob1.txt": "Ann I-PER\nruns O\n",
     "train.csv": "word,chunk\nthe,B\ndog,I\n",
     "upos.dcrf": "data conllu(word = form, upos)\nlabel upos\nclique upos: bias, word\n",
     "gold.conllu": "1\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\truns\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n",

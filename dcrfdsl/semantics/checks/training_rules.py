@@ -261,7 +261,7 @@ def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterat
     if odd is None or entry is None:
         return
     message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
-    schemes = " or ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
+    schemes = listed([f"{scheme}(…)" for scheme in SCHEMES], "or")
     remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"

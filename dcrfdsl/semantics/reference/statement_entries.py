@@ -150,7 +150,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "others": ("state", "none", "every other value of the column reads as this state"),
         "missing": ("text", "none", "this value means that the label is not known here; training sums it out"),
         "ambiguous": ("text", "none", "splits a cell that allows several states, as `A|B` does by `\"|\"`"),
-        "constrain": ("yes or no", "yes", "whether `bio` and `bioes` forbid illegal moves"),
+        "constrain": ("yes or no", "yes", "whether `bio`, `iob1` and `bioes` forbid illegal moves"),
     },
     "lexicon": {
         "case": ("`exact`, `ignore`", "exact", "`ignore`: `word in NAME`, `NAME(word)` and `span` match entries "

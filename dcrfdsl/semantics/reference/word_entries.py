@@ -223,6 +223,13 @@ DOMAINS: Words = {
         "moves are forbidden.",
         "label chunk in bioes(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
     ),
+    "iob1": (
+        "label NAME in iob1(TYPE, …)",
+        "IOB1, as in the data of CoNLL-2003: I-X also begins a segment of type X, and B-X stands only where one "
+        "directly follows another of type X. It is trained, scored and written as it is; "
+        "`dcrfdsl convert --scheme bio` makes IOB2 of a file.",
+        "label chunk in iob1(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
+    ),
     "states": (
         "label NAME in states(OTHER)",
         "The states of another variable.",

@@ -1,7 +1,8 @@
 """Segment schemes: their states, and the states that may follow each other.
 
 `bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. An I-X that
-no B-X began is illegal, also at the first position. Not here: reading segments from labels (`metrics`, which follows
+no B-X began is illegal, also at the first position. `iob1`: a segment is I-X …, and B-X I-X … directly after one of its
+type; any other B-X is illegal. Not here: reading segments from labels (`metrics`, which follows
 conlleval and accepts illegal output).
 """
 
@@ -38,20 +39,23 @@ OUTSIDE = "O"
 class SegmentScheme:
     """The marks of a scheme, in the order of its states, and their order inside a segment.
 
-    `inside` marks continue a segment of the same type, `open` marks need a continuation.
-    A mark that is not in `inside` begins a segment.
+    `inside` marks continue a segment of the same type, `must_go_on` marks need a continuation.
+    A mark that is not in `inside` begins a segment. `apart` marks begin one only directly after another of its type,
+    and where there are such, an `inside` mark may begin one too.
     """
 
     marks: str
     inside: frozenset[str]
     may_go_on: frozenset[str]
     must_go_on: frozenset[str]
+    apart: frozenset[str] = frozenset()
 
 
 SCHEMES: Table[SegmentScheme] = Table(
     "segment scheme",
     {
         "bio": SegmentScheme("BI", frozenset("I"), frozenset("BI"), frozenset()),
+        "iob1": SegmentScheme("BI", frozenset("I"), frozenset("BI"), frozenset(), frozenset("B")),
         "bioes": SegmentScheme("BIES", frozenset("IE"), frozenset("BI"), frozenset("BI")),
     },
     {"iob": "bio", "iob2": "bio", "iobes": "bioes", "bilou": "bioes", "bmes": "bioes"},
@@ -104,8 +108,7 @@ def legal_moves(name: str, states: Sequence[str]) -> Mask:
     allowed = np.ones((len(parts), len(parts)), dtype=np.bool_)
     for a, (mark, kind) in enumerate(parts):
         for b, (next_mark, next_kind) in enumerate(parts):
-            goes_on = next_mark in scheme.inside
-            if goes_on:
+            if next_mark in (scheme.apart or scheme.inside):
                 allowed[a, b] = mark in scheme.may_go_on and kind == next_kind
             else:
                 allowed[a, b] = mark not in scheme.must_go_on

@@ -66,12 +66,14 @@ def value_text(value: ex.Value) -> str:
     return format_value(_value(value))
 
 
-def statement_text(item: model.Label | model.Constraint | model.Once) -> str:
+def statement_text(item: model.Label | model.Constraint | model.DataSpec | model.Once) -> str:
     """A declaration in the notation of a template, without its doc comment."""
-    bare = item.model_copy(update={"doc": ()})
-    if isinstance(bare, model.Label):
-        return format_statement(_label(bare))
-    return format_statement(_once(bare) if isinstance(bare, model.Once) else _constraint(bare))
+    writers: Mapping[type, Callable[[Any], ast.Statement]] = {
+        model.Label: _label,
+        model.DataSpec: _data,
+        model.Once: _once,
+    }
+    return format_statement(writers.get(type(item), _constraint)(item.model_copy(update={"doc": ()})))
 
 
 def is_plain_name(text: str) -> bool:
