@@ -178,7 +178,7 @@ class Model(ModelVariables):
     def infer(self, method: str | Call, **settings: Value) -> None:
         """Chooses the inference method of training and tagging. Without it, `auto`.
 
-        method: `auto`, `exact`, `trp`, `bp`, `mean_field`, `trw`, `gibbs` or `pruned`, or a `call` of one.
+        method: `auto`, `exact`, `trp`, `bp`, `gbp`, `mean_field`, `trw`, `gibbs` or `pruned`, or a `call` of one.
         settings: of the method; `dcrfdsl explain trp` lists those of `trp` with defaults and units.
 
         >>> Model().infer("exact")

@@ -31,9 +31,9 @@ class InferOptions:
     task: Annotated[Task, Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")] = (
         "mar"
     )
-    method: Annotated[str, Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")] = (
-        "auto"
-    )
+    method: Annotated[
+        str, Option("--method", metavar="M", help="auto, exact, trp, bp, gbp, mean_field, trw, gibbs.")
+    ] = "auto"
     evidence: Annotated[str | None, Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")] = None
     tolerance: Annotated[
         float | None, Option("--tolerance", metavar="X", help="Largest change of a message at convergence.")

@@ -61,6 +61,7 @@ from .programs.elimination import (
     least_table as least_table,
     order_cost as order_cost,
 )
+from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
 from .shape_bank import ShapeBank as ShapeBank
 from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
 from .templates import (

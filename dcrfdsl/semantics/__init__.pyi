@@ -214,6 +214,7 @@ from .settings.training_settings import (
     AutoSettings as AutoSettings,
     BpSettings as BpSettings,
     ExactSettings as ExactSettings,
+    GbpSettings as GbpSettings,
     GibbsSettings as GibbsSettings,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,

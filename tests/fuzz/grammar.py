@@ -159,7 +159,7 @@ class Draw:
         return self.pick(Draw(self.rng).template())
 
     def infer(self) -> str:
-        name = self.pick(("exact", "exact", "exact", "auto", "trp", "bp", "trw", "mean_field", "gibbs"))
+        name = self.pick(("exact", "exact", "exact", "auto", "trp", "bp", "trw", "gbp", "mean_field", "gibbs"))
         if name == "gibbs" and self.chance(0.7):
             name = "exact"
         arguments = arguments_of(self, METHODS["inference method"][name], sound=not self.chance(0.05))

@@ -25,7 +25,13 @@ from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stret
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
 from dcrfdsl.kernels.tables.kernel_arguments import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
+from dcrfdsl.semantics.settings.training_settings import (
+    ExactSettings,
+    GbpSettings,
+    GibbsSettings,
+    MeanFieldSettings,
+    TrwSettings,
+)
 from dcrfdsl.training.pipeline import fit
 
 pytestmark = pytest.mark.long  # their kernels take minutes to compile
@@ -299,7 +305,7 @@ def test_the_seed_decides_a_run():
 
 # labellings -------------------------------------------------------------------------------------------------------
 
-ALL = [MeanFieldSettings(), TrwSettings(), GibbsSettings(samples=200)]
+ALL = [MeanFieldSettings(), TrwSettings(), GbpSettings(), GibbsSettings(samples=200)]
 
 
 @pytest.mark.parametrize("method", ALL, ids=lambda m: m.method)
@@ -412,7 +418,7 @@ def inferring(case, method, more=""):
     return load_text("\n".join(lines) + f"\ninfer {method}\n{more}")
 
 
-@pytest.mark.parametrize("method", ["mean_field", "trw"])
+@pytest.mark.parametrize("method", ["mean_field", "trw", "gbp"])
 def test_a_template_trains_and_tags_by_it(method):
     case = CASES["factorial"]
     model = fit(inferring(case, method), case.corpus(), threads=1)

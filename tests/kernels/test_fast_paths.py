@@ -19,6 +19,7 @@ from dcrfdsl.semantics.settings.training_settings import (
     AutoSettings,
     BpSettings,
     ExactSettings,
+    GbpSettings,
     MeanFieldSettings,
     MethodSettings,
     TrpSettings,
@@ -266,7 +267,7 @@ def test_sums_of_bundles_follow_weights_that_change() -> None:
 
 EVERY_METHOD = [  # that training can use
     ExactSettings(), TrpSettings(), AutoSettings(), BpSettings(schedule="random"), BpSettings(schedule="flood"),
-    BpSettings(schedule="residual"), MeanFieldSettings(), TrwSettings(),
+    BpSettings(schedule="residual"), MeanFieldSettings(), TrwSettings(), GbpSettings(),
 ]  # fmt: skip
 TWO_LABELS = Case(
     "data conll(word, x, y)\nlabel x\nlabel y\nclique x: word\nclique y: word\nclique x, y\nclique x[-1], x\n"

@@ -22,6 +22,7 @@ ROOMS = ("criteria", "end_to_end", "inference", "kernels", "model", "optimizers"
 SELDOM = (
     "mean_field",
     "trw",
+    "gbp",
     "gibbs",
 )  # inference methods whose kernels take a minute to compile, most of it theirs alone
 RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 seconds to compile, as a regular expression

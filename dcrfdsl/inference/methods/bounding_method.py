@@ -1,7 +1,8 @@
-"""The base class of methods that bound log Z: convergence, warm starts, and decoding by rounding marginals.
+"""The base class of methods that bound or approximate log Z by marginals: convergence, warm starts, decoding.
 
 A labelling takes the likeliest state of each variable, is repaired if it breaks a hard constraint, and is then improved
-one variable at a time. Not here: the methods (`mean_field_method`, `reweighted_method`).
+one variable at a time. Not here: the methods (`mean_field_method`,
+`reweighted_method`, `region_method`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from ...foundation import Floats, Ints, Ints32
 from ...kernels.messages import round_marginals
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
-from ...semantics import MeanFieldSettings, TrwSettings
+from ...semantics import GbpSettings, MeanFieldSettings, TrwSettings
 from ..base import Expectations
 from ..bound import BoundData
 
 __all__ = ["BoundingMethod"]
 
-Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings)
+Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings)
 NOTHING = np.zeros(0)
 SHARPEST = 1e-8  # a bound is off by about the square of the last change; below this, rounding errors dominate
 NO_MESSAGES = np.zeros(0, np.float32)
@@ -32,7 +33,7 @@ REMEMBERED_BYTES = 2**28
 
 @dataclass(eq=False)
 class BoundingMethod(ABC, Generic[Chosen]):
-    """A bound on log Z that is tightened until it converges."""
+    """An estimate of log Z, mostly a bound, and marginals that are improved until they converge."""
 
     data: BoundData
     settings: Chosen
@@ -48,6 +49,14 @@ class BoundingMethod(ABC, Generic[Chosen]):
     @abstractmethod
     def _remembered(self) -> Ints:
         """Offsets [S+1] of the numbers that each sequence leaves for the next call."""
+
+    def _damping(self) -> float:
+        """The share of old messages that new ones keep; negative if the kernel chooses it."""
+        return -1.0 if self.settings.damping is None else self.settings.damping
+
+    def _seed(self) -> int:
+        """What random numbers start from, where the method draws any."""
+        return 0
 
     @abstractmethod
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
@@ -72,7 +81,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
     ) -> None:
         """`expectations` with marginals written to any array."""
         settings = self.settings
-        control = Control(self.tolerance, settings.max_iterations, settings.damping, settings.seed)
+        control = Control(self.tolerance, settings.max_iterations, self._damping(), self._seed())
         kernel, wiring, choice = self._kernel(decoding)
         kernel(
             first, last, self.data.problem, self.edges, potentials, *wiring, control, *choice,

@@ -80,5 +80,5 @@ class GibbsMethod(AnewMethod):
 
 def no_log_z_error(why: str) -> DcrfError:
     """The error for a task that needs log Z; `why` ends its message."""
-    remedy = "use `exact`, `trp`, `bp`, `mean_field` or `trw` for this"
+    remedy = "use `exact`, `trp`, `bp`, `gbp`, `mean_field` or `trw` for this"
     return DcrfError(Diagnostic("no-log-z", f"`gibbs` gives no estimate of log Z, so {why}", help=remedy))

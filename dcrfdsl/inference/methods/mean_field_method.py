@@ -19,5 +19,8 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
     def _remembered(self) -> Ints:
         return self.data.marginal_off
 
+    def _seed(self) -> int:
+        return self.settings.seed
+
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
         return mean_field_expectations, (), ()

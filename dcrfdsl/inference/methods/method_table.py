@@ -31,6 +31,7 @@ from ...semantics import (
     AutoSettings,
     BpSettings,
     ExactSettings,
+    GbpSettings,
     GibbsSettings,
     MeanFieldSettings,
     MethodSettings,
@@ -46,6 +47,7 @@ from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
 from .mixed import MixedMethod
 from .pruned_method import PrunedMethod
+from .region_method import RegionMethod
 from .reweighted_method import ReweightedMethod
 
 __all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
@@ -85,6 +87,7 @@ METHODS: Table[MethodEntry] = Table(
         "bp": MethodEntry((BpSettings,), MessageMethod.by_schedule),
         "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
         "trw": MethodEntry((TrwSettings,), ReweightedMethod),
+        "gbp": MethodEntry((GbpSettings,), RegionMethod),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), MixedMethod.of),
         "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),

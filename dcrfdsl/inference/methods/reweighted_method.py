@@ -32,6 +32,9 @@ class ReweightedMethod(BoundingMethod[TrwSettings]):
     def _remembered(self) -> Ints:
         return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
 
+    def _seed(self) -> int:
+        return self.settings.seed
+
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
         forests = Forests(self.pool.passes, self.pool.appearance, self.stretched_off)
         return reweighted_expectations, (forests,), (decoding,)

@@ -11,5 +11,6 @@ from .propagation import (
     propagate as propagate,
 )
 from .random_trees import first_trees as first_trees
+from .region_beliefs import region_expectations as region_expectations
 from .sum_product import node_potentials as node_potentials, recall as recall, remember as remember
 from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations

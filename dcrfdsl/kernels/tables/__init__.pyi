@@ -49,6 +49,7 @@ from .wiring import (
     Kinds as Kinds,
     Patterns as Patterns,
     Programs as Programs,
+    Regions as Regions,
     Rows as Rows,
     Schedules as Schedules,
     Shapes as Shapes,

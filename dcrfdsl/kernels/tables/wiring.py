@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .packed import Packed
 
-__all__ = ["Bindings", "Edges", "Kinds", "Patterns", "Programs", "Rows", "Schedules", "Shapes"]
+__all__ = ["Bindings", "Edges", "Kinds", "Patterns", "Programs", "Regions", "Rows", "Schedules", "Shapes"]
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -130,3 +130,36 @@ class Schedules(NamedTuple):
     pass_off: Ints  #      [G+1]   passes of a shape
     send_off: Ints  #      [passes + 1]
     send: Small  #         [..]    edge, counted from the shape's first
+
+
+class Regions(NamedTuple):
+    """Clusters of variables (A), the regions (B) that they share, and the links (L) between the two.
+
+    A region's links, and a shape's clusters and regions, follow one another. `map` tells to which entry of a smaller
+    table each entry of a cluster's or region's belongs; equal maps are stored once.
+    """
+
+    cluster_off: Ints  #   [G+1]
+    table_off: Ints  #     [A]    where a cluster's table lies, counted from the shape's first
+    size: Ints  #          [A]    its entries
+    around_off: Ints  #    [A+1]  links of a cluster
+    around: Ints  #        [L]
+    region_off: Ints  #    [G+1]
+    number: Floats  #      [B]    counting number c_β
+    cell_off: Ints  #      [B]    where a region's belief lies, counted from the shape's first
+    states: Ints  #        [B]    its entries
+    link_off: Ints  #      [B+1]
+    link_cluster: Ints  #  [L]
+    link_region: Ints  #   [L]
+    link_map: Ints  #      [L]    where its map begins
+    link_message: Ints  #  [L]    where its message lies, counted from the shape's first
+    fac_cluster: Ints  #   [F]    the cluster that holds a factor of two or more variables, else -1
+    fac_map: Ints  #       [F]
+    fac_region: Ints  #    [F]    the region that all clusters around a factor share, or -1 if there is one cluster
+    fac_within: Ints  #    [F]    its map from that region
+    var_cluster: Ints  #   [V]    the cluster that a variable's marginals are read from
+    var_map: Ints  #       [V]
+    var_region: Ints  #    [V]    as `fac_region`
+    var_within: Ints  #    [V]
+    map: Small  #          [..]
+    messages: Ints  #      [G]    total length of a shape's messages

@@ -115,6 +115,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Exact inference would build a larger table than is allowed: the variables are joined too densely.",
         "Use `infer trp`, join fewer positions, or raise `max_table` if there is memory for it.",
     ),
+    "too-many-regions": (
+        "`infer gbp` takes clusters of variables and all regions that clusters share; here there are too many of them.",
+        "Use a smaller `size`, `clusters = factors`, which has the fewest regions, or `infer trp`.",
+    ),
     # metrics
     "bad-metric": (
         "The metric does not exist, or cannot be computed here: its arguments are wrong, or something is not known.",

@@ -25,6 +25,8 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "auto": f"infer auto(max_table = 1000000, trees = random, tolerance = 1e-4, {_MESSAGES})",
         "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})",
         "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
+        "gbp": "infer gbp(clusters = join, size = 6, max_table = 100000, double_loop = always, tolerance = 1e-5,\n"
+        "          max_iterations = 500, damping = 0.5)",
         "gibbs": "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact",
         "pruned": "view early = chunk in {B-NP, I-NP}\nclique early[-1], early\n"
         "infer pruned(by = early, threshold = 1e-3, keep = 16, states = 4)",
