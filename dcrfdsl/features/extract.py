@@ -184,7 +184,7 @@ class FeatureExtractor:
         plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
         factors = None if templates is None else {template.factors for template in templates}
         wanted = [
-            not has_values(feature, tables, self._spec) and (factors is None or feature.factors in factors)
+            not has_values(feature, tables, self._spec, self._kinds) and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
         chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]

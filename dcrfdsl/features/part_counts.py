@@ -63,7 +63,7 @@ def join_surveys(surveys: Iterable[FeatureSurvey]) -> FeatureSurvey:
         for name, kind in survey.kinds.items():
             if kinds.setdefault(name, kind) != kind:
                 message = f"feature function `{name}` gives a {kinds[name]} in one part of the data and a {kind} later"
-                remedy = "a function must give texts, truths or numbers, always the same"
+                remedy = "a function must give texts, truths, numbers or mappings, always the same"
                 raise DcrfError(Diagnostic("mixed-results", message, help=remedy))
     return FeatureSurvey({name: list(found) for name, found in texts.items()}, kinds)
 

@@ -7,7 +7,7 @@ sentence, as far as they are plain, all at once. Not here: the construction of k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,7 +23,7 @@ from .plan import ExpandedFeature, FeatureSetPlan
 from .relation_instances import pair_block, relate
 from .sentence_rows import PlainFeatures, Texts
 from .sentence_runs import Block, PairBlock, cut
-from .values import is_weighted
+from .values import CorpusValues, gives_weights, is_weighted
 
 __all__ = ["Spread", "blocks_of", "extracted_rows", "extracted_sentence", "has_values", "in_turn", "learned_rows"]
 
@@ -72,7 +72,7 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
         reader.read_all(plan.features)
         numbered[len(numbered)] = block.num_rows, spread(partial(_counted, plan.features, counters, reader), each)
     alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features], spread)
-    with_values = _with_values(plan, alphabet, atoms.values.spec)
+    with_values = _with_values(plan, alphabet, atoms.values)
 
     def rows_of(number: int, _: int) -> _BlockRows:
         num_rows, fired = numbered.pop(number)  # a block is freed as soon as its rows exist
@@ -94,7 +94,7 @@ def _counted(
 def extracted_rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
     """The rows of a corpus by a locked alphabet."""
     blocks, pair_off = blocks_of(plan, atoms)
-    with_values = _with_values(plan, alphabet, atoms.values.spec)
+    with_values = _with_values(plan, alphabet, atoms.values)
 
     def parts() -> Iterator[_BlockRows]:
         for block in blocks:
@@ -126,18 +126,22 @@ def extracted_sentence(
         else:
             read = reader.keys(feature, tables.sizes, tables.compact)
             fired.append(_Fired(tables.last.find(read.keys), read.off, read.weight))
-    with_values = _with_values(plan, alphabet, atoms.values.spec)
+    with_values = _with_values(plan, alphabet, atoms.values)
     return _joined(plan, [_assembled(fired, block.num_rows, with_values)], None)
 
 
-def has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec) -> bool:
-    """Whether a feature multiplies numbers or the weights of bags."""
-    return 0 in tables.sizes or any(is_weighted(spec, factor.condition) for factor in feature.factors)
+def has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec, kinds: Mapping[str, str]) -> bool:
+    """Whether a feature multiplies numbers or the weights of bags.   kinds: of the registered functions."""
+    conditions = [factor.condition for factor in feature.factors]
+    weighted = any(is_weighted(spec, condition) or gives_weights(condition, kinds) for condition in conditions)
+    return 0 in tables.sizes or weighted
 
 
-def _with_values(plan: FeatureSetPlan, alphabet: Alphabet, spec: ModelSpec) -> bool:
+def _with_values(plan: FeatureSetPlan, alphabet: Alphabet, values: CorpusValues) -> bool:
     """Whether some feature of the set multiplies numbers or the weights of bags."""
-    return any(has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
+    return any(
+        has_values(*pair, values.spec, values.kinds) for pair in zip(plan.features, alphabet.templates, strict=True)
+    )
 
 
 def _joined(plan: FeatureSetPlan, parts: Iterable[_BlockRows], pair_off: Offsets | None) -> FeatureRows:

@@ -29,7 +29,7 @@ from .alphabet import Alphabet, KeyTable
 from .atoms import CorpusAtoms, Vocabulary
 from .feature_rows import FeatureRows
 from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves
-from .values import kind_of
+from .values import gives_weights, kind_of
 
 __all__ = ["LONGEST", "PlainFeatures", "Texts", "plain_features", "texts_of"]
 
@@ -273,7 +273,8 @@ def _column_of(factor: Factor, spec: ModelSpec, kinds: Mapping[str, str]) -> str
     column = spec.column(leaf.name) if isinstance(leaf, Reference) else None
     if len(read) != 1 or column is None or column.type.name != "str":
         return None
-    return column.name if kind_of(spec, factor.condition, kinds) != "number" else None
+    numeric = kind_of(spec, factor.condition, kinds) == "number" or gives_weights(factor.condition, kinds)
+    return None if numeric else column.name
 
 
 def _read_inside(feature: ExpandedFeature, spec: ModelSpec) -> tuple[int, ...]:

@@ -73,7 +73,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         TRAINS + " --features shapes.py",
         "error[bad-result]: feature function `shape_of` returns `({'the'}, 1)` on `the` (train.txt:1)\n"
         "  --> shapes.py:4\n"
-        "  = help: it may return a text, several texts, a bool, a number or None",
+        "  = help: it may return a text, several texts, a bool, a number, a mapping of names to numbers, or None",
     ),
     "bad-sentence": CommandExample(
         {"chunk.dcrf": JSONL, "train.jsonl": '{"word": ["the", "dog"], "chunk": ["B"]}\n'},
@@ -255,7 +255,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         },
         TRAINS + " --features shapes.py",
         "error[mixed-results]: feature function `shape_of` gives a number here and a text there\n"
-        "  = help: a function must give texts, truths or numbers, always the same",
+        "  = help: a function must give texts, truths, numbers or mappings, always the same",
     ),
     "needs-json": CommandExample(
         {},

@@ -102,7 +102,7 @@ class FeaturesRecord(BaseModel, extra="forbid"):
     sets: list[SetRecord]
     vocabularies: dict[str, Count]
     lexicons: list[Any]
-    registered: dict[str, Literal["value", "test", "number"]]
+    registered: dict[str, Literal["value", "test", "number", "weights"]]
     bins: dict[str, list[float]] = {}  # the edges of each `bin` that are quantiles; none in older files
     observation_kernels: list[ObservationKernelRecord] = Field(default=[], alias="likenesses")  # the key in files
 

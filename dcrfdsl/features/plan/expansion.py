@@ -38,6 +38,7 @@ from ...semantics import (
     Place,
     Reference,
     Several,
+    Value,
     Window,
     children,
     plain,
@@ -45,6 +46,7 @@ from ...semantics import (
     terms,
     with_children,
 )
+from .joint_calls import is_joint, reads_sentence
 from .named_positions import with_offsets
 from .notation import condition_text
 
@@ -288,6 +290,8 @@ def _place(offset: int) -> Place:
 
 def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
     """`pos = NN`, or `pos = N` with `let N = "NN"`, becomes `pos is NN`: a side that reads nothing is a value."""
+    if isinstance(condition, Apply):
+        return _joined(spec, rewritten(condition, lambda part: _with_constants(spec, part)))
     if isinstance(condition, Compares) and isinstance(condition.right, Reference):
         bound = spec.settled(condition.right)  # `age > adult` with `let adult = 18`
         return condition.model_copy(update={"right": bound}) if isinstance(bound, Number) else condition
@@ -304,12 +308,40 @@ def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
     return condition
 
 
+def _joined(spec: ModelSpec, term: Apply) -> Apply:
+    """A call of a user's function that reads several values, with fixed places inside; any other call as it is."""
+    lexicons = {lexicon.name for lexicon in spec.lexicons}
+    if term.function in FUNCTIONS or term.function in lexicons:
+        return term
+
+    def read(value: Value) -> bool:
+        whole = reads_sentence(value)
+        return whole or (isinstance(value, Reference | Apply) and _leaf(spec, value) is not None)
+
+    values = [argument.value for argument in term.arguments]
+    if not any(map(read, values[1:])) and not any(map(reads_sentence, values)):
+        return term
+    arguments = []
+    for argument in term.arguments:
+        value = argument.value
+        if isinstance(value, Reference | Apply) and not reads_sentence(value) and read(value):
+            variants = _term_variants(value, 0)
+            if len(variants) > 1:
+                message = f"`{term.function}` reads several values, and one of them is a window"
+                raise _error("bad-argument", message)
+            value = variants[0]
+        arguments.append(Argument(value=value, name=argument.name))
+    return term.model_copy(update={"arguments": tuple(arguments)})
+
+
 def _term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply]:
     """One term for each combination of places, each place moved to the innermost reference."""
     variants: list[Reference | Apply] = []
     for offset in _offsets(term.place):
         if isinstance(term, Reference):
             variants.append(Reference(name=term.name, place=_place(shift + offset)))
+        elif is_joint(term):
+            variants.append(term.model_copy(update={"place": _place(shift + offset)}))
         elif not term.arguments:  # `first()` is `first`
             variants.append(Reference(name=term.function, place=_place(shift + offset)))
         else:
@@ -343,6 +375,8 @@ def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, 
         signature = FUNCTIONS.get(term.name)
         known = spec.column(term.name) is not None or (signature is not None and not signature.parameters)
         return (Reference(name=term.name, place=At(offset=0)), _offsets(term.place)[0]) if known else None
+    if is_joint(term):
+        return term.model_copy(update={"place": _place(0)}), _offsets(term.place)[0]
     subject = term.arguments[0].value
     if not isinstance(subject, Reference | Apply):
         return None

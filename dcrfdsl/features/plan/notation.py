@@ -33,6 +33,7 @@ from ...semantics import (
     Value,
     place_text,
 )
+from .joint_calls import is_joint
 from .named_positions import place_name
 
 __all__ = ["boundary_text", "condition_text", "term_text"]
@@ -87,6 +88,8 @@ def _lifted(term: Reference | Apply) -> tuple[Reference | Apply, str]:
     if isinstance(term, Reference):
         return Reference(name=term.name), _place_text(term.place)
     arguments, place = list(term.arguments), _place_text(term.place)
+    if is_joint(term):  # whose arguments have places of their own
+        return Apply(function=term.function, arguments=term.arguments), place
     if arguments and isinstance(arguments[0].value, Reference | Apply):
         inner, inner_place = _lifted(arguments[0].value)
         arguments[0] = Argument(value=inner, name=arguments[0].name)

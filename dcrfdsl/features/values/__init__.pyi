@@ -16,4 +16,5 @@ from .joint_tests import (
 from .learned_bins import checked_bins as checked_bins, quantile_bins as quantile_bins
 from .lexicons import Lexicons as Lexicons
 from .observed import observed_codes as observed_codes
+from .own_functions import gives_weights as gives_weights
 from .registered import RegisteredFeature as RegisteredFeature

@@ -31,7 +31,7 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
             return "test" if FUNCTIONS[name].returns == "test" else "value"
         case Apply(function=name):
             if name in registered:
-                return registered[name]
+                return "value" if registered[name] == "weights" else registered[name]
             if name in FEATURES or name in ("span", "bin") or any(lexicon.name == name for lexicon in spec.lexicons):
                 return "value"
             raise Unfit(f"nothing says what the function `{name}` gives")

@@ -38,12 +38,12 @@ from ...semantics import (
     fold,
     read_bins,
 )
-from ..plan import condition_text, leaves, term_text
+from ..plan import condition_text, is_joint, leaves, term_text
 from .bag_values import Bags, checked_bag
 from .lexicon_spans import span_codes
 from .lexicons import Lexicon, Lexicons
 from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
-from .own_functions import own_values
+from .own_functions import joint_source, joint_values, own_values
 from .registered import RegisteredFeature
 from .regular_expressions import compiled
 from .value_functions import FEATURES
@@ -114,7 +114,7 @@ class CorpusValues:
 
     def _read(self, leaf: Reference | Apply) -> Source:
         if isinstance(leaf, Apply):
-            return self._span(leaf)
+            return self._span(leaf) if leaf.function == "span" else joint_source(self, leaf)
         if self.spec.column(leaf.name) is None:
             return _POSITIONS[leaf.name](self.corpus)
         column = self._column(leaf.name)
@@ -213,6 +213,8 @@ class CorpusValues:
     def _of(self, term: Apply, source: Source) -> Values:
         if term.function == "span":
             return Texts(list(zip(source.values)))
+        if is_joint(term):
+            return joint_values(self, term, source)
         subject = term.arguments[0].value
         assert isinstance(subject, Reference | Apply)  # `expand` allows nothing else
         if term.function == "bin":

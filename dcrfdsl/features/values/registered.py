@@ -4,10 +4,12 @@
     def vowels(word: str) -> str:
         return "".join(c for c in word if c in "aeiou")
 
-A template then uses `vowels(word)[-1..1]`. A function gets one value of a column and returns a text (one feature),
-several texts (a feature each), a bool (a test), a number (a value), or None (nothing). Further arguments are passed on:
-`ending(word, 3)`. It must depend on its arguments alone, because it runs once per distinct value. The decorator only
-marks a function and records nothing; a file is loaded only when a person names it, never by a template.
+A template then uses `vowels(word)[-1..1]`. A function gets one value of a column, or one of each of several columns,
+or, as `f(word[all])`, the values of a whole sentence. It returns a text (one feature), several texts (a feature each),
+a bool (a test), a number (a value), a mapping of names to numbers (a feature each, with a value), or None (nothing); of
+a sentence a list of these. Numbers and texts of the template are passed on: `ending(word, 3)`. It must depend on its
+arguments alone, because it runs once per distinct arguments. The decorator only marks a function and records nothing; a
+file is loaded only when a person names it, never by a template.
 """
 
 from __future__ import annotations
@@ -50,12 +52,15 @@ def feature(*, name: str) -> Callable[[Callable[..., Any]], RegisteredFeature]: 
 def feature(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Marks a function as a feature function, which templates may then call.
 
-    function: gets one value of a column, then any further arguments of the template. It returns a text (a feature),
-        several texts (a feature each), a bool (a test), a number (a value) or None (nothing).
+    function: gets one value of a column (a text, or a number of a column of numbers), then what else the template
+        gives: values of other columns, None where a place lies outside the sentence, and constants. Of `f(word[all])`
+        it gets the list of all values in the sentence. It returns a text (a feature), several texts (a feature each), a
+        bool (a test), a number (a value), a mapping of names to numbers (features with values) or None (nothing); of a
+        sentence a list of these, one a token.
     name: by which templates call it; by default the function's own.
 
-    It must depend on its arguments alone: it runs once a distinct value. Commands get its file by `--features`, Python
-    functions get it as `registered={f.name: f}`. DcrfError where its name is that of a built-in function.
+    It must depend on its arguments alone: it runs once for the same arguments. Commands get its file by `--features`,
+    Python functions get it as `registered={f.name: f}`. DcrfError where its name is that of a built-in function.
 
     >>> @feature
     ... def vowels(word: str) -> str:

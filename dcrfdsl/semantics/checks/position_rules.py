@@ -8,8 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...foundation import Diagnostic, did_you_mean
-from ..schema import Apply, At, Named, Node, Path, Place, Reference, Several, Window, nodes, place_text, value_if_nodes
+from ..schema import (
+    FUNCTIONS,
+    Apply,
+    At,
+    Named,
+    Node,
+    Path,
+    Place,
+    Reference,
+    Several,
+    Window,
+    nodes,
+    place_text,
+    value_if_nodes,
+)
 from .context import Context, Rule, listed
+from .own_function_rules import is_whole
 from .walk import every_node
 
 __all__ = ["RULES", "WIDEST"]
@@ -65,9 +80,13 @@ def _windows(context: Context, nodes_with_paths: Iterable[tuple[Path, Node]]) ->
 
 def unknown_position(context: Context) -> Iterator[Diagnostic]:
     """`word[i]` has a meaning only in a clique with sites `y[i], …`."""
+    whole: set[Path] = set()  # `word[all]`, what a function of the user's reads of a sentence
     for path, node in every_node(context.spec):
         place = node.place if isinstance(node, Reference | Apply) else None
-        if not isinstance(place, Named):
+        if isinstance(node, Apply) and node.function not in FUNCTIONS and not context.named(node.function, "lexicon"):
+            inside = ((*path, "arguments", n, "value") for n, one in enumerate(node.arguments) if is_whole(one.value))
+            whole.update(inside)
+        if not isinstance(place, Named) or path in whole:
             continue
         positions = _positions(context, path)
         if place.position in positions:

@@ -25,6 +25,7 @@ from ..schema import (
     term_places,
 )
 from .context import COLUMN, KINDS, Context, Rule, listed
+from .own_function_rules import is_whole
 
 __all__ = ["RULES"]
 
@@ -76,6 +77,8 @@ def _unplaced(context: Context, clique: CliqueSpec, path: Path, part: Node) -> I
         inside = any(at[:length] in named for length in range(len(path), len(at) + 1))
         if not isinstance(node, Reference | Apply):
             continue
+        if is_whole(node):
+            continue  # the whole sentence, for a function of the user's
         if isinstance(node.place, Named):
             if inside:
                 message = f"`{place_text(node.place)}` stands inside a call that has a position of its own"

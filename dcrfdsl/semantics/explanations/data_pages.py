@@ -184,7 +184,8 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "bad-result": (
         "A feature function of yours returns something that no feature can have as its value.",
-        "Return a text, several texts, a truth, a finite number or None.",
+        "Return a text, several texts, a truth, a finite number, a mapping of names to finite numbers, or None; of a "
+        "whole sentence a list of these, one a token.",
     ),
     "feature-file": (
         "The file given by `--features` cannot be read, is not Python, raises an error, or marks no function.",
@@ -208,7 +209,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "mixed-results": (
         "A feature function of yours gives values of different kinds, such as a text here and a number there.",
-        "Let it always give texts, always truths, or always numbers.",
+        "Let it always give texts, always truths, always numbers, or always mappings.",
     ),
     "too-many-pairs": (
         "A clique with `where` joins so many pairs of positions in the data that they do not fit into memory.",
