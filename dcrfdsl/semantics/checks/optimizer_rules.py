@@ -25,6 +25,7 @@ from ..settings import (
     LikelyCases,
     PieceSettings,
     Prior,
+    RescaleSettings,
     Shape,
     inference_settings,
     stage_settings,
@@ -164,6 +165,27 @@ def ties(context: Context) -> Iterator[Diagnostic]:
             yield from _tie(context, stage, name, goal, goals)
 
 
+def kept(context: Context) -> Iterator[Diagnostic]:
+    """`keep` trains twice by value and gradient, the second time on the weights that are left."""
+    for stage in stage_views(context):
+        if stage.settings.keep is None:
+            continue
+        criterion = stage.settings.criterion
+        if "gradient" not in criterion.offers or isinstance(criterion, InduceSettings | RescaleSettings):
+            why, remedy = f"`{stage.criterion}`", "train by `likelihood` or another criterion with a gradient"
+        elif isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases):
+            why, remedy = "cases of `nota` that the model chooses", "leave out one of the two"
+        elif stage.optimizer not in (*SMOOTH, "owlqn"):
+            why, remedy = f"`{stage.optimizer}`", f"train by {listed([*SMOOTH, 'owlqn'])}"
+        elif stage.settings.patience is not None:
+            why, remedy = "`patience`, which may go back to weights that were left out", "leave out one of the two"
+        else:
+            continue
+        message = f"`keep` does not go with {why}"
+        at = stage.place("keep")
+        yield context.complaint("cannot-keep", message, at, "not here", help=remedy)
+
+
 def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mapping[str, str]) -> Iterator[Diagnostic]:
     at, cliques = stage.place("prior", name), {clique.label: clique for clique in context.spec.cliques}
     if goal not in cliques:
@@ -229,4 +251,4 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
 
 
-RULES: tuple[Rule, ...] = (trained_by, priors, ties, scaling)
+RULES: tuple[Rule, ...] = (trained_by, priors, ties, kept, scaling)
