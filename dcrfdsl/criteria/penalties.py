@@ -2,10 +2,11 @@
 
     P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k  −  pull_k λ_k
 
-and a constant. A Gaussian around μ is the quadratic term with pull_k = precision_k μ_k. Quadratic terms are by far the
-most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others. Sources: gaussian Sutton 2004
-§3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in `semantics.settings.prior_settings`, and add a line to
-`PRIORS`.
+and a constant. A Gaussian around μ is the quadratic term with pull_k = precision_k μ_k. One around the weights of
+another clique is ½ precision_k (λ_k − λ_p(k))², where p(k) is the counterpart of k; both are trained. Quadratic terms
+are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others. Sources: gaussian
+Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in `semantics.settings.prior_settings`, and add
+a line to `PRIORS`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Mask, Table, typed_entry
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, typed_entry
 from ..graph import Parameters
 from ..semantics import (
     CliqueSpec,
@@ -29,7 +30,7 @@ from ..semantics import (
     TrainSettings,
 )
 
-__all__ = ["PRIORS", "Penalty", "Terms", "weight_penalty"]
+__all__ = ["PRIORS", "Penalty", "Terms", "Ties", "weight_penalty"]
 
 
 class Terms(NamedTuple):
@@ -85,12 +86,25 @@ PRIORS: Table[Callable[[Prior], Terms]] = Table(
 )
 
 
+class Ties(NamedTuple):
+    """Weights that are drawn towards others, [n] each: their numbers, those of the others, and the precision.
+
+    moves [n]: 1 where the other weight is drawn back, 0 where it is not trained.
+    """
+
+    weight: Ints
+    other: Ints
+    precision: Floats
+    moves: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Penalty:
     """The terms of all W weights.
 
     l1: None where no penalty has a corner.   power, exponent: None where all are 0.   pull: None where all penalties
-    are least at 0; `constant` then makes P(μ) = 0.
+    are least at 0; `constant` then makes P(μ) = 0.   ties: of cliques to others;
+    their squares λ_k² are part of `precision`.
     """
 
     precision: Floats
@@ -99,6 +113,7 @@ class Penalty:
     exponent: Floats | None = None
     pull: Floats | None = None
     constant: float = 0.0
+    ties: Ties | None = None
 
     @classmethod
     def none(cls, num_weights: int) -> Penalty:
@@ -107,7 +122,7 @@ class Penalty:
     @property
     def is_quadratic(self) -> bool:
         """Whether it is ½ Σ precision λ² alone."""
-        return self.l1 is None and self.power is None and self.pull is None
+        return self.l1 is None and self.power is None and self.pull is None and self.ties is None
 
     def masked(self, mask: Floats) -> Penalty:
         """The same with the terms of each weight times its `mask` [W]."""
@@ -117,6 +132,7 @@ class Penalty:
             None if self.power is None else self.power * mask,
             self.exponent,
             *_pulls(self.precision * mask, None if self.pull is None else self.pull * mask),
+            ties=None if self.ties is None else _masked(self.ties, mask),
         )
 
     def add(self, weights: Floats, gradient: Floats) -> float:
@@ -138,6 +154,12 @@ class Penalty:
         if self.pull is not None:
             gradient -= self.pull
             value += self.constant - float(np.sum(self.pull * weights))
+        if self.ties is not None:  # the term less ½ precision λ_k²
+            weight, other, precision, moves = self.ties
+            mean = weights[other]
+            value += float(np.sum(precision * (0.5 * mean - weights[weight]) * mean))
+            gradient -= np.bincount(weight, precision * mean, len(weights))
+            gradient += np.bincount(other, moves * precision * (mean - weights[weight]), len(weights))
         return value
 
     def gap(self, gradient: Floats, trained: Mask | None = None) -> float | None:
@@ -146,11 +168,18 @@ class Penalty:
         The quadratic terms curve it by `precision` in each weight: ½ Σ_k g_k² / precision_k. None where one is 0.
         trained [W]: the weights that the loss is a function of; by default all.
         """
+        if self.ties is not None:
+            return None
         if trained is not None:
             gradient, precision = gradient[trained], self.precision[trained]
         else:
             precision = self.precision
         return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
+
+
+def _masked(ties: Ties, mask: Floats) -> Ties:
+    """The ties of the weights that are trained; a counterpart that is not stays where it is."""
+    return ties._replace(precision=ties.precision * mask[ties.weight], moves=ties.moves * mask[ties.other])
 
 
 def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float]:
@@ -161,13 +190,34 @@ def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float
     return pull, 0.5 * float(np.sum(pull[pulled] ** 2 / precision[pulled]))
 
 
+Counterparts = Callable[[int, int], tuple[Ints, Ints]]
+
+
+def _ties(
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], precision: Floats, counterparts: Counterparts | None
+) -> Ties | None:
+    """The ties of all cliques whose prior is around another clique; None without any."""
+    number = {clique.label: n for n, clique in enumerate(cliques)}
+    found = []
+    for label, prior in settings.clique_priors.items():
+        if isinstance(prior, GaussianPrior) and prior.tied_to is not None:
+            if counterparts is None:
+                raise TypeError("a prior around another clique needs the features of both")
+            found.append(counterparts(number[label], number[prior.tied_to]))
+    if not found:
+        return None
+    weight, other = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Ties(weight, other, precision[weight], np.ones(len(weight)))
+
+
 def weight_penalty(
-    settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters, start: Floats | None = None
-) -> Penalty:
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters, start: Floats | None = None,
+    counterparts: Counterparts | None = None,
+) -> Penalty:  # fmt: skip
     """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name.
 
     start [W]: the weights of the model that training started from, if there is one. DcrfError if a prior is around
-    them and there is none.
+    them and there is none.   counterparts: the weights of a clique that have one in another, and these.
     """
     general = np.array(PRIORS[settings.prior.method](settings.prior), np.float64)
     columns = [np.full(parameters.num_weights, term) for term in general]
@@ -191,4 +241,5 @@ def weight_penalty(
         exponent if has_powers else None,
         pull,
         constant,
+        _ties(settings, cliques, precision, counterparts),
     )

@@ -32,6 +32,7 @@ from ..inference import (
 from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
+from .tied_weights import counterparts
 
 __all__ = ["Inference", "Supervision"]
 
@@ -163,7 +164,11 @@ class Supervision:
         return settings.infer or inference_settings(self.spec)
 
     def penalty(self, settings: TrainSettings) -> Penalty:
-        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start)
+        def of(clique: int, other: int) -> tuple[Ints, Ints]:
+            assert self.extractor is not None
+            return counterparts(self.graph, self.parameters, self.states, self.extractor, clique, other)
+
+        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start, of)
 
     def bind_for(self, method: str) -> BoundData:
         """As `bind`, for an inference method."""

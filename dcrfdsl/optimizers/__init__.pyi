@@ -1,4 +1,5 @@
 from .dual.dual_problem import concatenate_cuts as concatenate_cuts
+from .kept_weights import KeptWeights as KeptWeights, largest_weights as largest_weights
 from .objective import (
     BoostingProblem as BoostingProblem,
     BoostingRound as BoostingRound,

@@ -116,7 +116,7 @@ class Stage:
         state.keep("objective", objective.remembered)
         watch = _Watch(self, objective, number, state)
         point = objective.start(start).copy()
-        outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state)
+        outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state, self.settings.keep)
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
         return replace(

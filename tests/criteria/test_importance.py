@@ -198,6 +198,30 @@ def test_batches_sum_to_the_weighted_likelihood() -> None:
     assert gradient == pytest.approx(whole, abs=1e-9)
 
 
+LOOPS = SMALL + "clique y[-2], y\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["trp", "bp", "mean_field", "trw", "auto", "exact", "pruned(threshold = 1e-12)"])
+def test_every_inference_method_takes_factors(method: str) -> None:
+    """The likelihood and its gradient are the sums of those of each sentence by itself, times its factor."""
+    text, count = (SMALL if method.startswith("pruned") else LOOPS), len(TOKENS)
+    if method in ("trp", "bp", "mean_field", "trw"):
+        method += "(tolerance = 1e-9)"
+    train = f"likelihood: prior = none, importance = trust, infer = {method}"
+    column = np.array([0.5, 2.0, 0.5, 3.0])
+
+    def objective(factors: Floats) -> Any:
+        return of_tokens(train, [[(*row[:-1], f) for row in s] for s, f in zip(TOKENS, factors, strict=True)], text)[1]
+
+    whole = objective(column)
+    weights = np.random.default_rng(7).normal(0.0, 0.5, whole.num_weights)
+    alone = [objective(np.eye(count)[n]).value_and_gradient(weights) for n in range(count)]
+    value, gradient = whole.value_and_gradient(weights)
+    assert value == pytest.approx(sum(c * v for c, (v, _) in zip(column, alone, strict=True)), rel=1e-6)
+    assert gradient == pytest.approx(sum(c * g for c, (_, g) in zip(column, alone, strict=True)), abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [

@@ -3,8 +3,8 @@
     loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs
                  max-marginals; with messages, the approximate search of `competing_labellings`
     hamming      and `cost`: the best labelling of a graph in which wrong states score twice their cost more
-                 (`graph.variants.cost_augmented`), by any method; y* itself is no violation. With hidden labels, other
-                 right labellings would look like violations; that graph is then searched as for a loss of 1
+                 (`graph.variants.cost_augmented`), by any method; y* itself is no violation. With hidden labels,
+                 other right labellings would look like violations; that graph is then searched as for a loss of 1
 
 With a slack for each labelling, `NBestSearch` lists all that may violate their margins, exactly.
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...foundation import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
-from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
+from ...semantics import GaussianPrior, LikelyCases, PieceSettings, TrainSettings, pieces_of
 from ..criterion import Criterion, TightenedTolerance
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
@@ -94,12 +94,15 @@ def build_pieces(
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
     Pieces that share no weight are trained apart, except where the whole model is needed on the way: for the score on
-    held-out data that `patience` watches, and to choose the cases of NOTA.
+    held-out data that `patience` watches, to choose the cases of NOTA, where a
+    prior ties cliques, and where `keep` compares all weights.
     """
     criterion = settings.criterion
     templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
     groups = independent_pieces(templates)
-    if len(groups) == 1 or settings.patience is not None or isinstance(criterion.nota, LikelyCases):
+    is_tied = any(isinstance(p, GaussianPrior) and p.tied_to is not None for p in settings.clique_priors.values())
+    compares = is_tied or settings.keep is not None or isinstance(criterion.nota, LikelyCases)
+    if len(groups) == 1 or settings.patience is not None or compares:
         return build_piecewise(supervision, settings, templates)
     parts = []
     for group in groups:

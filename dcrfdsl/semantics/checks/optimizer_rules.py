@@ -19,10 +19,13 @@ from ..settings import (
     TRAINED_BY,
     TREATS,
     WITHOUT_PENALTY,
+    GaussianPrior,
     IisSettings,
+    InduceSettings,
     LikelyCases,
     PieceSettings,
     Prior,
+    RescaleSettings,
     Shape,
     inference_settings,
     stage_settings,
@@ -139,6 +142,74 @@ def priors(context: Context) -> Iterator[Diagnostic]:
                 yield _not_treated(stage, key, prior)
 
 
+def ties(context: Context) -> Iterator[Diagnostic]:
+    """A mean that is a clique: of the prior of another one with as many sites, and not in a circle."""
+    for stage in stage_views(context):
+        general = stage.settings.prior
+        if isinstance(general, GaussianPrior) and general.tied_to is not None:
+            message = f"`mean = {general.tied_to}` draws one clique towards another, and this prior is of all weights"
+            remedy = "write `prior.NAME = gaussian(mean = …)`; `mean` of all weights is `zero` or `model`"
+            yield context.complaint("bad-tie", message, stage.place("prior"), "of which clique?", help=remedy)
+        goals = {
+            name: prior.tied_to
+            for name, prior in stage.settings.clique_priors.items()
+            if isinstance(prior, GaussianPrior) and prior.tied_to is not None
+        }
+        if goals and isinstance(stage.settings.criterion, InduceSettings):
+            message = "`induce` judges crosses by a prior around zero, and this one is around another clique"
+            at = stage.place("prior", next(iter(goals)))
+            yield context.complaint(
+                "bad-tie", message, at, "not here", help="write `mean = zero`, or train `likelihood`"
+            )
+        for name, goal in goals.items():
+            yield from _tie(context, stage, name, goal, goals)
+
+
+def kept(context: Context) -> Iterator[Diagnostic]:
+    """`keep` trains twice by value and gradient, the second time on the weights that are left."""
+    for stage in stage_views(context):
+        if stage.settings.keep is None:
+            continue
+        criterion = stage.settings.criterion
+        if "gradient" not in criterion.offers or isinstance(criterion, InduceSettings | RescaleSettings):
+            why, remedy = f"`{stage.criterion}`", "train by `likelihood` or another criterion with a gradient"
+        elif isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases):
+            why, remedy = "cases of `nota` that the model chooses", "leave out one of the two"
+        elif stage.optimizer not in (*SMOOTH, "owlqn"):
+            why, remedy = f"`{stage.optimizer}`", f"train by {listed([*SMOOTH, 'owlqn'])}"
+        elif stage.settings.patience is not None:
+            why, remedy = "`patience`, which may go back to weights that were left out", "leave out one of the two"
+        else:
+            continue
+        message = f"`keep` does not go with {why}"
+        at = stage.place("keep")
+        yield context.complaint("cannot-keep", message, at, "not here", help=remedy)
+
+
+def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mapping[str, str]) -> Iterator[Diagnostic]:
+    at, cliques = stage.place("prior", name), {clique.label: clique for clique in context.spec.cliques}
+    if goal not in cliques:
+        guess, there = context.near(goal, ["clique"])
+        remedy = f"did you mean `{guess}`?" if guess else "a mean is `zero`, `model` or the name of a clique"
+        yield context.complaint(
+            "unknown-name", f"there is no clique `{goal}`", at, "no such clique", help=remedy, others=there
+        )
+        return
+    path = [name]
+    while path[-1] in goals and goals[path[-1]] not in path:
+        path.append(goals[path[-1]])
+    if goals.get(path[-1]) == name:
+        circle = " → ".join(f"`{one}`" for one in [*path, name])
+        message = f"priors draw cliques towards each other in a circle: {circle}"
+        remedy = "let one of them have `mean = zero`"
+        yield context.complaint("bad-tie", message, at, "leads back to itself", help=remedy)
+    elif len(cliques[goal].sites) != len(cliques[name].sites):
+        own, others = len(cliques[name].sites), len(cliques[goal].sites)
+        message = f"the sites of `{name}` are {own} and those of `{goal}` {others}, so no weight has a counterpart"
+        remedy = "draw it towards a clique of as many sites"
+        yield context.complaint("bad-tie", message, at, "not alike", help=remedy)
+
+
 def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
     optimizer, written = stage.optimizer, stage.written(*key)
     treats = TREATS[optimizer]
@@ -180,4 +251,4 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
 
 
-RULES: tuple[Rule, ...] = (trained_by, priors, scaling)
+RULES: tuple[Rule, ...] = (trained_by, priors, ties, kept, scaling)

@@ -49,6 +49,15 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "A prior keeps weights near those of an earlier model (`mean = model`), and there is none.",
         "Name the model: `dcrfdsl train … --from MODEL`; or write `mean = zero`.",
     ),
+    "cannot-keep": (
+        "`keep` trains all weights by their gradient, leaves out the smallest, and trains the others on.",
+        "Take a criterion and an optimizer that the message names, or `prior = laplace`, which makes weights 0 too.",
+    ),
+    "bad-tie": (
+        "A prior around another clique draws each weight towards that of the same feature and states there: it belongs "
+        "to one clique, and the other one joins as many variables and is not drawn back.",
+        "Write `prior.NAME = gaussian(mean = OTHER)` for cliques alike, or `mean = zero`.",
+    ),
     "no-checkpoint": (
         "A training that is broken off leaves a checkpoint beside the model file, and there is none to go on from.",
         "Train without `--resume`. Checkpoints are written once a minute, and when training is asked to stop.",

@@ -54,7 +54,7 @@ USAGE: dict[str, str] = {
 TABLES: tuple[Table[Any], ...] = (
     INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES, IMPORTANCE,
 )  # fmt: skip
-STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "patience")
+STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
 DECODED_BY = {
     "memm": "`local`",

@@ -119,5 +119,6 @@ STAGE_EXAMPLES: Mapping[str, str] = {
         "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
         "train likelihood: importance = sentences(trust)"
     ),
+    "keep": "train likelihood: prior = gaussian(variance = 5), keep = 1000",
     "kernel.CLIQUE": "train hmsvm: kernel.words = rbf(gamma = 0.05)",
 }

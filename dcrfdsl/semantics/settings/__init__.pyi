@@ -29,7 +29,7 @@ from .method_settings import (
 )
 from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
 from .piece_shorthands import PIECES as PIECES
-from .prior_settings import PRIORS as PRIORS, Prior as Prior
+from .prior_settings import PRIORS as PRIORS, GaussianPrior as GaussianPrior, Prior as Prior
 from .pruned_settings import PrunedSettings as PrunedSettings
 from .risk_settings import (
     AdaboostSettings as AdaboostSettings,

@@ -7,7 +7,6 @@ room that computes penalties. Not here: which optimizers treat which shape (`tra
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
 
 from ...foundation import Table
 from .method_settings import MethodSettings, Shape, setting
@@ -36,19 +35,25 @@ class NoPrior(Prior):
 
 
 class GaussianPrior(Prior):
-    """The penalty ‖λ − μ‖² / 2v, L2: weights become small, or stay near those of an earlier model."""
+    """The penalty ‖λ − μ‖² / 2v, L2: weights become small, or stay near those of an earlier model or another clique."""
 
     method = "gaussian"
     source = "Sutton 2004, §3.3"
     example = "train likelihood: prior = gaussian(variance = 5)"
     variance: float = setting(10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", gt=0)
-    mean: Literal["zero", "model"] = setting(
-        "zero", "μ: `zero`, or `model`, the weights of the model that training starts from"
-    )
+    mean: str = setting(
+        "zero", "μ: `zero`; `model`, the weights of the model that training starts from; or in `prior.CLIQUE` another "
+        "clique, the weights of the same features and states there, which are trained too",
+    )  # fmt: skip
 
     @property
     def shape(self) -> Shape:
         return "quadratic" if self.mean == "zero" else "smooth"
+
+    @property
+    def tied_to(self) -> str | None:
+        """The clique towards whose weights these are drawn."""
+        return None if self.mean in ("zero", "model") else self.mean
 
 
 class LaplacePrior(Prior):

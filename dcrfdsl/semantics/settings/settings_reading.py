@@ -382,7 +382,7 @@ _STAGE_READERS: Mapping[str, Callable[[_Reader, _WrittenSetting], Any]] = {
     "decode": _read_decode,
     "importance": lambda reader, item: column_alone(reader.spec, item.value) or reader.value_method(IMPORTANCE, item),
 }
-_STAGE_FIELDS = ("restarts", "seed", "patience")
+_STAGE_FIELDS = ("restarts", "seed", "keep", "patience")
 _STAGE_KEYS = (*_STAGE_READERS, *_STAGE_FIELDS)
 
 _WORDS: Mapping[str, Any] = {"yes": True, "no": False, "off": None, "inf": float("inf")}

@@ -435,6 +435,12 @@ class TrainSettings(Frozen, Generic[Chosen]):
     decode: str | None = setting(None, "the decoding rule of this stage; by default that of the template")
     restarts: int = setting(1, "random starts, of which the best objective wins", unit="starts", ge=1)
     seed: int = setting(0, "draws the starts", ge=0)
+    keep: int | None = setting(
+        None,
+        "at most so many weights are not 0: once trained, the largest are kept and trained on",
+        unit="weights",
+        ge=1,
+    )
     patience: int | None = setting(
         None, "training ends when the dev score has not risen for so many iterations, and keeps the best weights",
         unit="iterations", ge=1,

@@ -20,6 +20,7 @@ from ...graph import Gold
 from ...inference import Workers
 from ...semantics import (
     PIECES,
+    GaussianPrior,
     LikelyCases,
     MceSettings,
     MeasureLoss,
@@ -58,6 +59,8 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
         what = f"`{criterion.loss.method}` is a ratio of counts, no sum over sentences"
     elif is_likely:
         what = "cases of NOTA that a model chooses need all data at once"
+    elif any(isinstance(prior, GaussianPrior) and prior.tied_to for prior in settings.clique_priors.values()):
+        what = "a prior around another clique needs the features of both at hand"
     elif settings.clique_kernels:
         what = "an observation kernel compares all pairs of positions"
     elif isinstance(criterion, PerceptronSettings) and criterion.vote:
