@@ -23,6 +23,7 @@ from .conditions.markov_structure import last_site as last_site, obstacles as ob
 from .conditions.memories import memory_tables as memory_tables
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
+    is_run_memory as is_run_memory,
     once_words as once_words,
     search_refusal as search_refusal,
     searched_runs as searched_runs,

@@ -44,8 +44,7 @@ PATHS = (
 )  # fmt: skip
 WORDS = (
     "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
-    "require",
-    "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else", "with", "as",
+    "once", "require", "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else", "with", "as",
     "after", "over",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
     "yes", "no",
