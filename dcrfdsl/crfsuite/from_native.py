@@ -181,7 +181,9 @@ def _obstacles(model: TrainedModel, name: str) -> Iterator[Diagnostic]:
     if len(model.labels) > 1:
         listed = ", ".join(f"`{label}`" for label in model.labels)
         yield complaint(f"CRFsuite has one label, and this model has {listed}", "train a model with one of them")
-    for hidden in list(model.states)[len(model.labels) :]:
+    for once in model.spec.onces:
+        yield complaint(f"CRFsuite has no rules such as `once {once.label}`", _LEAVE_OUT)
+    for hidden in list(model.states)[len(model.labels) :] if not model.spec.onces else ():
         yield complaint(f"CRFsuite has no latent variables or memories such as `{hidden}`", _LEAVE_OUT)
     if len(model.states) > 1:
         return  # what follows is about one label

@@ -82,6 +82,9 @@ def _decoding(model: TrainedModel) -> _Obstacle | None:
     stage = f"`train {model.record.stage}`" if model.record.stage else "its training"
     if model.decode == "local":
         return _Obstacle(f"{stage} decodes by the local distributions of pieces (`decode local`)", INSTEAD)
+    if model.keeps_once_by_search:
+        message = f"`once {model.spec.onces[0].label}` is kept by a search, which exported programs do not have"
+        return _Obstacle(message, f"bind fewer types by `except`, or {INSTEAD}")
     if model.voters is not None and model.decode == "joint":
         message = f"{stage} lets {len(model.voters):,} weight vectors vote (`vote = yes`)"
         return _Obstacle(message, "write `decode marginal`, which uses their mean, or train without `vote`")

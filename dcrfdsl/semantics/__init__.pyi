@@ -24,6 +24,7 @@ from .conditions.memories import memory_tables as memory_tables
 from .conditions.position_gaps import index_gaps as index_gaps
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
+    is_run_memory as is_run_memory,
     once_words as once_words,
     search_refusal as search_refusal,
     searched_runs as searched_runs,

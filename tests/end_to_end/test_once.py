@@ -250,3 +250,17 @@ def test_gold_labels_that_break_it_are_named():
     assert found.slug == "broken-constraint"
     assert "1 of 2 sentences: `A` begins again" in found.message
     assert "except {A}" in found.help
+
+
+@pytest.mark.parametrize("criterion", ["hmm", "pseudolikelihood"])
+def test_training_that_does_without_it_gives_the_same_labels_by_search(criterion, monkeypatch):
+    text, gold = CASES["bio"]
+    text += f"train {criterion}\ndecode joint\n"
+    rng, data = np.random.default_rng(4), load_text(text).spec.data
+    train = corpus_from_rows([[("abc"[rng.integers(3)], state) for state in states] for states in gold * 3], data)
+    test = corpus_from_rows([[(word, "O") for word in rng.choice(list("abc"), 6)] for _ in range(20)], data)
+    inside = fit(load_text(text), train)
+    monkeypatch.setattr(single_runs, "MOST_JOINT", 0)
+    searched = fit(load_text(text), train)
+    np.testing.assert_allclose(inside.weights, searched.weights, atol=1e-6)
+    np.testing.assert_allclose(inside.predict(test).scores, searched.predict(test).scores, atol=1e-5)

@@ -143,7 +143,8 @@ class Draw:
                 statements.append(f"clique {first}, {second}")
         if self.chance(0.2):
             tests = [self.condition(name, self.labels[name]) for name in (self.pick(names), self.pick(names))]
-            statements.append(self.pick([f"forbid {tests[0]} and {tests[1]}", f"require {tests[0]} when {tests[1]}"]))
+            joined = ("forbid {} and {}", "forbid {} when {}", "require {} when {}")
+            statements.append(self.pick(joined).format(*tests))
         statements.append(self.infer())
         if self.chance(0.1):
             statements.append(f"decode {self.pick(['joint', 'marginal', 'marginal', 'local'])}")

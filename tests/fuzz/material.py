@@ -44,9 +44,8 @@ PATHS = (
 )  # fmt: skip
 WORDS = (
     "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
-    "require",
-    "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else", "with", "as",
-    "after", "over",
+    "once", "require", "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else",
+    "with", "as", "after", "over",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
     "yes", "no",
     "none", "START", "STOP", "bio", "bioes", "states", "feats", "conll", "conllu", "jsonl", "vector", "float",

@@ -30,6 +30,7 @@ RESIDUES = "M C\nK H\nL H\nA H\nG C\nV E\nT E\n\nL H\nA H\nK H\nP C\nV E\nI E\nT
 PHRASES = "The DT NP\ndog NN NP\nsees VBZ VP\nher PRP NP\n\nShe PRP NP\nsees VBZ VP\nthe DT NP\ndog NN NP\n\n"
 ROLES = "Ann NN B-AGENT\nsees VBZ O\nBob NN B-PATIENT\n\nhere RB B-PLACE\nAnn NN B-AGENT\nruns VBZ O\n\n"
 ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n"
+ADDRESSES = "12 B-NUMBER\nHigh B-STREET\nSt I-STREET\nYork B-TOWN\n\nrear B-NOTE\n3 B-NUMBER\nleft B-NOTE\n\n"
 TAGS = "The D DT\ndog N NN\nsees V VBZ\nher N PRP\n\nShe N PRP\nsees V VBZ\nthe D DT\ndog N NN\n\n"
 CASES = {  # template: data of its shape, its labels
     "linear_chain": (CHUNKS, ["chunk"]),
@@ -44,6 +45,7 @@ CASES = {  # template: data of its shape, its labels
     "semi_markov": (RESIDUES, ["structure"]),
     "hierarchical": (PHRASES, ["pos", "phrase"]),
     "memory": (ROLES, ["role"]),
+    "address": (ADDRESSES, ["part"]),
     "latent": (ACTS, ["act"]),
     "piecewise": (CHUNKS, ["chunk"]),
     "feature_bagging": (TAGS, ["tag"]),

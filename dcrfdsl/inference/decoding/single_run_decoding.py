@@ -46,6 +46,8 @@ class SingleRunDecoder:
         counts what was searched; sentences for which nothing was found are impossible, with a labelling of -1.
         """
         broken = [s for s in self._breaking(data, labelling) if not np.isnan(scores[s])]
+        if status.approximate:  # what keeps to the rules need not be the best
+            broken, status = list(range(data.num_sequences)), replace(status, approximate=False, not_converged=0)
         if not broken:
             return labelling, scores, status
         labelling, scores, off = labelling.copy(), scores.copy(), data.labelling_off

@@ -38,6 +38,7 @@ from ...semantics import (
     PrunedSettings,
     TrpSettings,
     TrwSettings,
+    is_run_memory,
 )  # fmt: skip
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal
@@ -103,6 +104,8 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
     chain.
     """
+    if isinstance(settings, AutoSettings) and any(map(is_run_memory, graph.variables)):
+        settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to `once`
     if isinstance(settings, ExactSettings):
         if exact_cost(graph).largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
             return "automaton", settings

@@ -47,10 +47,11 @@ else:
     np = Late("numpy")
 
 __all__ = [
-    "MOST_JOINT", "SingleRuns", "bound_types", "joint_states", "once_words", "search_refusal", "searched_runs",
-    "single_runs", "unrolled_spec",
+    "MOST_JOINT", "SingleRuns", "bound_types", "is_run_memory", "joint_states", "once_words", "search_refusal",
+    "searched_runs", "single_runs", "unrolled_spec",
 ]  # fmt: skip
 
+CAME_BY = " came by"  # ends the names of memories; other names have no blanks
 MOST_SEARCHED = 2**9  # joint states of a position with which decoding can search
 MOST_JOINT = 2**13  # joint states of a position, with the memories of `once`, up to which it is a part of the graph
 
@@ -126,6 +127,11 @@ def _single_runs(once: Once, number: int, label: Label, states: Sequence[str]) -
 # as memories ----------------------------------------------------------------------------------------------------------
 
 
+def is_run_memory(variable: str) -> bool:
+    """Whether a variable of a graph is a memory that `once` stands for."""
+    return variable.endswith(CAME_BY)
+
+
 def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
     """The joint states of as many positions as a state of the model's automaton holds, with a memory for each type."""
     names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
@@ -194,7 +200,7 @@ def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple
         label = runs.once.label
         legal = _legal(spec.labels[runs.label], states[label])
         for number, kind in enumerate(runs.types):
-            memory = f"{label} {kind} came by"  # no name has a blank, so that no other variable is called so
+            memory = f"{label} {kind}{CAME_BY}"
             own = [state for state, of in zip(states[label], runs.kind.tolist(), strict=True) if of == number]
             past: Condition = InSet(term=Reference(name=label, place=At(offset=-1)), states=tuple(own))
             value = Or(parts=(Reference(name=memory, place=At(offset=-1)), past))
