@@ -1,6 +1,7 @@
 """Rescaling: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
 
-    L(α) = Σ_i [log Z(x_i) − Λ·F(y_i, x_i)]  at  Λ_k = α_s λ_k for k in subset s,    ∂L/∂α_s = Σ_{k in s} λ_k ∂L/∂Λ_k
+    L(α) = Σ_i [log Z(x_i) − Λ·F(y_i, x_i)] + Σ_s (α_s − 1)² / (2 variance)  at  Λ_k = α_s λ_k for k in subset s
+    ∂L/∂α_s = Σ_{k in s} λ_k ∂L/∂Λ_k + (α_s − 1) / variance
 
 The weights λ come from an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale. With so few
 parameters, training takes few steps. Not here: the likelihood.
@@ -23,10 +24,13 @@ __all__ = ["Rescaling", "build_rescaling"]
 
 
 class Rescaling(Criterion):
-    """The negative log-likelihood of factors α [subsets] of `weights` [W].   subset [W]: the subset of each weight."""
+    """The negative log-likelihood of factors α [subsets] of `weights` [W].   subset [W]: the subset of each weight.
 
-    def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints):
-        self.likelihood, self.weights, self.subset = likelihood, weights, subset
+    precision: of the Gaussian prior around 1, 0 for none.
+    """
+
+    def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints, precision: float = 0.0):
+        self.likelihood, self.weights, self.subset, self.precision = likelihood, weights, subset, precision
         self.num_subsets = int(subset.max(initial=-1)) + 1
         self.num_weights, self.inference_description, self.method = (
             likelihood.num_weights,
@@ -56,7 +60,8 @@ class Rescaling(Criterion):
         value, gradient = self.likelihood.value_and_gradient(self.weights_of(weights))
         summed: Floats = np.zeros(self.num_subsets)
         np.add.at(summed, self.subset, gradient * self.weights)
-        return value, summed
+        apart = weights - 1.0
+        return value + 0.5 * self.precision * float(apart @ apart), summed + self.precision * apart
 
     def sharpen(self) -> bool:
         return self.likelihood.sharpen()
@@ -113,4 +118,6 @@ def build_rescaling(supervision: Supervision, settings: TrainSettings[RescaleSet
     keys = SUBSETS[settings.criterion.per](supervision)
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     subset = np.array([number[key] for key in keys], np.int64)
-    return Rescaling(build_likelihood(supervision, free), supervision.weights, subset)
+    variance = settings.criterion.variance
+    precision = 0.0 if variance is None else 1.0 / variance
+    return Rescaling(build_likelihood(supervision, free), supervision.weights, subset, precision)

@@ -76,6 +76,21 @@ def test_rescaling_is_the_likelihood_of_scaled_weights(name: str, per: str) -> N
     reference.assert_gradient(lambda a: objective.value_and_gradient(a)[0], factors, gradient, 2e-6)
 
 
+@pytest.mark.parametrize("variance", [0.25, 3.0])
+def test_a_prior_keeps_factors_near_one(variance: float) -> None:
+    """Value and gradient are those without it and of Σ (α − 1)² / (2 variance)."""
+    given, weights = supervised(CASES["chain"])
+    free, kept = (
+        build_rescaling(replace(given, weights=weights), TrainSettings(criterion=one, infer=ExactSettings()))
+        for one in (RescaleSettings(per="label"), RescaleSettings(per="label", variance=variance))
+    )
+    factors = np.random.default_rng(4).uniform(-0.5, 2.5, free.num_subsets)
+    (value, gradient), (with_prior, both) = free.value_and_gradient(factors), kept.value_and_gradient(factors)
+    assert with_prior == pytest.approx(value + ((factors - 1) ** 2).sum() / (2 * variance), rel=1e-12)
+    np.testing.assert_allclose(both, gradient + (factors - 1) / variance, rtol=1e-12)
+    reference.assert_gradient(lambda a: kept.value_and_gradient(a)[0], factors, both, 2e-6)
+
+
 def test_one_factor_belongs_to_each_source_state() -> None:
     given, weights = supervised(CASES["chain"])
     settings = TrainSettings(criterion=RescaleSettings(per="source"), infer=ExactSettings())

@@ -304,12 +304,15 @@ class RescaleSettings(CriterionSettings):
 
     method = "rescale"
     source = "McCallum & Sutton 2004, §3"
-    example = "train piecewise as parts\ntrain rescale(per = clique) after parts"
+    example = "train piecewise as parts\ntrain rescale(per = clique, variance = 1) after parts"
     takes_prior = False
     per: Literal["clique", "label", "source", "piece"] = setting(
         "clique", "a factor for each `clique`, each state of a clique's last site (`label`) or first (`source`, as in "
         "the paper), or each `piece`",
     )  # fmt: skip
+    variance: float | None = setting(
+        None, "of a Gaussian prior around 1 on the factors: Σ (α − 1)² / (2 variance); by default there is none", gt=0
+    )
 
 
 class PerceptronSettings(CriterionSettings):
