@@ -33,6 +33,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     },
     PRIORS.kind: {"gaussian": "train likelihood: prior = gaussian(variance = 1, mean = model)"},
     CRITERIA.kind: {
+        "likelihood": "train likelihood: prior = gaussian(variance = 5), keep = 1000",
         "piecewise": f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})",
         "memm": f"train memm(order = reverse, by = slice, {_PIECES})",
         "pseudolikelihood": f"train pseudolikelihood({_PIECES})",

@@ -431,19 +431,12 @@ class TrainSettings(Frozen, Generic[Chosen]):
     clique_priors: dict[str, Prior] = {}
     clique_kernels: dict[str, MethodSettings] = {}
     optimizer: OptimizerSettings = setting(AutoOptimizer(), "what fits the weights")
-    importance: MethodSettings | None = setting(
-        None, "how much each sentence or token counts in what is minimised: a column of numbers; by default each once"
-    )
+    importance: MethodSettings | None = setting(None, "how much each sentence or token counts; by default each once")
     infer: MethodSettings | None = setting(None, "the inference of this stage; by default that of the template")
     decode: str | None = setting(None, "the decoding rule of this stage; by default that of the template")
     restarts: int = setting(1, "random starts, of which the best objective wins", unit="starts", ge=1)
     seed: int = setting(0, "draws the starts", ge=0)
-    keep: int | None = setting(
-        None,
-        "at most so many weights are not 0: once trained, the largest are kept and trained on",
-        unit="weights",
-        ge=1,
-    )
+    keep: int | None = setting(None, "how many weights stay, the largest; by default all", unit="weights", ge=1)
     patience: int | None = setting(
         None, "training ends when the dev score has not risen for so many iterations, and keeps the best weights",
         unit="iterations", ge=1,
