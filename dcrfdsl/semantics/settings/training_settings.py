@@ -30,6 +30,7 @@ from .optimizer_settings import (
 )
 from .prior_settings import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
 from .pruned_settings import PrunedSettings
+from .region_settings import GbpSettings
 from .risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
 
 __all__ = [
@@ -61,13 +62,8 @@ class ExactSettings(MethodSettings):
 class _MessagePassing(MethodSettings):
     """Base of methods that send messages, or update marginals, until they rest."""
 
-    tolerance: float = setting(
-        1e-3,
-        "it has converged where no entry of a message, which sums to 1, moves by as much",
-        unit="absolute",
-        gt=0,
-        lt=1,
-    )
+    tolerance: float = setting(1e-3, "it has converged where no entry of a message, which sums to 1, moves by as much",
+                               unit="absolute", gt=0, lt=1)  # fmt: skip
     max_iterations: int = setting(1000, "it ends after so many iterations, and says so if it did not converge",
                                   unit="iterations", ge=1)  # fmt: skip
     damping: float = setting(0.0, "the share of the old message that a new one keeps", unit="share", ge=0, lt=1)
@@ -84,9 +80,7 @@ class _TreePassing(_MessagePassing):
 
 
 class TrpSettings(_TreePassing):
-    """Tree-based reparameterization: messages along a new random spanning tree in each iteration. Approximate on graphs
-    with loops.
-    """
+    """Tree-based reparameterization: messages along a new random tree in each iteration. Approximate on loops."""
 
     method = "trp"
     source = "Sutton 2004, §3.2; Wainwright et al. 2001"
@@ -132,38 +126,6 @@ class TrwSettings(_MessagePassing):
     source = "Wainwright, Jaakkola & Willsky 2005"
     example = "infer trw(tolerance = 1e-5)"
     tolerance: float = setting(1e-3, "it has converged where no log message moves by as much", unit="nats", gt=0, lt=1)
-
-
-class GbpSettings(MethodSettings):
-    """Generalised belief propagation: messages between clusters of variables and the regions that they share. log Z is
-    the Kikuchi approximation. Closer than `trp` on graphs with short loops, at the cost of larger tables; exact where
-    the clusters form a junction tree, as loops of four do on two chains.
-    """
-
-    method = "gbp"
-    source = "Yedidia, Freeman & Weiss 2005; Heskes 2003"
-    example = "infer gbp(clusters = loops, size = 4)"
-    clusters: Literal["loops", "join", "factors"] = setting(
-        "loops", "`loops`: the factors and the loops without a chord; `join`: a join graph of bounded clusters "
-        "(mini-buckets), which is exact from the treewidth + 1 on; `factors`: the factors alone, with the fixed "
-        "points of `bp` where no two factors share more than one variable",
-    )  # fmt: skip
-    size: int = setting(4, "a larger loop is no cluster, and a join makes none that is larger", unit="variables", ge=2,
-                        le=20)  # fmt: skip
-    max_table: int = setting(2**16, "the same for the table of a cluster; factors are always in one",
-                             unit="entries, 8 bytes each", ge=1, le=2**26)  # fmt: skip
-    double_loop: Literal["fallback", "always", "never"] = setting(
-        "fallback", "the slower algorithm that always converges: where messages swing though they are damped, from the "
-        "start, or not at all",
-    )  # fmt: skip
-    max_iterations: int = setting(1000, "it ends after so many sweeps, and says so if it did not converge",
-                                  unit="sweeps", ge=1)  # fmt: skip
-    tolerance: float = setting(1e-3, "it has converged where no log probability of a shared region moves by as much",
-                               unit="nats", gt=0, lt=1)  # fmt: skip
-    damping: float | None = setting(
-        None, "the share of the old message that a new one keeps; by default 0.8, or 0 where no region lies within "
-        "another one, as with `factors` and in many junction trees", unit="share", ge=0, lt=1,
-    )  # fmt: skip
 
 
 class GibbsSettings(MethodSettings):
@@ -245,9 +207,8 @@ class PieceSettings(CriterionSettings):
     nota: MethodSettings | None = setting(
         None, 'cases in which "none of the above" is right: what a piece conditions on has another value than the gold'
     )
-    max_cases: int = setting(
-        4096, "the cases of one instance of a piece, at most; more are refused", unit="cases", ge=1
-    )
+    max_cases: int = setting(4096, "the cases of one instance of a piece, at most; more are refused",
+                             unit="cases", ge=1)  # fmt: skip
     overlap: Literal["count", "divide"] = setting(
         "count", "a clique that several pieces hold counts in each, or is divided among them"
     )
