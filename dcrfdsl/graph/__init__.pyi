@@ -61,6 +61,11 @@ from .programs.elimination import (
     least_table as least_table,
     order_cost as order_cost,
 )
+from .segment_shapes import (
+    SegmentShape as SegmentShape,
+    known_segments as known_segments,
+    segment_shape as segment_shape,
+)
 from .shape_bank import ShapeBank as ShapeBank
 from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
 from .spanning_forests import bank_pools as bank_pools, pool_arrays as pool_arrays

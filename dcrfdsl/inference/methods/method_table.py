@@ -39,7 +39,7 @@ from ...semantics import (
     TrwSettings,
 )  # fmt: skip
 from ..base import SequenceMethod
-from ..bound import BoundData, lattice_refusal
+from ..bound import BoundData, lattice_refusal, without_segments
 from .exact_method import AutomatonMethod, ExactMethod
 from .gibbs_method import GibbsMethod
 from .mean_field_method import MeanFieldMethod
@@ -47,6 +47,7 @@ from .message_method import MessageMethod
 from .mixed import MixedMethod
 from .pruned_method import PrunedMethod
 from .reweighted_method import ReweightedMethod
+from .segment_method import SegmentMethod, check_segments
 
 __all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
 
@@ -73,6 +74,8 @@ class MethodEntry(Generic[Chosen]):
         """The method for `data`, which must have contraction programs if `programs` is true."""
         if not isinstance(settings, self.settings):
             raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
+        if data.segments is not None and self.make is not SegmentMethod:
+            raise without_segments(f"`{settings.method}`")
         return self.make(data, settings)
 
 
@@ -87,6 +90,7 @@ METHODS: Table[MethodEntry] = Table(
         "trw": MethodEntry((TrwSettings,), ReweightedMethod),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), MixedMethod.of),
+        "segments": MethodEntry((ExactSettings, AutoSettings), SegmentMethod),
         "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
     },
 )
@@ -100,6 +104,11 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
     chain.
     """
+    if graph.segmental is not None:
+        check_segments(graph)
+        if not isinstance(settings, ExactSettings | AutoSettings):
+            raise without_segments(f"`{settings.method}`")
+        return "segments", settings
     if isinstance(settings, ExactSettings):
         if exact_cost(graph).largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
             return "automaton", settings

@@ -80,6 +80,13 @@ from .search_ranges import (
     SearchRange as SearchRange,
     read_range as read_range,
 )
+from .segment_options import (
+    LENGTH as LENGTH,
+    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
+    SegmentClass as SegmentClass,
+    longest_segment as longest_segment,
+    segment_classes as segment_classes,
+)
 from .segment_schemes import (
     SCHEMES as SCHEMES,
     learn_types as learn_types,
@@ -95,6 +102,8 @@ from .statement_options import (
     GROUP_OPTIONS as GROUP_OPTIONS,
     LABEL_OPTIONS as LABEL_OPTIONS,
     NO_OPTIONS as NO_OPTIONS,
+    SEGMENT_LIMIT as SEGMENT_LIMIT,
+    SEGMENT_OPTIONS as SEGMENT_OPTIONS,
     OptionReader as OptionReader,
     check_constants as check_constants,
     read_options as read_options,
