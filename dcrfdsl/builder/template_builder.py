@@ -95,6 +95,49 @@ class Model(ModelVariables):
         )
         return Clique(name)
 
+    def segment(
+        self,
+        label: Term | str,
+        features: Sequence[Expression | str],
+        *,
+        up_to: int | Constant,
+        name: str | None = None,
+        states: Literal["seen", "all"] | None = None,
+        longer: Literal["forbidden", "together"] = "forbidden",
+        min_count: int | Constant = 1,
+        doc: str = "",
+    ) -> Clique:
+        """Declares features of whole segments of a label (a semi-Markov model). Returns the clique.
+
+        label: whose segments: those of its scheme, or without one the runs of a state.
+        features: what weights a segment by its type: `"length"`, or functions of `apply("joined", word)`; also of
+            `"any"`, `"first"` and `"last"`.
+        up_to: the most tokens of a segment.
+        name: by which `show` and priors refer to it.
+        states: `seen`: a pair of feature and type has a weight if the training data shows it. `all`: every pair has.
+        longer: `forbidden`: no segment is longer. `together`: longer ones have one length, and no other feature.
+        min_count: the number of segments of the training data in which a feature must occur.
+        doc: the comment above the statement.
+
+        >>> m = Model()
+        >>> (word,) = m.data("conll", "word")
+        >>> chunk = m.label("chunk", bio("NP"))
+        >>> spans = m.segment(chunk, ["length", lower(apply("joined", word))], up_to=8, name="spans")
+        """
+        self._items.append(
+            spec_model.CliqueSpec(
+                sites=as_sites((label,)),
+                name=name,
+                states=states,
+                up_to=as_count(up_to),
+                longer=longer,
+                min_count=as_count(min_count),
+                features=as_features(features),
+                doc=as_doc(doc),
+            )
+        )
+        return Clique(name)
+
     def piece(
         self,
         name: str,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
-    from ..graph import JoinedPairs, Parameters
+    from ..graph import JoinedPairs, ModelGraph, Parameters, SegmentShape
     from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
     from ..training import Assembly, SecondsRange
 
@@ -145,7 +145,17 @@ def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None
     return math.prod(known) if len(known) == len(cards) else None
 
 
-def _table_of(clique: CliqueSpec, counts: Mapping[str, int | None]) -> tuple[str, str]:
+def _table_of(
+    clique: CliqueSpec, counts: Mapping[str, int | None], shape: SegmentShape | None = None
+) -> tuple[str, str]:
+    """The states and the table of a clique. shape: of segments, where data has said which types there are."""
+    if clique.segmental:
+        types = UNKNOWN if shape is None else f"{shape.named:,}"
+        limit = clique.up_to if isinstance(clique.up_to, int) else UNKNOWN
+        return (
+            f"{types} × {limit if shape is None else shape.limit} tokens",
+            "none",
+        )
     cards, entries = _cards(clique, counts), _entries(clique, counts)
     states = " × ".join(
         f"{UNKNOWN} {site.variable}" if card is None else str(card)
@@ -194,13 +204,15 @@ def trained_costs(
     )  # fmt: skip
     counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
-        counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
+        if template.segments is None:
+            counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
     cliques = [
-        (clique.label, *_table_of(clique, counts), f"{weights:,}")
-        for clique, weights in zip(spec.cliques, cost.weights, strict=True)
+        (clique.label, *_table_of(clique, counts, template.segments), f"{weights:,}")
+        for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
     ]
+    over_segments = [] if graph.segmental is None else [("segments", _work(_segment_work(graph)))]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    exact = method in ("exact", "automaton") and not cost.joined
+    exact = method in ("exact", "automaton", "segments") and not cost.joined
     if exact and automaton is not None:
         taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
 
@@ -225,6 +237,7 @@ def trained_costs(
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(joined)) for joined in cost.joined),
         ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
+        *over_segments,
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
         *_decoding(spec, stage),
@@ -246,10 +259,16 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
         bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
         method = MixedMethod.of(bound, settings).description()
         return method, f"`auto` takes {method}"
-    shown = "exact" if method == "automaton" else method
+    shown = "exact" if method in ("automaton", "segments") else method
     if isinstance(settings, PrunedSettings) and settings.by is not None:
         return method, f"`{shown}`, by the marginals of `{settings.by}`"
     return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
+
+
+def _segment_work(graph: ModelGraph) -> float:
+    """Multiply-adds a token of the sums over segments: those that end at it, and the moves between two of them."""
+    shape = None if graph.segmental is None else graph.segmental.segments
+    return 0.0 if shape is None else 2.0 * (shape.limit * shape.named + graph.cards[0] ** 2)
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:

@@ -203,6 +203,8 @@ _LEAVE_OUT = "leave it out, and train again"
 
 def _obstacle(template: CliqueTemplate) -> str | None:
     """Why CRFsuite does not have a clique; None if it does."""
+    if template.segments is not None:
+        return f"CRFsuite has no segments, and `{template.name}` weighs them"
     if template.clique < 0 or template.coded is not None:
         return f"CRFsuite has no constraints such as `{template.name}`"
     clique = f"clique `{template.name}`"

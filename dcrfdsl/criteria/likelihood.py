@@ -185,6 +185,8 @@ class Likelihood(Criterion):
         None without `labelling`, or where the penalty is not quadratic. For a start also None with too few sentences,
         and where labels are not known: the objective is then not convex, and a start may lead to another optimum.
         """
+        if self.data.segments is not None:  # counts of batches are those of cliques
+            return None
         if self.labelling is None or (size is None and self.clamped is not None):
             return None
         return self.batches_under(self.penalty, size)

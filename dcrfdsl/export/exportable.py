@@ -67,6 +67,9 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
         return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
+    if model.graph.segmental is not None:
+        message = "its `segment` statement weighs whole segments, which exported programs do not"
+        return _Obstacle(message, f"train without it, or {INSTEAD}")
     chosen = model.inference_method
     if chosen == "exact":
         return None

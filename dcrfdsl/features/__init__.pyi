@@ -22,6 +22,7 @@ from .plan.expansion import (
 )
 from .plan.notation import condition_text as condition_text, term_text as term_text
 from .relation_instances import Pairs as Pairs
+from .segment_rows import Candidates as Candidates, candidate_row as candidate_row
 from .string_tables import pack_strings as pack_strings, unpack_strings as unpack_strings
 from .values.condition_kinds import kind_of as kind_of
 from .values.lexicon_matches import (

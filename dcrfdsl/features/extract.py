@@ -36,6 +36,7 @@ from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metada
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
+from .segment_rows import Candidates, SegmentReader
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
 from .values import CorpusValues, Lexicons, RegisteredFeature, checked_bins, observed_codes, quantile_bins
 
@@ -90,28 +91,39 @@ class FeatureExtractor:
         resources: Lexicons,
         registered: Mapping[str, RegisteredFeature] | None = None,
         spread: Spread = in_turn,
+        segments: Mapping[int, Candidates] | None = None,
     ) -> tuple[FeatureExtractor, tuple[FeatureRows, ...]]:
         """The extractor learned from a corpus, and the rows of that corpus, one `FeatureRows` per feature set.
 
-        spread: shares the work among threads; the result does not depend on it.
+        spread: shares the work among threads; the result does not depend on it.   segments: the segments in the corpus
+        for each `segment` statement, by the number of its clique.
         """
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
         for term in quantile_bins(spec):
             values.evaluate(term)
-        learned = [learned_rows(plan, atoms, spread) for plan in expansion.sets]
+        alphabets, rows = [], []
+        for plan in expansion.sets:
+            if plan.segment >= 0:
+                reader = SegmentReader(values, plan)
+                alphabet = reader.learn((segments or {})[plan.segment], atoms.vocabularies, spread)
+                plan_rows = reader.rows(alphabet, atoms.vocabularies)
+            else:
+                alphabet, plan_rows = learned_rows(plan, atoms, spread)
+            alphabets.append(alphabet)
+            rows.append(plan_rows)
         extractor = cls(
             spec,
             expansion,
-            alphabets=[alphabet for alphabet, _ in learned],
+            alphabets=alphabets,
             vocabularies=Vocabularies(atoms.vocabularies),
             lexicons=resources,
             registered=registered or {},
             kinds=values.kinds,
             bins=values.bins,
         )
-        return extractor, tuple(rows for _, rows in learned)
+        return extractor, tuple(rows)
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data; values that training did not see, or saw too seldom, have no feature."""
@@ -124,7 +136,9 @@ class FeatureExtractor:
         atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
         sets = zip(self._plans, self._alphabets, self._plain, strict=True)
         return self._finished(
-            extracted_rows(plan, alphabet, atoms)
+            SegmentReader(values, plan).rows(alphabet, self._vocabularies.by_name)
+            if plan.segment >= 0
+            else extracted_rows(plan, alphabet, atoms)
             if texts is None or plain is None
             else extracted_sentence(plan, alphabet, atoms, plain, texts)
             for plan, alphabet, plain in sets

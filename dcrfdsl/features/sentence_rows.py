@@ -245,7 +245,7 @@ def plain_features(
     for n, (feature, tables) in enumerate(zip(plan.features, alphabet.templates, strict=True)):
         columns = [_column_of(factor, spec, kinds) for factor in feature.factors]
         few = len(columns) <= MOST_FACTORS and 0 not in tables.sizes and math.prod(tables.sizes) < LARGEST
-        if plan.relation >= 0 or tables.stages or not few or None in columns:
+        if plan.relation >= 0 or plan.segment >= 0 or tables.stages or not few or None in columns:
             continue
         for turn, (factor, column) in enumerate(zip(feature.factors, columns, strict=True)):
             is_test = kind_of(spec, factor.condition, kinds) == "test"

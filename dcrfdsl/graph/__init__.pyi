@@ -62,6 +62,11 @@ from .programs.elimination import (
     order_cost as order_cost,
 )
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
+from .segment_shapes import (
+    SegmentShape as SegmentShape,
+    known_segments as known_segments,
+    segment_shape as segment_shape,
+)
 from .shape_bank import ShapeBank as ShapeBank
 from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
 from .templates import (

@@ -20,6 +20,7 @@ from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..semantics import CliqueSpec
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
+from .segment_shapes import segment_instances
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
@@ -249,8 +250,13 @@ def learn_parameters(
     for number, clique in enumerate(cliques):
         template = graph.templates[number]
         pairs = (relations or {}).get(number)
-        sentence, anchor = instances_of(template, sentence_off, pairs)
-        which, assignment = possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+        if template.segments is not None:
+            codes = gold.codes[template.variables[0]]
+            sentence, anchor, assignment = segment_instances(template.segments, codes, complete, sentence_off)
+            which = np.arange(len(sentence))
+        else:
+            sentence, anchor = instances_of(template, sentence_off, pairs)
+            which, assignment = possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
         counted = complete[sentence[which]]
         size = template.num_assignments
         bias_only = template.feature_set < 0
@@ -329,6 +335,8 @@ def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: i
             f"{MOST_ASSIGNMENTS:,} are possible",
             help="write `with states = seen`: weights for what training shows only",
         )
+    if template.segments is not None:
+        return np.arange(template.segments.named)
     hard = graph.hard_cells()
     parts = [assignments[np.isfinite(hard[cells])] for assignments, cells in graph.bias_cells(clique)]
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)

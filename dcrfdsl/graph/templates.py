@@ -26,6 +26,7 @@ from ..semantics import (
     memory_tables,
     shift_of_site,
 )
+from .segment_shapes import SegmentShape, segment_shape
 
 __all__ = [
     "CliqueTemplate",
@@ -51,7 +52,8 @@ class CliqueTemplate:
     clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views` has the view by
     which a site was declared; empty if there is none. `coded` [codes, cards] is `allowed` for each code that the
     feature rows of its set have at the anchor, or log potentials; `observed` is what they read. A template with a
-    `position` occurs only at that anchor.
+    `position` occurs only at that anchor. One with `segments` has no tables: its instances are segments, and its
+    assignments their classes.
     """
 
     name: str
@@ -68,10 +70,13 @@ class CliqueTemplate:
     views: tuple[ViewMap | None, ...] = ()
     coded: Mask | Floats | None = None
     observed: tuple[Observed, ...] = ()
+    segments: SegmentShape | None = None
 
     @property
     def weight_cards(self) -> tuple[int, ...]:
-        """The states of each site that weights distinguish: those of its view, if it has one."""
+        """The states of each site that weights distinguish: those of its view, or the classes of its segments."""
+        if self.segments is not None:
+            return (self.segments.named,)
         views = self.views or (None,) * len(self.cards)
         return tuple(len(v.states) if v is not None else card for v, card in zip(views, self.cards, strict=True))
 
@@ -95,7 +100,7 @@ class CliqueTemplate:
         With `pad`, if the clique is wider than the sequence, an anchor may have no site inside; it has no instance.
         """
         low, high = min(self.offsets), max(self.offsets)
-        if self.relational:
+        if self.relational or self.segments is not None:
             return range(0)
         lies = range(-high, length - low) if self.pad else range(max(0, -low), min(length, length - high))
         if self.position is None:
@@ -116,6 +121,8 @@ class CliqueTemplate:
 
         longest: positions of the longest sequence considered; it matters if the clique occurs at one anchor only.
         """
+        if self.segments is not None:
+            return []
         if self.position is not None:
             at = [(length, anchor) for length in range(1, longest + 1) for anchor in self.anchors(length)]
         elif self.relational:
@@ -145,6 +152,10 @@ def clique_templates(
         _clique_template(number, clique, numbers, views, states, set_of_clique[number], bias_of_clique[number])
         for number, clique in enumerate(spec.cliques)
     ]
+    for number, clique in enumerate(spec.cliques):
+        if clique.segmental:
+            shape = segment_shape(spec, clique, states[clique.sites[0].variable])
+            templates[number] = replace(templates[number], segments=shape)
     next_set = max(set_of_clique, default=-1) + 1
     for table in _hard_tables(spec, states, views):
         if table.allowed.all():
@@ -250,7 +261,7 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
     for number, template in enumerate(templates):
         low = min(template.offsets)
         sites = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
-        if template.relational or template.views or template.coded is not None:
+        if template.relational or template.segments is not None or template.views or template.coded is not None:
             continue
         if not _lie_alike([o for _, o in table.sites], template.offsets):
             continue
@@ -293,6 +304,8 @@ def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_s
 
 def assignment_states(template: CliqueTemplate, assignment: int, states: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The states that an assignment number stands for, one per site; `states[m]` are those of label m."""
+    if template.segments is not None:
+        return (template.segments.classes[assignment].name,)
     out = []
     views = template.views or (None,) * len(template.variables)
     for variable, view, card in zip(

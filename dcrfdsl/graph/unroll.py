@@ -188,6 +188,11 @@ class ModelGraph:
         return [template for template in self.templates if template.coded is not None]
 
     @property
+    def segmental(self) -> CliqueTemplate | None:
+        """The template whose instances are segments, if there is one."""
+        return next((template for template in self.templates if template.segments is not None), None)
+
+    @property
     def relational(self) -> tuple[int, ...]:
         """The numbers of the relational templates."""
         return tuple(number for number, template in enumerate(self.templates) if template.relational)

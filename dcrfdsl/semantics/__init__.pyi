@@ -115,6 +115,13 @@ from .schema.model_spec import (
 from .schema.number_bins import Bins as Bins, bin_names as bin_names, read_bins as read_bins
 from .schema.places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
+from .schema.segment_options import (
+    LENGTH as LENGTH,
+    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
+    SegmentClass as SegmentClass,
+    longest_segment as longest_segment,
+    segment_classes as segment_classes,
+)
 from .schema.segment_schemes import (
     SCHEMES as SCHEMES,
     learn_types as learn_types,

@@ -59,9 +59,9 @@ __all__ = [
     "Difference", "Domain", "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has",
     "InLexicon", "InSet", "Infer", "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches",
     "Member", "Memory", "Name", "Node", "Not", "Offset", "Offsets", "Once", "Or", "Piece", "Place", "Position",
-    "Quantity", "Range", "Reference", "Regex", "Require", "Scheme", "Setting", "Site", "State", "StateFile",
-    "Statement", "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf", "View",
-    "Window",
+    "Quantity", "Range", "Reference", "Regex", "Require", "Scheme", "Segment", "Setting", "Site", "State",
+    "StateFile", "Statement", "Template", "Term", "Train", "Trivia", "TypedArgument", "Use", "Value", "ValueIf",
+    "View", "Window",
 ]  # fmt: skip
 
 
@@ -177,6 +177,17 @@ class Clique(Statement):
     features: tuple[Feature, ...] = ()
     where_in_block: bool = field(default=False, compare=False)
     settings_in_block: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment(Statement):
+    """A clique over the segments of a label: `segment chunk up to 8 as spans: length, lower(joined(word))`"""
+
+    variable: Name
+    limit: Value
+    name: Name | None = None
+    settings: tuple[Setting, ...] = ()
+    features: tuple[Feature, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ SHOWN = 3  # further lines in a message
 INDENT = "    "
 
 HEADER = re.compile(
-    r"(features|clique|piece|train|infer|decode|evaluate)\b[^\n]*:[ \t]*+(#[^\n]*)?\r?(?:\n([ \t]+)|(?=\n)|\Z)"
+    r"(features|clique|segment|piece|train|infer|decode|evaluate)\b[^\n]*:[ \t]*+(#[^\n]*)?\r?(?:\n([ \t]+)|(?=\n)|\Z)"
 )
 # A line of a block: a term, alone or followed by something that never follows the first word of a statement.
 ITEM = re.compile(

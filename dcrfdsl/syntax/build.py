@@ -151,6 +151,19 @@ class StatementBuilder(ExpressionBuilder):
         with_ = next((line for line in lines if isinstance(line, _With)), None)
         return replace(_block([line for line in lines if isinstance(line, _Body)]), where=where, with_=with_)
 
+    def segment(
+        self, meta: Meta, variable: Token, limit: ast.Value, name: Token | None, with_: _With | None, body: _Body
+    ) -> ast.Segment:
+        return ast.Segment(
+            variable=self._name(variable),
+            limit=limit,
+            name=self._name_if_given(name),
+            settings=(with_ or _With()).settings,
+            features=body.items,
+            layout=body.layout,
+            **self._place(meta),
+        )
+
     def piece(self, meta: Meta, name: Token, over: tuple[ast.Site, ...], body: _Body) -> ast.Piece:
         return ast.Piece(name=self._name(name), over=over, members=body.items, layout=body.layout, **self._place(meta))
 

@@ -148,6 +148,13 @@ def _clique(node: ast.Clique) -> Parts:
     return _list(first, node.features, node.layout, [line for line in above if line])
 
 
+def _segment(node: ast.Segment) -> Parts:
+    first = _line(
+        "segment", node.variable.text, "up to", _text(node.limit), _clause("as", node.name), _with(node.settings)
+    )
+    return _list(first, node.features, node.layout)
+
+
 def _piece(node: ast.Piece) -> Parts:
     return _list(_line("piece", node.name.text, "over", _commas(node.over)), node.members, node.layout)
 
@@ -195,6 +202,7 @@ _STATEMENTS: Mapping[type[ast.Statement], Callable[[Any], Parts]] = {
     ast.Use: _use,
     ast.FeatureGroup: _features,
     ast.Clique: _clique,
+    ast.Segment: _segment,
     ast.Piece: _piece,
     ast.Forbid: _forbid,
     ast.Require: _require,

@@ -13,8 +13,8 @@ __all__ = ["CLAUSES", "KEYWORDS", "OPERATORS", "RESERVED", "SYNONYMS", "WORDS", 
 RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})
 
 KEYWORDS = (
-    "dcrf", "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece",
-    "forbid", "require", "once", "infer", "decode", "train", "evaluate",
+    "dcrf", "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "segment",
+    "piece", "forbid", "require", "once", "infer", "decode", "train", "evaluate",
 )  # fmt: skip
 
 # The term of papers and other tools -> the term of this language.
@@ -23,7 +23,7 @@ SYNONYMS = {
     "potential": "clique", "unigram": "clique", "bigram": "clique", "transition": "clique", "transitions": "clique",
     "emission": "clique", "pairwise": "clique", "unary": "clique", "chain": "clique", "skip": "clique",
     "connect": "clique", "depends": "clique", "weights": "clique",
-    "hidden": "latent",
+    "hidden": "latent", "semimarkov": "segment",
     "variable": "label", "var": "label", "state": "label", "states": "label", "node": "label", "output": "label",
     "outputs": "label", "tag": "label", "tags": "label", "target": "label", "predict": "label", "random": "label",
     "observed": "data", "input": "data", "inputs": "data", "columns": "data", "column": "data", "observe": "data",
@@ -60,8 +60,8 @@ WORDS = {
 # The clauses of a statement in their order.
 CLAUSES = {
     "label": ("in", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
-    "clique": ("where", "as", "with"), "piece": ("over",), "forbid": ("when", "as"), "require": ("when", "as"),
-    "once": ("except", "as"),
+    "clique": ("where", "as", "with"), "segment": ("up", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
+    "require": ("when", "as"), "once": ("except", "as"),
     "train": ("as", "after"), "let": ("=", "tune"), "lexicon": ("=", "with"),
 }  # fmt: skip
 

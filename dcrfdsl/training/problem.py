@@ -21,6 +21,7 @@ from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_t
 from ..inference import Workers
 from ..model import gold_of
 from ..semantics import ModelSpec, decoding, plain, search_refusal, searched_runs, single_runs, statement_text
+from .gold_segments import gold_segments
 
 __all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
 
@@ -71,8 +72,9 @@ def assemble(
     raise_if_any(check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
     extractor, rows = FeatureExtractor.learn(
-        spec, corpus, resources=lexicons, registered=registered, spread=workers.map
-    )
+        spec, corpus, resources=lexicons, registered=registered, spread=workers.map,
+        segments=gold_segments(spec, states, corpus, labels),
+    )  # fmt: skip
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
     gold = gold_of(spec, states, extractor, corpus, labels)

@@ -28,6 +28,7 @@ import dialogues
 import large
 import latency
 import margins
+import noun_phrases
 import passes
 import pieces
 import pruned
@@ -56,6 +57,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "pruned": pruned.pruned_passes,
     "pieces": pieces.piecewise_training,
     "margins": margins.margin_training,
+    "segments": noun_phrases.noun_phrases,
     "criteria": coupled.coupled_criteria,
     "shapes": shapes.shape_passes,
     "messages": passes.messages,

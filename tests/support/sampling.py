@@ -47,12 +47,14 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "inference/test_nbest.py": r"is_approximate|_draws_|no_labelling_satisfies|n_best_of_every_family",
     "inference/test_pruned.py": r"^test_",  # lattices
     "inference/test_pruned_guides.py": r"^test_",
+    "inference/test_segment_models.py": r"^test_",  # sums over segments
+    "inference/test_segments.py": r"sums|best",
     "training/test_checkpoints.py": r"\[trp\]",  # messages
     "kernels/test_automaton.py": r"^test_",
     "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages
     "model/test_calibration.py": r"and_samples_go",
     "templates/test_templates.py": (
-        r"trains_saves.*\[(hierarchical|.*factorial|morphology)|comparison_trains\[(boosted|errors)"
+        r"trains_saves.*\[(hierarchical|.*factorial|morphology|semi_markov)|comparison_trains\[(boosted|errors)"
     ),
     "training/test_trainable.py": r"\[(marginal|mce)",
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...foundation import DcrfError, Diagnostic, cached_property
@@ -49,6 +49,7 @@ from ...semantics import (
 from .joint_calls import is_joint, reads_sentence
 from .named_positions import with_offsets
 from .notation import condition_text
+from .segment_features import LENGTH_OF_SEGMENT, reads_segment, with_length
 
 __all__ = [
     "ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "fixed_condition",
@@ -107,13 +108,15 @@ class ExpandedFeature:
 class FeatureSetPlan:
     """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right.
 
-    `relation` is the number of the relational clique whose pairs of positions are the anchors, else -1.
+    `relation` is the number of the relational clique whose pairs of positions are the anchors, else -1; `segment` that
+    of the clique whose candidate segments are.
     """
 
     features: tuple[ExpandedFeature, ...]
     pad_left: int = 0
     pad_right: int = 0
     relation: int = -1
+    segment: int = -1
 
 
 @dataclass(frozen=True)
@@ -130,12 +133,25 @@ def expand(spec: ModelSpec) -> Expansion:
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
-        features, bias = expand_features(spec, [with_offsets(feature, clique.positions) for feature in clique.features])
-        plan = FeatureSetPlan(features, *_padding(clique), n if clique.relational else -1)
+        listed = [with_offsets(feature, clique.positions) for feature in clique.features]
+        features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
+        plan = FeatureSetPlan(
+            features, *_padding(clique), n if clique.relational else -1, n if clique.segmental else -1
+        )
         number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
         bias_of_clique.append(bias or not clique.features)
     return Expansion(tuple(plans), tuple(set_of_clique), tuple(bias_of_clique))
+
+
+def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
+    """As `expand_features` for a `segment` statement, whose features are of candidates in place of positions."""
+    features, bias = expand_features(spec, [with_length(feature) for feature in clique.features])
+    count = spec.settled(clique.min_count) if isinstance(clique.min_count, Reference) else clique.min_count
+    least = count.value if isinstance(count, Number) and isinstance(count.value, int) else count
+    if not isinstance(least, int):
+        raise _error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
+    return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
 
 def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
@@ -373,7 +389,8 @@ def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, 
     """The column, position or span under a term, without its place; None for a constant or a state."""
     if isinstance(term, Reference):
         signature = FUNCTIONS.get(term.name)
-        known = spec.column(term.name) is not None or (signature is not None and not signature.parameters)
+        bare = signature is not None and not signature.parameters
+        known = spec.column(term.name) is not None or bare or term.name == LENGTH_OF_SEGMENT
         return (Reference(name=term.name, place=At(offset=0)), _offsets(term.place)[0]) if known else None
     if is_joint(term):
         return term.model_copy(update={"place": _place(0)}), _offsets(term.place)[0]
@@ -381,6 +398,8 @@ def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, 
     if not isinstance(subject, Reference | Apply):
         return None
     inner = _leaf(spec, subject)
+    if inner is not None and reads_segment(term):
+        return term, 0
     if inner is None or term.function != "span":
         return inner
     (base,) = _term_variants(term, -inner[1])

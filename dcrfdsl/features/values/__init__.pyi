@@ -4,8 +4,10 @@ from .distinct_values import (
     Bags as Bags,
     CorpusValues as CorpusValues,
     Numbers as Numbers,
+    Source as Source,
     Texts as Texts,
     Truths as Truths,
+    Values as Values,
 )
 from .joint_tests import (
     TRUE as TRUE,

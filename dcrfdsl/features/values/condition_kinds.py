@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ...foundation import Unfit
 from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference
-from ..plan import condition_text, leaves
+from ..plan import LENGTH_OF_SEGMENT, condition_text, leaves, reads_segment
 from .value_functions import FEATURES
 
 __all__ = ["kind_of"]
@@ -28,8 +28,12 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
             column = spec.column(name)
             if column is not None:
                 return "number" if column.type.name in NUMERIC else "value"
+            if name == LENGTH_OF_SEGMENT:
+                return "value"
             return "test" if FUNCTIONS[name].returns == "test" else "value"
         case Apply(function=name):
+            if reads_segment(condition):
+                return "value"
             if name in registered:
                 return "value" if registered[name] == "weights" else registered[name]
             if name in FEATURES or name in ("span", "bin") or any(lexicon.name == name for lexicon in spec.lexicons):

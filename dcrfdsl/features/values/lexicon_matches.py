@@ -28,6 +28,8 @@ def lexicon_matches(
     values = CorpusValues(spec, corpus, lexicons, registered, {})
     counts: dict[str, int] = {}
     for path, feature in every_feature(spec):
+        if path[0] == "cliques" and spec.cliques[int(path[1])].segmental:
+            continue  # of whole segments
         for _, node in nodes(feature, path):
             match node:
                 case InLexicon(lexicon=name):

@@ -15,5 +15,6 @@ from .lattice_tables import (
 )
 from .packing import unpacked as unpacked
 from .potentials import Binder as Binder, BoundData as BoundData
+from .segment_binding import without_segments as without_segments
 from .sequence_copies import repeated_data as repeated_data
 from .star_tables import StarTables as StarTables

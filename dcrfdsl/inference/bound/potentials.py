@@ -17,6 +17,7 @@ from ...foundation import Floats, Ints, Ints32, cached_property, data_error
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
+from ...kernels.segments import SegmentKinds
 from ...kernels.tables import (
     Bindings,
     Kinds,
@@ -35,6 +36,7 @@ from ..workers import RUNS
 from .kept_shapes import KeptShapes
 from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
+from .segment_binding import bind_segments, without_segments
 
 __all__ = ["Binder", "BoundData", "Potentials"]
 
@@ -58,6 +60,7 @@ class BoundData:
     packing: Packing | None = None
     contexts: ContextTables | None = None  # of a thin graph: where lattices find the cliques of several labels
     kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `potentials_at`
+    segments: SegmentKinds | None = None  # of a model with a `segment` statement
 
     @property
     def num_sequences(self) -> int:
@@ -101,6 +104,8 @@ class BoundData:
         bundled: with bundles of features that fire together. Then call `open_bundles` after adding to a gradient, and
         `sum_bundles` after changing cells.
         """
+        if self.segments is not None:  # whose rows are those of no factor
+            return self
         packing = pack(self.kinds, self.bindings, self.rows, self.set_off, bundled=bundled)
         if packing is None:
             return self
@@ -191,6 +196,9 @@ class Binder:
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
+        self._segments = bind_segments(graph, parameters)
+        if self._segments is not None and (programs or latents_first):
+            raise without_segments("contraction programs")
         if not graph.is_thin and graph.num_shared > MOST_SHARED:
             raise data_error(
                 "too-wide",
@@ -229,6 +237,10 @@ class Binder:
         joined = [(relations or {})[clique] for clique in self._relational]
         keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
         bank, shape_of = self.kept.bank(keys)
+        set_off = (0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows))
+        segments = self._segments
+        if segments is not None and segments.feature_set >= 0:
+            segments = segments._replace(longer_row=set_off[segments.feature_set + 1] - 1)
         return BoundData(
             graph=self.graph,
             bank=bank,
@@ -239,9 +251,10 @@ class Binder:
             hard=self._hard,
             num_weights=self.num_weights,
             fixed=self._fixed,
-            set_off=(0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows)),
+            set_off=set_off,
             contexts=self._contexts,
             kept=self._potentials,
+            segments=segments,
         )
 
 

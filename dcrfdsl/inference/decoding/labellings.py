@@ -15,12 +15,13 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32, data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
+from ...kernels.segments import SegmentLists
 from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
-from ..bound import BoundData
-from ..methods import MessageMethod, Part, parts_by_cost
+from ..bound import BoundData, without_segments
+from ..methods import MessageMethod, Part, SegmentMethod, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers
 
@@ -137,6 +138,9 @@ def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, setting
 
     With relational cliques, sentences have different graphs, and this is decided for each.
     """
+    if graph.segmental is not None:
+        data = bind(False)
+        return [(np.arange(data.num_sequences), data)]
     if not graph.relational:
         data = bind(exact_cost(graph).largest <= largest_table(settings))
         return [(np.arange(data.num_sequences), data)]
@@ -152,6 +156,8 @@ def largest_table(settings: MethodSettings) -> int:
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
     """Raises DcrfError if labellings cannot be drawn exactly."""
     cost = exact_cost(graph)
+    if graph.segmental is not None:
+        raise without_segments("drawing labellings")
     if cost.largest > largest_table(settings):
         raise data_error(
             "too-wide",
@@ -184,8 +190,8 @@ def _best_of_part(
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
     list_lengths = np.zeros(data.num_sequences, np.int64)
     score = np.zeros((data.num_sequences, count))
-    exact = data.bank.order_of is not None
-    search = _exactly if exact else _by_messages
+    exact = data.segments is not None or data.bank.order_of is not None
+    search = _by_segments if data.segments is not None else _exactly if exact else _by_messages
     out = search(data, potentials, settings, labelling, list_lengths, score, workers)
     return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
 
@@ -233,6 +239,26 @@ def _exactly(
             first, last, data.problem, programs, patterns, potentials,
             NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
+
+    workers.map(run, data.runs)
+    return out
+
+
+def _by_segments(
+    data: BoundData,
+    potentials: Potentials,
+    settings: MethodSettings,
+    labelling: Ints32,
+    list_lengths: Ints,
+    score: Floats,
+    workers: Workers,
+) -> Expectations:
+    out, method = Expectations.empty(data), SegmentMethod(data)
+    lists = SegmentLists(labelling, data.labelling_off, list_lengths, score)
+
+    def run(first: int, last: int) -> None:
+        method.expectations(potentials, first, last, out, np.zeros(0), np.zeros(0))
+        method.nbest(potentials, first, last, out, lists)
 
     workers.map(run, data.runs)
     return out

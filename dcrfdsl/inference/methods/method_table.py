@@ -41,7 +41,7 @@ from ...semantics import (
     is_run_memory,
 )  # fmt: skip
 from ..base import SequenceMethod
-from ..bound import BoundData, lattice_refusal
+from ..bound import BoundData, lattice_refusal, without_segments
 from .exact_method import AutomatonMethod, ExactMethod
 from .gibbs_method import GibbsMethod
 from .mean_field_method import MeanFieldMethod
@@ -50,6 +50,7 @@ from .mixed import MixedMethod
 from .pruned_method import PrunedMethod
 from .region_method import RegionMethod
 from .reweighted_method import ReweightedMethod
+from .segment_method import SegmentMethod, check_segments
 
 __all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
 
@@ -76,6 +77,8 @@ class MethodEntry(Generic[Chosen]):
         """The method for `data`, which must have contraction programs if `programs` is true."""
         if not isinstance(settings, self.settings):
             raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
+        if data.segments is not None and self.make is not SegmentMethod:
+            raise without_segments(f"`{settings.method}`")
         return self.make(data, settings)
 
 
@@ -91,6 +94,7 @@ METHODS: Table[MethodEntry] = Table(
         "gbp": MethodEntry((GbpSettings,), RegionMethod),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), MixedMethod.of),
+        "segments": MethodEntry((ExactSettings, AutoSettings), SegmentMethod),
         "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
     },
 )
@@ -104,6 +108,11 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
     chain.
     """
+    if graph.segmental is not None:
+        check_segments(graph)
+        if not isinstance(settings, ExactSettings | AutoSettings):
+            raise without_segments(f"`{settings.method}`")
+        return "segments", settings
     if isinstance(settings, AutoSettings) and any(map(is_run_memory, graph.variables)):
         settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to `once`
     if isinstance(settings, ExactSettings):

@@ -37,6 +37,7 @@ from . import (
     regex_rules,
     relation_rules,
     risk_rules,
+    segment_rules,
     setting_rules,
     training_rules,
     view_rules,
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     *voting_rules.RULES,
     *risk_rules.RULES,
     *occurrence_rules.RULES,
+    *segment_rules.RULES,
 )
 
 

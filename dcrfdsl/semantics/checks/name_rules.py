@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...foundation import Diagnostic, quoted_names
 from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a
+from .segment_terms import SegmentTermReader
 from .term_messages import unknown_state
 from .term_rules import TermReader, UnknownName
 from .walk import every_feature
@@ -25,8 +26,10 @@ def terms(context: Context) -> Iterator[Diagnostic]:
     """Names, functions and kinds of values in features, conditions, memories and views."""
     observed, labelled = TermReader(context), TermReader(context, labels=True)
     viewed = TermReader(context, labels=True, mapped=True)
+    of_segments = SegmentTermReader(context)
     for path, feature in every_feature(context.spec):
-        observed.feature(feature, path)
+        in_segment = path[0] == "cliques" and context.spec.cliques[int(path[1])].segmental
+        (of_segments if in_segment else observed).feature(feature, path)
     for n, clique in enumerate(context.spec.cliques):
         if clique.where is not None:
             observed.test(clique.where, ("cliques", n, "where"), "where")
@@ -42,9 +45,16 @@ def terms(context: Context) -> Iterator[Diagnostic]:
             yield unknown_state(context, memory.initially, ("memories", n, "initially"), states, memory.name)
     for n, view in enumerate(context.spec.views):
         viewed.value_if(view.value, ("views", n, "value"), None)
-    for reader in (observed, labelled, viewed):
+    for reader in (observed, of_segments, labelled, viewed):
         yield from reader.problems
-    unknown = [*observed.unknown, *labelled.unknown, *viewed.unknown, *_variables(context), *_states_of(context)]
+    unknown = [
+        *observed.unknown,
+        *of_segments.unknown,
+        *labelled.unknown,
+        *viewed.unknown,
+        *_variables(context),
+        *_states_of(context),
+    ]
     yield from unknown_names(context, unknown)
 
 

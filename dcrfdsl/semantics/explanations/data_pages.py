@@ -7,6 +7,11 @@ from collections.abc import Mapping
 __all__ = ["DATA"]
 
 DATA: Mapping[str, tuple[str, str]] = {
+    "segment-too-long": (
+        "`segment y up to N` gives probability 0 to longer segments, and the gold labels have some.",
+        "Raise the limit to the longest one; or write `with longer = together`, so that longer ones are possible, have "
+        "one length, and no other feature of the list.",
+    ),
     # files
     "binary-file": (
         "The data file has bytes that no text has: it is compressed, or of another program.",

@@ -159,6 +159,16 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "training has seen. Other graphs, and other criteria, have no lattice.",
         "Take another method, as the message says; or leave what it names to a stage with `infer = exact`.",
     ),
+    "cannot-segment": (
+        "Segments are summed out by their own recursion along one label whose other cliques join neighbours. Other "
+        "graphs, other methods and criteria, and what looks at single tokens only, do not see the weights of segments.",
+        "Change what the message names, or leave out the `segment` statement.",
+    ),
+    "token-in-segment": (
+        "The list of a `segment` statement describes whole segments, and a column is read at one token.",
+        "Say which: `joined(word)` for all tokens as one text, `any(word)` for each of them, `first(word)` or "
+        "`last(word)`. A feature group belongs into a `clique`.",
+    ),
     "cannot-guide": (
         "Pruned inference by `by = NAME` goes by the marginals of a training stage that runs before, or of a view of "
         "the label with cliques of its own on neighbours. Both must be known when pruning begins.",

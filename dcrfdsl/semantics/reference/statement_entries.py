@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...syntax import KEYWORDS, SYNONYMS, resource_path
-from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS, LEXICON_OPTIONS
+from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS, LEXICON_OPTIONS, SEGMENT_OPTIONS
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import STAGE_EXAMPLES
@@ -92,6 +92,16 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "for "
         "each joint assignment. With `where` it is relational: the data joins the positions i and j.",
         "clique chunk[-1], chunk as pair: bias, word",
+    ),
+    "segment": (
+        "segment LABEL up to N [as NAME] [with OPTION = …]: FEATURE, …",
+        "Features of whole segments, with a weight for each type: a semi-Markov model, exact.",
+        "A segment is one of the label's scheme (`O` is none), or without a scheme a longest run of one state. "
+        "`length` is its number of tokens, `joined(word)` its words as one text, `any(word)` each of them, "
+        "`first(word)` and `last(word)` those at its ends, `first(word[-1])` and `last(word[1])` those beside it; "
+        "functions and tests go around these. Tokens and moves have their cliques beside it.",
+        "clique chunk as here: bias, word\nclique chunk[-1], chunk as pair\n"
+        "segment chunk up to 8 as spans: length, lower(joined(word)), first(pos) & last(pos)",
     ),
     "piece": (
         "piece NAME over SITE, …: [locked] CLIQUE, …",
@@ -178,12 +188,20 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "order": ("`forward`, `any`", "forward", "relational: only i < j, or every ordered pair, as dependency arcs "
         "need"),
     },
+    "segment": {
+        "states": ("`seen`, `all`", "seen", "`seen`: a feature has a weight with the types that it occurs with in the "
+                   "gold labels. `all`: every feature of them has one with every type"),
+        "longer": ("`forbidden`, `together`", "forbidden", "`forbidden`: a longer segment has probability 0, and is an "
+                   "error in training data. `together`: longer ones have one length together, and no other feature"),
+        "min_count": ("whole number", "1", "keeps a feature that so many gold segments have"),
+    },
 }  # fmt: skip
 OPTION_TABLES = {
     "label": LABEL_OPTIONS,
     "lexicon": LEXICON_OPTIONS,
     "features": GROUP_OPTIONS,
     "clique": CLIQUE_OPTIONS,
+    "segment": SEGMENT_OPTIONS,
 }
 
 
@@ -206,7 +224,7 @@ def statement_entries() -> Iterator[ReferenceEntry]:
             summary = f"{option.meaning[0].upper()}{option.meaning[1:]}."
             yield ReferenceEntry(
                 f"option of `{keyword}`", name, f"{keyword} … with {name} = {option.type}", summary,
-                f"Default: {option.default}.", example=OPTION_EXAMPLES[name],
+                f"Default: {option.default}.", example=option.example,
             )  # fmt: skip
 
 
@@ -223,14 +241,29 @@ OPTION_EXAMPLES: Mapping[str, str] = {
     "min_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with min_gap = 2\n    bias",
     "max_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with max_gap = 50\n    bias",
     "link": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with link = all\n    bias",
+    "longer": "segment chunk up to 5 with longer = together: length",
     "order": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with order = any\n    bias",
+}
+
+
+SEGMENT_EXAMPLES: Mapping[str, str] = {
+    "states": "segment chunk up to 5 with states = all: length",
+    "min_count": "segment chunk up to 5 with min_count = 2: lower(joined(word))",
 }
 
 
 def options_of(keyword: str) -> tuple[SettingEntry, ...]:
     """The options of a statement, as the reference describes them."""
     return tuple(
-        SettingEntry(name, kind, default, "", "", meaning, OPTION_EXAMPLES[name])
+        SettingEntry(
+            name,
+            kind,
+            default,
+            "",
+            "",
+            meaning,
+            SEGMENT_EXAMPLES.get(name, OPTION_EXAMPLES[name]) if keyword == "segment" else OPTION_EXAMPLES[name],
+        )
         for name, (kind, default, meaning) in OPTIONS.get(keyword, {}).items()
     )
 

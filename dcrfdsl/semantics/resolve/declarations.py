@@ -18,6 +18,8 @@ from ..schema import (
     LABEL_OPTIONS,
     LEXICON_OPTIONS,
     NO_OPTIONS,
+    SEGMENT_LIMIT,
+    SEGMENT_OPTIONS,
     Frozen,
     OptionReader,
     Path,
@@ -269,6 +271,24 @@ def _clique(self: Declarer, statement: ast.Clique) -> None:
     self.draft.add(item, _name_span(statement.name, statement))
 
 
+def _segment(self: Declarer, statement: ast.Segment) -> None:
+    at = self.start(model.CliqueSpec, statement, statement.name)
+    limit = ast.Setting(
+        span=statement.limit.span, key=ast.Key(span=statement.limit.span, parts=("up_to",)), value=statement.limit
+    )
+    options = self.options((limit,), SEGMENT_LIMIT, "segment", at)
+    options |= self.options(statement.settings, SEGMENT_OPTIONS, "segment", at)
+    site = ast.Site(span=statement.variable.span, variable=statement.variable)
+    item = model.CliqueSpec(
+        sites=self.convert.sites((site,), (*at, "sites")),
+        name=statement.name.text if statement.name else None,
+        features=self.convert.features(statement.features, (*at, "features")),
+        doc=statement.doc,
+        **{"up_to": 1, **options},
+    )
+    self.draft.add(item, _name_span(statement.name, statement))
+
+
 def _piece(self: Declarer, statement: ast.Piece) -> None:
     at = self.start(model.Piece, statement, statement.name)
     members = []
@@ -361,6 +381,7 @@ DECLARE: Mapping[type[ast.Statement], _Declare] = {
     ast.Let: _let,
     ast.FeatureGroup: _features,
     ast.Clique: _clique,
+    ast.Segment: _segment,
     ast.Piece: _piece,
     ast.Forbid: _forbid,
     ast.Require: _require,

@@ -85,6 +85,13 @@ from .search_ranges import (
     SearchRange as SearchRange,
     read_range as read_range,
 )
+from .segment_options import (
+    LENGTH as LENGTH,
+    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
+    SegmentClass as SegmentClass,
+    longest_segment as longest_segment,
+    segment_classes as segment_classes,
+)
 from .segment_schemes import (
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
@@ -102,6 +109,8 @@ from .statement_options import (
     LABEL_OPTIONS as LABEL_OPTIONS,
     LEXICON_OPTIONS as LEXICON_OPTIONS,
     NO_OPTIONS as NO_OPTIONS,
+    SEGMENT_LIMIT as SEGMENT_LIMIT,
+    SEGMENT_OPTIONS as SEGMENT_OPTIONS,
     OptionReader as OptionReader,
     check_constants as check_constants,
     read_options as read_options,

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from .constraint_specs import Constraint, Once
 from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
+from .segment_options import SegmentOptions
 from .shown_spec import ShownSpec
 
 __all__ = [
@@ -152,10 +153,10 @@ class Site(Frozen):
     place: Place
 
 
-class CliqueSpec(Frozen):
+class CliqueSpec(SegmentOptions):
     """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
 
-    `states` None means the default: `seen`, or `all` if the only feature is `bias`.
+    `states` None: `seen`, or `all` if the only feature is `bias`. With `up_to`: over the segments of its only site.
     """
 
     kind: Literal["clique"] = "clique"
@@ -184,7 +185,7 @@ class CliqueSpec(Frozen):
     @property
     def label(self) -> str:
         """Its name, or the clique index as written: `chunk[-1], chunk`."""
-        return self.name or ", ".join(_site_text(site) for site in self.sites)
+        return self.name or "segments of " * self.segmental + ", ".join(_site_text(site) for site in self.sites)
 
 
 class Member(Frozen):

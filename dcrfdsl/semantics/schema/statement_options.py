@@ -22,6 +22,8 @@ __all__ = [
     "LABEL_OPTIONS",
     "LEXICON_OPTIONS",
     "NO_OPTIONS",
+    "SEGMENT_LIMIT",
+    "SEGMENT_OPTIONS",
     "Expected",
     "check_constants",
     "read_options",
@@ -98,9 +100,16 @@ CLIQUE_OPTIONS: Mapping[str, OptionReader] = {
     "link": _choice("next", "all"),
     "order": _choice("forward", "any"),
 }
+SEGMENT_OPTIONS: Mapping[str, OptionReader] = {
+    "states": _choice("seen", "all"),
+    "longer": _choice("forbidden", "together"),
+    "min_count": _count,
+}
+SEGMENT_LIMIT: Mapping[str, OptionReader] = {"up_to": _count}  # written `up to`
 NO_OPTIONS: Mapping[str, OptionReader] = {}
 _OWNERS: Mapping[str, Mapping[str, OptionReader]] = {
     "label": LABEL_OPTIONS, "lexicon": LEXICON_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
+    "segment": SEGMENT_OPTIONS,
 }  # fmt: skip
 
 # The names of these options in other tools.
@@ -112,7 +121,13 @@ _SYNONYMS: Mapping[str, str] = {
 }
 
 # Numbers of a specification that may be constants: (part, field).
-_CONSTANT_COUNTS = (("groups", "min_count"), ("cliques", "min_gap"), ("cliques", "max_gap"))
+_CONSTANT_COUNTS = (
+    ("groups", "min_count"),
+    ("cliques", "min_gap"),
+    ("cliques", "max_gap"),
+    ("cliques", "up_to"),
+    ("cliques", "min_count"),
+)
 
 
 def read_options(

@@ -43,7 +43,7 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
         [_lexicon(item) for item in spec.lexicons],
         [*map(_memory, spec.memories), *map(_view, spec.views)],
         [_group(item) for item in spec.groups],
-        [_clique(item) for item in spec.cliques],
+        [_segment(item) if item.segmental else _clique(item) for item in spec.cliques],
         [*map(_constraint, spec.constraints), *map(_once, spec.onces)],
         [_piece(item) for item in spec.pieces],
         [
@@ -350,6 +350,17 @@ def _clique(clique: model.CliqueSpec) -> ast.Clique:
         features=_conditions(clique.features),
         where_in_block=in_block,
         settings_in_block=in_block and bool(options),
+    )
+
+
+def _segment(clique: model.CliqueSpec) -> ast.Segment:
+    return ast.Segment(
+        **_common(clique.doc, _rows(clique.features)),
+        variable=_name(clique.sites[0].variable),
+        limit=_option_value(clique.up_to or 1),
+        name=_maybe_name(clique.name),
+        settings=_options(clique, ("states", "longer", "min_count")),
+        features=_conditions(clique.features),
     )
 
 

@@ -54,6 +54,8 @@ from .training_settings import (
     CASES as CASES,
     CRITERIA as CRITERIA,
     INFERENCE as INFERENCE,
+    AutoSettings as AutoSettings,
+    ExactSettings as ExactSettings,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
     LikelihoodSettings as LikelihoodSettings,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...criteria import Supervision
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, data_error
 from ...graph import Gold
 from ...inference import Workers
 from ...semantics import (
@@ -80,6 +80,9 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
 
 def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
     """As `refuse_unsummed` for a stage and those before it; by default for the last one."""
+    if any(clique.segmental for clique in spec.cliques):
+        message = "data in parts is learned token by token, and a `segment` statement needs whole segments of all of it"
+        raise data_error("cannot-segment", message, help="train on the data at once, or leave the statement out")
     for entry in stage_chain(spec, stage):
         refuse_unsummed(entry.label, stage_settings(spec, entry.label))
 
