@@ -140,6 +140,17 @@ def number_first(at: Failure) -> Diagnostic | None:
     return at.error("unexpected-text", message, span=at.ahead(len(match[1])), help=help)
 
 
+def chained_comparison(at: Failure) -> Diagnostic | None:
+    """`length(word) > 3 < 5`"""
+    signs = [token for token in at.tokens[-8:] if token.type == "COMPARES"]  # a side has few tokens
+    if at.unexpected not in ("<", "<=", ">", ">=") or not signs:
+        return None
+    message = f"a comparison has two sides, and `{at.unexpected}` begins a third"
+    return at.error(
+        "unexpected-text", message, help="join two comparisons: `A < B and B < C`, in brackets as a feature"
+    )
+
+
 def comma_in_condition(at: Failure) -> Diagnostic | None:
     if at.unexpected != "," or at.keyword not in ("forbid", "require") or not at.expects("and"):
         return None

@@ -70,6 +70,7 @@ HINTS = (
     Hint("ampersand-in-condition", "forbid a is X & b is Y", mistakes.ampersand_in_condition),
     Hint("foreign-operator", "forbid a == b", mistakes.foreign_operator),
     Hint("unexpected-text", "features f: 3 < length(word)", habits.number_first),
+    Hint("unexpected-text", "features f: length(word) > 3 < 5", habits.chained_comparison),
     Hint("reserved-word", "features f: word, not, pos", mistakes.reserved_word),
     Hint("clause-twice", "clique a as x as y", mistakes.clause_order),
     Hint("clause-order", "clique a with states = all as x", mistakes.clause_order),

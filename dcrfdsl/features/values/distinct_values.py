@@ -166,7 +166,9 @@ class CorpusValues:
             raise _error("bad-argument", "; ".join(p.message for p in problems))
         source, texts = self.evaluate(term)
         entries = self._lexicon(lexicon.name)
-        several = [tuple(map(entries.key, one)) for one in self._several(term, texts)]
+        several = self._several(term, texts)
+        if entries.ignores_case:
+            several = [tuple(map(entries.key, one)) for one in several]
         codes = span_codes(source.codes, several, self.corpus.sentence_off, entries.entries)
         return Source(codes, ("B", "I"))
 
@@ -287,7 +289,7 @@ class CorpusValues:
             case InSet(term=term, states=states, negated=negated):
                 return self._any(term, source, frozenset(states).__contains__) ^ negated
             case InLexicon(term=term, lexicon=lexicon, negated=negated):
-                return self._any(term, source, self._lexicon(lexicon).__contains__) ^ negated
+                return self._any(term, source, self._lexicon(lexicon).test) ^ negated
             case Equals(left=left, right=right, negated=negated):
                 sides = (self.single(left)[1], self.single(right)[1])
                 equal = [a is not None and a == b for a, b in zip(*sides, strict=True)]

@@ -43,8 +43,10 @@ class Lexicon:
         values = self.values if self.values is not None else ("",) * len(self.entries)
         object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
 
-    def __contains__(self, text: str) -> bool:
-        return self.key(text) in self.index
+    @property
+    def test(self) -> Callable[[str], bool]:
+        """Whether a text is an entry, as a function that is called for each text."""
+        return (lambda text: text.casefold() in self.index) if self.ignores_case else self.index.__contains__
 
     def key(self, text: str) -> str:
         """The entry that a text would match."""
