@@ -80,3 +80,17 @@ def test_decoding_finds_the_best(twin):
     twin.method(data).decode(data.potentials(twin.weights), 0, data.num_sequences, out, labelling)
     for s, words in enumerate(words_of(twin)):
         assert out.log_z[s] == pytest.approx(max(score for _, score, _ in twin.labellings(words)), abs=EXACT)
+
+
+def test_sums_of_huge_weights_stay_exact(twin):
+    """Moves that underflow beside the likeliest one may be the only ones that are left."""
+    twin = Twin(twin.case, seed=0)
+    twin.weights *= 3000.0
+    out, gradient, _, _ = twin.expectations(twin.bound())
+    total = np.zeros_like(gradient)
+    for s, words in enumerate(words_of(twin)):
+        every = list(twin.labellings(words))
+        scores = np.array([score for _, score, _ in every])
+        assert out.log_z[s] == pytest.approx(np.logaddexp.reduce(scores), rel=EXACT)
+        total += np.exp(scores - np.logaddexp.reduce(scores)) @ np.array([counts for _, _, counts in every])
+    assert np.allclose(gradient, total, atol=1e-7, rtol=0)

@@ -48,7 +48,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "inference/test_pruned.py": r"^test_",  # lattices
     "inference/test_pruned_guides.py": r"^test_",
     "inference/test_segment_models.py": r"^test_",  # sums over segments
-    "inference/test_segments.py": r"sums|best",
+    "inference/test_segments.py": r"sums|best|huge",
     "training/test_checkpoints.py": r"\[trp\]",  # messages
     "kernels/test_automaton.py": r"^test_",
     "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages

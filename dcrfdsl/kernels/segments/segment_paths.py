@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, kernel
-from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, score_segments
+from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, apart, score_segments
 
 __all__ = ["SegmentLists", "segment_nbest"]
 
@@ -87,7 +87,7 @@ def _search(segments, scores, most):
                 _offer(begins, t, k, scores.node[t, k], 0, 0)
                 continue
             for i in range(states):
-                if _apart(segments, i, k):
+                if apart(segments, i, k):
                     _continue(begins, t, k, ends.score[t - 1, i], scores.step[into, i, k] + scores.node[t, k], i)
         for c in range(named, len(segments.states)):
             k = segments.states[c, SINGLE]
@@ -107,12 +107,6 @@ def _search(segments, scores, most):
                 begun = begins.score[t - limit + 1, first]
                 _continue(unfinished, t, c, begun, scores.open[t - limit + 1, c], limit)
     return ends, begins, unfinished
-
-
-@kernel
-def _apart(segments, i, j):
-    """Whether a segment may end with state i and the next begin with state j."""
-    return segments.ends[i] and segments.starts[j] and not (segments.maximal and i == j)
 
 
 @kernel

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..runtime import kernel
 from ..tables import fill_tables
 
-__all__ = ["FIRST", "INSIDE", "LAST", "SINGLE", "SegmentKinds", "SegmentScores", "score_segments"]
+__all__ = ["FIRST", "INSIDE", "LAST", "SINGLE", "SegmentKinds", "SegmentScores", "apart", "score_segments"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -109,6 +109,12 @@ def _tables(g, length, states, shapes, log_base, arena):
 
 
 @kernel
+def apart(segments, i, j):
+    """Whether a segment may end with state i and the next one begin with state j."""
+    return segments.ends[i] and segments.starts[j] and not (segments.maximal and i == j)
+
+
+@kernel
 def _moves(segments, step):
     """exp of the moves between segments, each table divided by its maximum, and the logarithms of the maxima."""
     count, states = step.shape[0], step.shape[1]
@@ -117,14 +123,14 @@ def _moves(segments, step):
         high = -np.inf
         for i in range(states):
             for j in range(states):
-                if segments.ends[i] and segments.starts[j] and not (segments.maximal and i == j):
+                if apart(segments, i, j):
                     high = max(high, step[n, i, j])
         if high == -np.inf:
             continue
         peak[n] = high
         for i in range(states):
             for j in range(states):
-                if segments.ends[i] and segments.starts[j] and not (segments.maximal and i == j):
+                if apart(segments, i, j):
                     moves[n, i, j] = np.exp(step[n, i, j] - high)
     return moves, peak
 

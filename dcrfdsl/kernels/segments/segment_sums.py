@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, kernel
 from ..tables import scatter_gradient
-from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, score_segments
+from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, apart, score_segments
 
 __all__ = ["segment_expectations"]
 
@@ -52,8 +52,8 @@ def _highest(values):
 
 
 @kernel
-def _moved(values, moves, step, peak, turned, out):
-    """log Σ_i exp(values_i + step_ij) over the moves that are not 0, or with `turned` over j; exact in any range."""
+def _moved(segments, values, moves, step, peak, turned, out):
+    """log Σ_i exp(values_i + step_ij) over the moves between segments, or with `turned` over j; exact in any range."""
     count, high = len(values), _highest(values)
     out[:] = -np.inf
     if high == -np.inf:
@@ -73,7 +73,7 @@ def _moved(values, moves, step, peak, turned, out):
             continue
         for i in range(count):
             a, b = (j, i) if turned else (i, j)
-            if moves[a, b] > 0.0 and values[i] > -np.inf:
+            if apart(segments, a, b) and values[i] > -np.inf:
                 out[j] = _log_add(out[j], values[i] + step[a, b])
 
 
@@ -91,7 +91,7 @@ def _forward(segments, scores):
             for k in range(states):
                 begins[t, k] = 0.0 if segments.starts[k] else -np.inf
         else:
-            _moved(ends[t - 1], scores.moves[into], scores.step[into], scores.peak[into], False, begins[t])
+            _moved(segments, ends[t - 1], scores.moves[into], scores.step[into], scores.peak[into], False, begins[t])
         for k in range(states):
             begins[t, k] += scores.node[t, k]
         for c in range(named, len(segments.states)):
@@ -135,7 +135,7 @@ def _backward(segments, scores):
     for t in range(length - 1, -1, -1):
         if t < length - 1:
             into = scores.slot[t + 1]
-            _moved(begins[t + 1], scores.moves[into], scores.step[into], scores.peak[into], True, ends[t])
+            _moved(segments, begins[t + 1], scores.moves[into], scores.step[into], scores.peak[into], True, ends[t])
         for c in range(named, len(segments.states)):
             begins[t, segments.states[c, SINGLE]] = ends[t, segments.states[c, SINGLE]]
         high[:], sums[:] = -np.inf, 0.0
@@ -177,7 +177,7 @@ def _expect_moves(segments, scores, left, right, log_z, pair):
         for i in range(states):
             a = np.exp(left.ends[t - 1, i] - high_left)
             for j in range(states):
-                if scores.moves[into, i, j] == 0.0:
+                if not apart(segments, i, j):
                     continue
                 if shift < MOST:
                     b = np.exp(right.begins[t, j] - high_right) if a > 0.0 else 0.0
