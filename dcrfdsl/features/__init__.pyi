@@ -18,8 +18,8 @@ from .plan.expansion import (
     expand_features as expand_features,
     fixed_condition as fixed_condition,
     leaves as leaves,
-    moved as moved,
 )
+from .plan.moved_terms import moved as moved
 from .plan.notation import condition_text as condition_text, term_text as term_text
 from .relation_instances import Pairs as Pairs
 from .segment_rows import Candidates as Candidates, candidate_row as candidate_row

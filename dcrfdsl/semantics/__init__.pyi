@@ -137,11 +137,11 @@ from .schema.spec_display import (
     template_listing as template_listing,
 )
 from .schema.unparse import (
-    is_plain_name as is_plain_name,
     statement_text as statement_text,
     to_text as to_text,
     value_text as value_text,
 )
+from .schema.unparsed_terms import is_plain_name as is_plain_name
 from .settings.decode_rules import decode_rule as decode_rule, decoding as decoding
 from .settings.guiding_stages import (
     guiding_stage as guiding_stage,
@@ -178,6 +178,7 @@ from .settings.method_settings import (
     MethodSettings as MethodSettings,
     OptimizerSettings as OptimizerSettings,
 )
+from .settings.nota_settings import AllCases as AllCases, LikelyCases as LikelyCases, SampledCases as SampledCases
 from .settings.optimizer_settings import (
     AutoOptimizer as AutoOptimizer,
     BcfwSettings as BcfwSettings,
@@ -218,7 +219,6 @@ from .settings.settings_reading import (
 from .settings.training_settings import (
     DECODINGS as DECODINGS,
     INFERENCE as INFERENCE,
-    AllCases as AllCases,
     AutoSettings as AutoSettings,
     BpSettings as BpSettings,
     ExactSettings as ExactSettings,
@@ -226,13 +226,11 @@ from .settings.training_settings import (
     GibbsSettings as GibbsSettings,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
-    LikelyCases as LikelyCases,
     MeanFieldSettings as MeanFieldSettings,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
     PrunedSettings as PrunedSettings,
     RescaleSettings as RescaleSettings,
-    SampledCases as SampledCases,
     TrainSettings as TrainSettings,
     TrpSettings as TrpSettings,
     TrwSettings as TrwSettings,

@@ -6,9 +6,9 @@ from .expansion import (
     expand as expand,
     fixed_condition as fixed_condition,
     leaves as leaves,
-    moved as moved,
 )
 from .joint_calls import is_joint as is_joint, reads_sentence as reads_sentence
+from .moved_terms import moved as moved
 from .named_positions import named_offset as named_offset, split_offset as split_offset, with_offsets as with_offsets
 from .notation import boundary_text as boundary_text, condition_text as condition_text, term_text as term_text
 from .segment_features import (

@@ -12,9 +12,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ...foundation import DcrfError, Diagnostic, cached_property
+from ...foundation import cached_property
 from ...semantics import (
     DEEPEST,
     FUNCTIONS,
@@ -30,30 +29,24 @@ from ...semantics import (
     Equals,
     Feature,
     FeatureGroup,
-    Here,
     Is,
     ModelSpec,
-    Named,
     Number,
-    Place,
     Reference,
-    Several,
     Value,
-    Window,
-    children,
     plain,
     rewritten,
     terms,
-    with_children,
 )
 from .joint_calls import is_joint, reads_sentence
+from .moved_terms import expansion_error, moved, offsets_of, place_at, term_variants, variants_of
 from .named_positions import with_offsets
 from .notation import condition_text
 from .segment_features import LENGTH_OF_SEGMENT, reads_segment, with_length
 
 __all__ = [
     "ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "fixed_condition",
-    "leaves", "moved",
+    "leaves",
 ]  # fmt: skip
 
 BIAS = "bias"
@@ -150,7 +143,7 @@ def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeat
     count = spec.settled(clique.min_count) if isinstance(clique.min_count, Reference) else clique.min_count
     least = count.value if isinstance(count, Number) and isinstance(count.value, int) else count
     if not isinstance(least, int):
-        raise _error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
+        raise expansion_error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
     return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
 
@@ -175,9 +168,11 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
 
 def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
     """A condition with every place moved inside its references; it must not contain a window."""
-    variants: list[Condition] = _variants(_with_constants(spec, condition), 0)
+    variants: list[Condition] = variants_of(_with_constants(spec, condition), 0)
     if len(variants) > 1:
-        raise _error("window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place")
+        raise expansion_error(
+            "window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place"
+        )
     return variants[0]
 
 
@@ -205,7 +200,9 @@ class _Expander:
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
                 chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
-                raise _error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
+                raise expansion_error(
+                    "too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}"
+                )
             yield _crossed(combination)
 
     def factor(self, condition: Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
@@ -215,17 +212,17 @@ class _Expander:
                 return
             declared = self.spec.declaration(condition.name)
             if isinstance(declared, FeatureGroup) and self.spec.column(condition.name) is None:
-                for offset in _offsets(condition.place):
+                for offset in offsets_of(condition.place):
                     yield from self.group(declared, shift + offset, groups)
                 return
-        for variant in _variants(_with_constants(self.spec, condition), shift):
+        for variant in variants_of(_with_constants(self.spec, condition), shift):
             yield from (ExpandedFeature((factor,)) for factor in self.anchored(variant))
 
     def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         if group.name in groups:
-            raise _error("group-cycle", f"feature group `{group.name}` contains itself")
+            raise expansion_error("group-cycle", f"feature group `{group.name}` contains itself")
         if len(groups) >= DEEPEST:
-            raise _error(
+            raise expansion_error(
                 "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
             )
         options = ExpandedFeature((), self.min_count(group), group.outside)
@@ -238,7 +235,7 @@ class _Expander:
         if isinstance(value, Reference):
             settled = self.spec.settled(value)
             if not (isinstance(settled, Number) and isinstance(settled.value, int)):
-                raise _error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
+                raise expansion_error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
             value = settled.value
         return value
 
@@ -246,7 +243,7 @@ class _Expander:
         """The factor of a condition with fixed places; a vector column gives one factor per component."""
         read = list(leaves(self.spec, condition))
         if not read:
-            raise _error(
+            raise expansion_error(
                 "unknown-name", f"`{condition_text(condition)}` reads no column, position or lexicon of the data"
             )
         places = {offset for _, offset in read}
@@ -264,7 +261,7 @@ class _Expander:
         if column is None or column.type.name != "vector":
             return None
         if column.type.size is None:
-            raise _error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
+            raise expansion_error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
         return column.type.size
 
 
@@ -279,29 +276,11 @@ def _padding(clique: CliqueSpec) -> tuple[int, int]:
     """How far anchors lie outside the sequence when only one site must be inside."""
     if clique.edges == "inside" or clique.relational:
         return 0, 0
-    offsets = [offset for site in clique.sites for offset in _offsets(site.place)]
+    offsets = [offset for site in clique.sites for offset in offsets_of(site.place)]
     return max(0, *offsets), max(0, *(-offset for offset in offsets))
 
 
 # places -------------------------------------------------------------------------------------------------------
-
-
-def _offsets(place: Place) -> Sequence[int]:
-    match place:
-        case Here():
-            return (0,)
-        case At(offset=offset):
-            return (offset,)
-        case Window(first=first, last=last):
-            return range(first, last + 1)
-        case Several(offsets=offsets):
-            return offsets
-        case Named(position=position):
-            raise _error("place-without-where", f"`[{position}]` is a position that no `where` joins")
-
-
-def _place(offset: int) -> Place:
-    return At(offset=offset)
 
 
 def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
@@ -341,48 +320,13 @@ def _joined(spec: ModelSpec, term: Apply) -> Apply:
     for argument in term.arguments:
         value = argument.value
         if isinstance(value, Reference | Apply) and not reads_sentence(value) and read(value):
-            variants = _term_variants(value, 0)
+            variants = term_variants(value, 0)
             if len(variants) > 1:
                 message = f"`{term.function}` reads several values, and one of them is a window"
-                raise _error("bad-argument", message)
+                raise expansion_error("bad-argument", message)
             value = variants[0]
         arguments.append(Argument(value=value, name=argument.name))
     return term.model_copy(update={"arguments": tuple(arguments)})
-
-
-def _term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply]:
-    """One term for each combination of places, each place moved to the innermost reference."""
-    variants: list[Reference | Apply] = []
-    for offset in _offsets(term.place):
-        if isinstance(term, Reference):
-            variants.append(Reference(name=term.name, place=_place(shift + offset)))
-        elif is_joint(term):
-            variants.append(term.model_copy(update={"place": _place(shift + offset)}))
-        elif not term.arguments:  # `first()` is `first`
-            variants.append(Reference(name=term.function, place=_place(shift + offset)))
-        else:
-            subject, *rest = term.arguments
-            if not isinstance(subject.value, Reference | Apply):
-                raise _error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
-            variants.extend(
-                Apply(function=term.function, arguments=(Argument(value=inner, name=subject.name), *rest))
-                for inner in _term_variants(subject.value, shift + offset)
-            )
-    return variants
-
-
-def _variants(condition: Any, shift: int) -> list[Any]:
-    """One condition for each combination of the places in its windows."""
-    if isinstance(condition, Reference | Apply):
-        return _term_variants(condition, shift)
-    parts = itertools.product(*(_variants(part, shift) for _, part in children(condition)))
-    return [with_children(condition, chosen) for chosen in parts]
-
-
-def moved(condition: Condition, shift: int) -> Condition:
-    """An expanded condition with every place moved by `shift`."""
-    shifted: Condition = _variants(condition, shift)[0]
-    return shifted
 
 
 def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, int] | None:
@@ -391,9 +335,9 @@ def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, 
         signature = FUNCTIONS.get(term.name)
         bare = signature is not None and not signature.parameters
         known = spec.column(term.name) is not None or bare or term.name == LENGTH_OF_SEGMENT
-        return (Reference(name=term.name, place=At(offset=0)), _offsets(term.place)[0]) if known else None
+        return (Reference(name=term.name, place=At(offset=0)), offsets_of(term.place)[0]) if known else None
     if is_joint(term):
-        return term.model_copy(update={"place": _place(0)}), _offsets(term.place)[0]
+        return term.model_copy(update={"place": place_at(0)}), offsets_of(term.place)[0]
     subject = term.arguments[0].value
     if not isinstance(subject, Reference | Apply):
         return None
@@ -402,9 +346,5 @@ def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, 
         return term, 0
     if inner is None or term.function != "span":
         return inner
-    (base,) = _term_variants(term, -inner[1])
+    (base,) = term_variants(term, -inner[1])
     return base, inner[1]
-
-
-def _error(slug: str, message: str) -> DcrfError:
-    return DcrfError(Diagnostic(slug, message))

@@ -116,4 +116,5 @@ from .statement_options import (
     read_options as read_options,
     shown as shown,
 )
-from .unparse import SYNTAX as SYNTAX, to_text as to_text, value_text as value_text
+from .unparse import to_text as to_text, value_text as value_text
+from .unparsed_terms import SYNTAX as SYNTAX

@@ -27,6 +27,7 @@ from .method_settings import (
     OptimizerSettings as OptimizerSettings,
     Shape as Shape,
 )
+from .nota_settings import CASES as CASES, LikelyCases as LikelyCases
 from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
 from .piece_shorthands import PIECES as PIECES
 from .prior_settings import PRIORS as PRIORS, GaussianPrior as GaussianPrior, Prior as Prior
@@ -51,7 +52,6 @@ from .trainable import (
     WITHOUT_PENALTY as WITHOUT_PENALTY,
 )
 from .training_settings import (
-    CASES as CASES,
     CRITERIA as CRITERIA,
     INFERENCE as INFERENCE,
     AutoSettings as AutoSettings,
@@ -59,7 +59,6 @@ from .training_settings import (
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
     LikelihoodSettings as LikelihoodSettings,
-    LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
     RescaleSettings as RescaleSettings,
