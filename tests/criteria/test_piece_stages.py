@@ -22,10 +22,10 @@ from dcrfdsl.inference import Binder, Expectations
 from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.nota_settings import LikelyCases
 from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     LikelihoodSettings,
-    LikelyCases,
     NoPrior,
     RescaleSettings,
     TrainSettings,

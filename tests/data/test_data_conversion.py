@@ -223,10 +223,10 @@ def test_what_is_left_out_is_said(name: str, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_marks_that_break_their_scheme_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.txt").write_text("Ann I-P\nran O\n")
+    (tmp_path / "a.txt").write_text("Ann B-P\nran I-Q\n")
     convert_data(str(tmp_path / "a.txt"), "spans(w = token, y = spans)", source="conll(w, y)")
     out = capsys.readouterr()
-    assert out.out == '{"text": "Ann ran", "tokens": [[0, 3], [4, 7]], "label": [[0, 3, "P"]]}\n'
+    assert out.out == '{"text": "Ann ran", "tokens": [[0, 3], [4, 7]], "label": [[0, 3, "P"], [4, 7, "Q"]]}\n'
     assert out.err == "note: tokens whose `y` breaks its scheme, read as conlleval does (1)\n"
 
 

@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_run():
         assert all(np.array_equal(a, b) for a, b in zip(one.marginals, two.marginals, strict=True))
 
 
-OTHERS = {"mean_field", "gibbs", "automaton", "pruned"}  # a bound, samples, of templates alone
+OTHERS = {"mean_field", "gibbs", "automaton", "pruned", "segments"}  # a bound, samples, of templates alone
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - OTHERS))

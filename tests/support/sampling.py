@@ -54,7 +54,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages
     "model/test_calibration.py": r"and_samples_go",
     "templates/test_templates.py": (
-        r"trains_saves.*\[(hierarchical|.*factorial|morphology|semi_markov)|comparison_trains\[(boosted|errors)"
+        r"trains_saves.*\[(hierarchical|.*factorial|morphology|semi_markov|tagger)|comparison_trains\[(boosted|errors)"
     ),
     "training/test_trainable.py": r"\[(marginal|mce)",
 }
