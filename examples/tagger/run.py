@@ -4,8 +4,9 @@
     python run.py --train … --dev … --out quick.json --quick
 
 The joint model has one label for part of speech, the treebank's tag and all features together; the chains have one
-each, and read the same. All words are looked at with clusters that `word_clusters.py` makes of the training text alone.
-A finished training is a line of a `.jsonl` file beside the result, so a run that was stopped goes on where it was.
+each, and read the same. A second joint model reads clusters of words too, which `word_clusters.py` makes of the
+training text alone. A finished training is a line of a `.jsonl` file beside the result, so a run that was stopped goes on
+where it was.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ __all__ = ["LAYERS", "PUBLISHED", "Job", "Treebank", "main", "reproduce", "share
 
 HERE = Path(__file__).parent
 LAYERS = ("upos", "xpos", "feats")
-TEMPLATES = ("token.dcrf", "tagger.dcrf", "apart.dcrf")
+JOINT = {"joint": "tagger.dcrf", "joint, clusters": "clustered.dcrf"}
+TEMPLATES = ("token.dcrf", *JOINT.values(), "apart.dcrf")
 QUICK_SENTENCES, QUICK_EPOCHS = 300, 2
 LEAST = 3  # words that are rarer have no cluster
 
@@ -42,7 +44,7 @@ PUBLISHED = {"UDPipe 1.2 (EWT 2.5, test set)": {"upos": 94.4, "xpos": 93.9, "fea
 
 
 class Job(NamedTuple):
-    """`joint`, or the layer of a chain."""
+    """One of `JOINT`, or the layer of a chain."""
 
     model: str
 
@@ -61,8 +63,8 @@ class Treebank:
 
     def template(self, job: Job) -> Path:
         """The template of a job. The chain of a layer reads its column."""
-        if job.model == "joint":
-            return self.folder / "tagger.dcrf"
+        if job.model in JOINT:
+            return self.folder / JOINT[job.model]
         text = (self.folder / "apart.dcrf").read_text(encoding="utf-8").replace("tag = xpos", f"tag = {job.model}")
         path = self.folder / f"{job.model}.dcrf"
         path.write_text(text, encoding="utf-8")
@@ -85,7 +87,7 @@ class Treebank:
         template = load_template(self.template(job), self.settings())
         train, dev = self.corpora(job)
         model, taken = timed(lambda: fit(template, train, threads=self.threads))
-        file = self.folder / f"{job.model}.model"
+        file = self.template(job).with_suffix(".model")
         model.save(file)
         model.predict(dev.slice(0, 1), threads=self.threads)  # the kernels are compiled before the clock starts
         start = time.perf_counter()
@@ -108,7 +110,7 @@ def _texts(corpus: Corpus, column: str) -> list[str]:
 
 def _right(gold: Sequence[str], predicted: Sequence[str], job: Job) -> dict[str, list[bool]]:
     """Whether each token is right, by layer."""
-    if job.model != "joint":
+    if job.model not in JOINT:
         return {job.model: [one == other for one, other in zip(gold, predicted, strict=True)]}
     pairs = [(one.split(" "), other.split(" ")) for one, other in zip(gold, predicted, strict=True)]
     return {layer: [one[n] == other[n] for one, other in pairs] for n, layer in enumerate(LAYERS)}
@@ -131,14 +133,15 @@ def reproduce(treebank: Treebank, log: Log[Job], out: Path, talk: bool = True) -
     records: dict[str, dict[str, Any]] = {}
     complete = True
     try:
-        for name in ("joint", *LAYERS):
+        for name in (*JOINT, *LAYERS):
             records[name] = log.record(treebank, Job(name), _line if talk else None)
     except KeyboardInterrupt:
         complete = False
         log.say_stopped()
     rows: dict[str, dict[str, dict[str, float]]] = {}
-    if "joint" in records:
-        rows["joint"] = shares(records["joint"]["right"], records["joint"]["unknown"])
+    for name in JOINT:
+        if name in records:
+            rows[name] = shares(records[name]["right"], records[name]["unknown"])
     if set(LAYERS) <= set(records):
         right = {layer: records[layer]["right"][layer] for layer in LAYERS}
         rows["chains apart"] = shares(right, records["upos"]["unknown"])

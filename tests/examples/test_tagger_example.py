@@ -45,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "train.conllu", folder / "dev.conllu"
 
 
-@pytest.mark.parametrize("name", ["token.dcrf", "tagger.dcrf", "apart.dcrf"])
+@pytest.mark.parametrize("name", ["token.dcrf", "tagger.dcrf", "clustered.dcrf", "apart.dcrf"])
 def test_the_templates_are_in_the_canonical_layout(name: str) -> None:
     assert dcrfdsl_command(["fmt", "--check", "--quiet", str(FOLDER / name)]) == 0
 
@@ -91,7 +91,7 @@ def test_a_quick_run_says_what_each_model_gets_right(
     assert run.main(["--train", train, "--dev", dev, "--out", str(out), "--quick", "--threads", "1"]) == 0
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["complete"]
-    assert set(result["rows"]) == {"joint", "chains apart"}
+    assert set(result["rows"]) == {"joint", "joint, clusters", "chains apart"}
     assert result["rows"]["joint"]["every"]["all"] > 95.0  # every word has one tag here
     assert "UDPipe 1.2" in capsys.readouterr().out
     trainings = out.with_suffix(".jsonl").read_text(encoding="utf-8")
