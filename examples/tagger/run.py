@@ -5,8 +5,8 @@
 
 The joint model has one label for part of speech, the treebank's tag and all features together; the chains have one
 each, and read the same. A second joint model reads clusters of words too, which `word_clusters.py` makes of the
-training text alone. A finished training is a line of a `.jsonl` file beside the result, so a run that was stopped goes on
-where it was.
+training text alone. A finished training is a line of a `.jsonl` file beside the result, so a run that was stopped
+goes on where it was.
 """
 
 from __future__ import annotations
