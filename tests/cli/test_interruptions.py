@@ -52,8 +52,14 @@ def _nothing_goes_on() -> Iterator[None]:
             running.communicate()
 
 
+def _as_in_a_terminal() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def begin(place: Path, *arguments: str, **how: object) -> subprocess.Popen[bytes]:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    # where the tests run under `nohup`, a program would inherit that hang-ups are ignored
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": _as_in_a_terminal, **how}
     BEGUN.append(subprocess.Popen([*RUN, *arguments], cwd=place, **pipes))  # type: ignore[call-overload]
     return BEGUN[-1]
 

@@ -694,7 +694,9 @@ PARTS: dict[str, st.SearchStrategy[Any]] = {
         )
     ),
     "views": several(st.builds(model.View, name=prefixed("v"), value=choices, doc=docs)),
-    "lexicons": several(st.builds(model.Lexicon, name=prefixed("lex"), path=states, options=settings_lists, doc=docs)),
+    "lexicons": several(
+        st.builds(model.Lexicon, name=prefixed("lex"), path=states, case=st.sampled_from(["exact", "ignore"]), doc=docs)
+    ),
     "lets": several(st.builds(model.Let, name=prefixed("let"), value=values, tune=st.none() | calls, doc=docs)),
     "groups": several(
         st.builds(
