@@ -66,7 +66,26 @@ class Expression:
         return f"{type(self).__name__}({self.node!r})"
 
 
-class Term(Expression):
+class _Ordered:
+    """Comparisons of what has a number: a term, or a term less another."""
+
+    node: ex.Reference | ex.Apply | ex.Difference
+
+    def __lt__(self, other: Quantity) -> Expression:
+        """`length("word") < 3`, `temp[-1] < temp`: the condition that a number is less than another."""
+        return _compared(self, "<", other)
+
+    def __le__(self, other: Quantity) -> Expression:
+        return _compared(self, "<=", other)
+
+    def __gt__(self, other: Quantity) -> Expression:
+        return _compared(self, ">", other)
+
+    def __ge__(self, other: Quantity) -> Expression:
+        return _compared(self, ">=", other)
+
+
+class Term(_Ordered, Expression):
     """Something with a value at each position: a column, a label, `lower(word)`, a feature group.
 
     node: the name of a column, label or group, as methods of `Model` return them.
@@ -156,19 +175,6 @@ class Term(Expression):
 
     __hash__ = object.__hash__
 
-    def __lt__(self, other: Quantity) -> Expression:
-        """`length("word") < 3`, `temp[-1] < temp`: the condition that a number is less than another."""
-        return _compared(self, "<", other)
-
-    def __le__(self, other: Quantity) -> Expression:
-        return _compared(self, "<=", other)
-
-    def __gt__(self, other: Quantity) -> Expression:
-        return _compared(self, ">", other)
-
-    def __ge__(self, other: Quantity) -> Expression:
-        return _compared(self, ">=", other)
-
     def __sub__(self, other: Term) -> Difference:
         """`index[j] - index[i]`: a number to compare."""
         if not isinstance(other, Term):
@@ -176,7 +182,7 @@ class Term(Expression):
         return Difference(ex.Difference(left=self.node, right=other.node))
 
 
-class Difference:
+class Difference(_Ordered):
     """A number less another, to compare: `index[j] - index[i] < 20`. Made by `-`.
 
     node: the part of a specification that it stands for.
@@ -184,18 +190,6 @@ class Difference:
 
     def __init__(self, node: ex.Difference):
         self.node = node
-
-    def __lt__(self, other: Quantity) -> Expression:
-        return _compared(self, "<", other)
-
-    def __le__(self, other: Quantity) -> Expression:
-        return _compared(self, "<=", other)
-
-    def __gt__(self, other: Quantity) -> Expression:
-        return _compared(self, ">", other)
-
-    def __ge__(self, other: Quantity) -> Expression:
-        return _compared(self, ">=", other)
 
     def __eq__(self, other: object) -> Expression:  # type: ignore[override]
         return _compared(self, "=", other)
@@ -386,7 +380,7 @@ def _equals(term: Term, other: object, *, negated: bool) -> Expression:
 Quantity: TypeAlias = "Term | Constant | int | float"
 
 
-def _compared(left: Term | Difference, sign: ex.Sign, other: object) -> Expression:
+def _compared(left: _Ordered, sign: ex.Sign, other: object) -> Expression:
     right: ex.Quantity
     match other:
         case Term():

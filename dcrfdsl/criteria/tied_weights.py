@@ -6,7 +6,6 @@ Features are matched by their texts, states by their names, site by site. Not he
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,19 +45,8 @@ def _feature_map(extractor: FeatureExtractor, here: int, there: int) -> Ints:
     """The feature of set `there` for each of set `here`, -2 where there is none; the last entry is the bias, -1."""
     if here < 0:
         return np.array([-1], np.int64)
-    ids = {} if there < 0 else {text: n for n, text in enumerate(_texts(extractor, there))}
-    return np.array([*(ids.get(text, -2) for text in _texts(extractor, here)), -1], np.int64)
-
-
-def _texts(extractor: FeatureExtractor, feature_set: int) -> list[tuple[str, int]]:
-    """The text of each feature, and how many earlier ones have the same text."""
-    seen: Counter[str] = Counter()
-    texts = []
-    for feature in range(extractor.sets[feature_set].num_features):
-        text = extractor.describe(feature_set, feature)
-        texts.append((text, seen[text]))
-        seen[text] += 1
-    return texts
+    ids = {} if there < 0 else {text: n for n, text in enumerate(extractor.told_apart(there))}
+    return np.array([*(ids.get(text, -2) for text in extractor.told_apart(here)), -1], np.int64)
 
 
 def _sites(template: CliqueTemplate, states: Sequence[Sequence[str]]) -> list[Sequence[object]]:

@@ -8,6 +8,7 @@ Not here: rows from keys (`row_assembly`), the pairing of features with states.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -255,6 +256,18 @@ class FeatureExtractor:
         return (*listed, *compared)
 
     # what a feature means ------------------------------------------------------------------------------------------
+
+    def told_apart(self, feature_set: int) -> list[tuple[str, int]]:
+        """What each feature of a set is recognised by in another extractor: its text, and how many earlier ones have
+        the same text (a value may look like two).
+        """
+        seen: Counter[str] = Counter()
+        texts = []
+        for feature in range(self.sets[feature_set].num_features):
+            text = self.describe(feature_set, feature)
+            texts.append((text, seen[text]))
+            seen[text] += 1
+        return texts
 
     def describe(self, feature_set: int, feature: int) -> str:
         """`lower(word)[-1]=the & pos=NN`; a test or a number is shown by its name alone, ⟨-1⟩ is before the start.

@@ -8,7 +8,6 @@ same variables at the same offsets. What is new begins at 0. Not here: how train
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -145,18 +144,7 @@ class _FeatureMap:
         if source < 0 or goal < 0 or not (features >= 0).any():
             return np.where(features < 0, features, NONE - 1)
         if (source, goal) not in self._maps:
-            ids = {text: number for number, text in enumerate(_texts(self.later, goal))}
-            texts = _texts(self.earlier, source)
+            ids = {text: number for number, text in enumerate(self.later.told_apart(goal))}
+            texts = self.earlier.told_apart(source)
             self._maps[source, goal] = np.array([ids.get(text, NONE - 1) for text in texts], np.int64)
         return np.where(features < 0, features, self._maps[source, goal][features])
-
-
-def _texts(extractor: FeatureExtractor, feature_set: int) -> list[tuple[str, int]]:
-    """The text of each feature of a set, and how many earlier ones have the same text (a value may look like two)."""
-    seen: Counter[str] = Counter()
-    texts = []
-    for feature in range(extractor.sets[feature_set].num_features):
-        text = extractor.describe(feature_set, feature)
-        texts.append((text, seen[text]))
-        seen[text] += 1
-    return texts
