@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +21,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where long tests are left out, most of the time goes into compiling: kernels are then optimized less.
 
     What they compute is the same. `NUMBA_OPT=3` takes those that users have, as `.ci/run` does.
+
+    A run in the background of a shell ignores Ctrl-C, and so would the commands that tests interrupt.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr == "not long" and "numba" not in sys.modules:  # which reads it once
         os.environ.setdefault("NUMBA_OPT", "1")
 

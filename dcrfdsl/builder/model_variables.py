@@ -115,6 +115,7 @@ class ModelVariables:
         missing: str | None = None,
         ambiguous: str | None = None,
         constrain: bool = True,
+        per: Literal["token", "sentence"] = "token",
         doc: str = "",
     ) -> Term:
         """Declares an output variable, whose gold states are in the column of its name. Returns its term.
@@ -125,11 +126,13 @@ class ModelVariables:
         missing: the text that marks an unknown label in the data.
         ambiguous: the text between the states that a token may have, as in `NN|VB`.
         constrain: whether segments must be well formed (no `I-X` after `O`).
+        per: whether each `token` has a state, or a `sentence` has one.
         doc: the comment above the statement.
 
         >>> m = Model()
         >>> pos = m.label("pos")  # states learned from the training data
         >>> chunk = m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
+        >>> intent = m.label("intent", ["BUY", "SELL"], per="sentence")
         """
         self._items.append(
             spec_model.Label(
@@ -139,6 +142,7 @@ class ModelVariables:
                 missing=missing,
                 ambiguous=ambiguous,
                 constrain=constrain,
+                per=per,
                 doc=as_doc(doc),
             )
         )

@@ -47,7 +47,7 @@ class Model(ModelCliques):
     def infer(self, method: str | Call, **settings: Value) -> None:
         """Chooses the inference method of training and tagging. Without it, `auto`.
 
-        method: `auto`, `exact`, `trp`, `bp`, `gbp`, `mean_field`, `trw`, `gibbs` or `pruned`, or a `call` of one.
+        method: `auto`, `exact`, `trp`, `bp`, `gbp`, `ep`, `mean_field`, `trw`, `gibbs` or `pruned`, or a `call` of one.
         settings: of the method; `dcrfdsl explain trp` lists those of `trp` with defaults and units.
 
         >>> Model().infer("exact")
@@ -56,14 +56,17 @@ class Model(ModelCliques):
         """
         self._single["infer"] = as_call(method, as_settings(settings))
 
-    def decode(self, method: str | Call) -> None:
+    def decode(self, method: str | Call, **settings: Value) -> None:
         """Chooses how labels are read off the model. Without it, what the criterion trains for.
 
-        method: `joint` (the best labelling), `marginal` (the likeliest state of each token) or `local`.
+        method: `joint` (the best labelling), `marginal` (the likeliest state of each token), `local`,
+            `certified` (with an upper bound on all scores) or `optimal` (with branch and bound).
+        settings: of the last two.
 
         >>> Model().decode("marginal")
+        >>> Model().decode("optimal", nodes=500)
         """
-        self._single["decode"] = as_call(method, ())
+        self._single["decode"] = as_call(method, as_settings(settings))
 
     def train(
         self,

@@ -28,7 +28,7 @@ YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exce
 # In the order of the help screen. NAME is a function of the module `NAME_command`, but `eval` is a word of Python.
 NAMES = (
     "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "eval", "compare", "report", "show",
-    "why", "probability", "calibrate", "export", "unroll", "infer",
+    "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
 )  # fmt: skip
 FUNCTIONS = {"eval": "evaluate"}
 # What `explain` is asked about may look like an option.

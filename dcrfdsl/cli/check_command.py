@@ -1,41 +1,65 @@
-"""`dcrfdsl check`: every problem of a template at once, then the cost of the model."""
+"""`dcrfdsl check`: every problem of a template at once, then the cost of the model.
+
+Not here: the formats of messages for programs (`diagnostic_formats`), what `--print` shows (`printing_passes`).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, print_diagnostics, refuse
-from .inputs import read_features, read_sample, resolved_template
-from .options import Argument, Option
+from ..foundation import DcrfError, Diagnostic, printable
+from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, os_error, print_diagnostics, refuse
+from .inputs import STDIN, read_features, read_sample, read_text, resolved_template
+from .options import Argument, Option, with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ..foundation import Diagnostic
-    from ..semantics import ModelSpec
+    from ..data import Corpus
+    from ..features import RegisteredFeature
+    from ..semantics import ModelSpec, Resolved
 
 __all__ = ["check"]
 
 
-def check(
-    template: Annotated[str | None, Argument("TEMPLATE", help="Template file; - is stdin.")] = None,
-    data: Annotated[
-        str | None, Option("--data", metavar="FILE", help="Check it against this training data too.")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    templates: Annotated[list[str] | None, Argument("[TEMPLATE]...", help="Template files; - is stdin.")] = None
+    data: Annotated[str | None, Option("--data", metavar="FILE", help="Check it against this training data too.")] = (
+        None
+    )
     explain: Annotated[
         str | None, Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
-    ] = None,
+    ] = None
     expand: Annotated[
         bool, Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
-    ] = False,
-    stage: StageName = None,
-    set_: SetPaths = None,
-    features: Features = None,
-    quiet: Quiet = False,
-) -> None:
-    """Check a template, all its problems at once.
+    ] = False
+    print: Annotated[
+        Literal["ast", "spec", "expanded", "graph"] | None,
+        Option(
+            "--print",
+            metavar="ast|spec|expanded|graph",
+            help="Print the tree, the specification as JSON, the template without shorthands and with its defaults, "
+            "or the cliques over a few positions.",
+        ),
+    ] = None
+    format: Annotated[
+        Literal["text", "json", "sarif", "github"],
+        Option("--format", metavar="text|json|sarif|github", help="How messages are written; all but text on stdout."),
+    ] = "text"
+    stage: StageName = None
+    set_: SetPaths = None
+    features: Features = None
+    quiet: Quiet = False
+
+
+@with_options(CheckOptions)
+def check(options: CheckOptions) -> None:
+    """Check templates, all their problems at once.
 
     Ends with a table of what the model will cost; with data, also what only data can tell.
 
@@ -45,21 +69,75 @@ def check(
       dcrfdsl check chunk.dcrf --data train.txt
       dcrfdsl check --explain unknown-name
       dcrfdsl check memm.dcrf --expand
+      dcrfdsl check chunk.dcrf --print expanded
+      dcrfdsl check chunk.dcrf memm.dcrf --format github
     """
+    if options.explain is not None:
+        _explain(options.explain)
+        return
+    if not options.templates:
+        raise click.BadParameter("give a TEMPLATE to check, or --explain SLUG")
+    _refuse_idle(options, options.templates)
+    registered = read_features(options.features)
+    if options.print == "ast":
+        _print_tree(options.templates[0])
+    elif options.format == "text":
+        _check_in_words(options, options.templates, registered)
+    else:
+        _check_for_programs(options, options.templates, registered)
+
+
+def _refuse_idle(options: CheckOptions, templates: Sequence[str]) -> None:
+    """Refuses options that leave no place for each other."""
+    printing = "--expand" if options.expand else None if options.print is None else "--print"
+    if options.expand and options.print is not None:
+        raise click.BadParameter("--expand and --print both print a template; give one of them")
+    if printing and options.format != "text":
+        raise click.BadParameter(f"{printing} prints a template, and --format {options.format} messages; give one")
+    if printing and len(templates) > 1:
+        raise click.BadParameter(f"{printing} takes one TEMPLATE")
+    if templates.count(STDIN) > 1:
+        raise click.BadParameter("stdin can be read once")
+
+
+# for people ---------------------------------------------------------------------------------------------------------
+
+
+def _check_in_words(
+    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, RegisteredFeature]
+) -> None:
+    """Prints messages and costs, a template after the other. Fails in the end if one of them has errors."""
+    failed = False
+    for n, template in enumerate(templates):
+        if len(templates) > 1 and not options.quiet:
+            print(f"{'' if n == 0 else chr(10)}{printable(template)}", flush=True)
+        try:
+            _check_one(options, template, registered)
+        except click.exceptions.Exit:
+            failed = True
+        except (DcrfError, OSError) as error:
+            if len(templates) == 1:
+                raise
+            print_diagnostics(_diagnostics_of(error))
+            failed = True
+    if failed:
+        raise click.exceptions.Exit(INPUT_ERROR)
+
+
+def _check_one(options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]) -> None:
     from ..semantics import check as checked
 
-    if explain is not None:
-        _explain(explain)
-        return
-    if template is None:
-        raise click.BadParameter("give a TEMPLATE to check, or --explain SLUG")
-    talk = Talk(quiet)
-    resolved = resolved_template(template, set_, stage, data)
-    registered = read_features(features)
-    corpus = read_sample(data, resolved.spec, talk) if data and resolved.spec.data else None
+    quiet, stage = options.quiet, options.stage
+    resolved = resolved_template(template, options.set_, stage, options.data)
+    corpus = _sample(options, resolved, Talk(quiet))
     _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
-    if expand:
+    if options.expand:
         _expand(resolved.spec, stage)
+        return
+    if options.print is not None:
+        from .printing_passes import PASSES
+
+        print(PASSES[options.print](resolved, stage, Path() if template == STDIN else Path(template).parent), end="")
         return
     for line in resolved.spec.doc:
         print(line)
@@ -77,6 +155,10 @@ def check(
         _print_pieces(resolved.spec, stage)
 
 
+def _sample(options: CheckOptions, resolved: Resolved, talk: Talk) -> Corpus | None:
+    return read_sample(options.data, resolved.spec, talk) if options.data and resolved.spec.data else None
+
+
 def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> None:
     """Prints diagnostics, and ends the command if one of them is an error."""
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
@@ -84,6 +166,64 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
     if errors:
         Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
         raise click.exceptions.Exit(INPUT_ERROR)
+
+
+# for programs ---------------------------------------------------------------------------------------------------------
+
+
+def _check_for_programs(
+    options: CheckOptions, templates: Sequence[str], registered: Mapping[str, RegisteredFeature]
+) -> None:
+    """Prints the problems of all templates, and no costs."""
+    from .diagnostic_formats import FORMATS
+
+    diagnostics = list(dict.fromkeys(one for name in templates for one in _problems(options, name, registered)))
+    errors = any(one.severity == "error" for one in diagnostics)
+    if options.quiet:
+        diagnostics = [one for one in diagnostics if one.severity == "error"]
+    print(FORMATS[options.format](templates, diagnostics), end="")
+    if errors:
+        raise click.exceptions.Exit(INPUT_ERROR)
+
+
+def _problems(
+    options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]
+) -> Sequence[Diagnostic]:
+    """All problems of a template, those of its file and data, too."""
+    from ..semantics import check as checked
+
+    found: list[Diagnostic] = []
+    try:
+        resolved = resolved_template(template, options.set_, options.stage, options.data)
+        corpus = _sample(options, resolved, Talk(quiet=True))
+        found += checked(resolved, stage=options.stage, corpus=corpus, registered=registered)
+        if corpus is not None:
+            found += [Diagnostic("data-warning", text, severity="warning") for text in corpus.warnings]
+            if not any(one.severity == "error" for one in found):
+                from .cost_table import trained_costs
+
+                found += trained_costs(resolved, corpus, registered, options.stage)[1]
+    except (DcrfError, OSError) as error:
+        found += _diagnostics_of(error)
+    return found
+
+
+def _diagnostics_of(error: DcrfError | OSError) -> Sequence[Diagnostic]:
+    """What is wrong with an input that cannot be used. Raises what is no fault of the input again."""
+    if isinstance(error, DcrfError):
+        return error.diagnostics
+    if not error.filename:
+        raise error
+    return [replace(os_error(error), location=str(error.filename))]
+
+
+# what is printed of a template ----------------------------------------------------------------------------------------
+
+
+def _print_tree(template: str) -> None:
+    from .printing_passes import tree_of
+
+    print(tree_of(read_text(template), "<stdin>" if template == STDIN else template), end="")
 
 
 def _expand(spec: ModelSpec, stage: str | None) -> None:

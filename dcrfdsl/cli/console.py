@@ -23,7 +23,8 @@ from .options import Option
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",
-    "StageName", "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
+    "StageName", "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "os_error", "print_diagnostics",
+    "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -46,7 +47,11 @@ Features = Annotated[
 ]
 Decode = Annotated[
     str | None,
-    Option("--decode", metavar="RULE", help="joint, marginal or local (default: what the model was made for)."),
+    Option(
+        "--decode",
+        metavar="RULE",
+        help="joint, marginal, local, certified or optimal (default: what the model was made for).",
+    ),
 ]
 Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
 Threads = Annotated[
@@ -100,10 +105,10 @@ def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
 
 def check_decode(rule: str | None) -> None:
     """Raises a `DcrfError` if there is no such decoding rule, before anything is loaded."""
-    from ..semantics import DECODINGS
+    from ..semantics import read_decoding
 
-    if rule is not None and rule not in DECODINGS:
-        raise click.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")
+    if rule is not None:
+        read_decoding(rule)
 
 
 # the guard -----------------------------------------------------------------------------------------------------------
@@ -145,7 +150,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
         if not error.filename:
             _abandon_stdout()
         with suppress(OSError):
-            print(render(_os_error(error)), file=sys.stderr)
+            print(render(os_error(error)), file=sys.stderr)
         return INPUT_ERROR
     except Exception as error:  # any other exception is an internal error
         interrupt = _interrupt_behind(error)
@@ -190,7 +195,7 @@ def open_standard_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
 
 
-def _os_error(error: OSError) -> Diagnostic:
+def os_error(error: OSError) -> Diagnostic:
     """The message about a file that cannot be opened, or output that cannot be written."""
     what = f"`{error.filename}`" if error.filename else "the output cannot be written"
     return Diagnostic("file-error", f"{what}: {(error.strerror or str(error)).lower()}")

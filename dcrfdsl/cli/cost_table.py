@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
-    from ..graph import JoinedPairs, ModelGraph, Parameters, SegmentShape
+    from ..graph import JoinedCost, JoinedPairs, ModelGraph, Parameters, SegmentShape
     from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
     from ..training import Assembly, SecondsRange
 
@@ -164,6 +164,20 @@ def _table_of(
     return states, UNKNOWN if entries is None else f"{entries:,}"
 
 
+def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
+    """What exact inference takes on the graphs of the sentences."""
+    if cost.forests == cost.sentences:
+        return [("exact", f"{_work(cost.work)}; every sentence is a tree, or several: linear in its length")]
+    work = _work(cost.work) if cost.work < math.inf else "does not fit"
+    if cost.too_wide and cost.work < math.inf:
+        work += f", but for {cost.too_wide:,} of {cost.sample:,} with loops, whose tables do not fit"
+    loops = cost.sentences - cost.forests
+    looked = f", the first {cost.sample:,} looked at" if cost.sample < loops else ""
+    tables = f"largest table {cost.median:,.0f} in the median sentence, {cost.most:.3g} in the worst"
+    count = f"{loops:,} of {_counted(cost.sentences, 'sentence')} with loops{looked}"
+    return [("exact", work), ("loops", f"{count}; {tables}")]
+
+
 def _joined_words(joined: JoinedPairs) -> str:
     """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
     median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
@@ -177,7 +191,7 @@ def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
-    from ..graph import automaton_seconds, training_cost
+    from ..graph import automaton_seconds, joined_costs, training_cost
     from ..inference import fastest_automaton
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
     from ..training import assemble, refuse_undecodable, training_seconds
@@ -236,7 +250,8 @@ def trained_costs(
         ("data", f"{_counted(corpus.num_sentences, 'sentence')}, {_counted(cost.tokens, 'token')}"),
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(joined)) for joined in cost.joined),
-        ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
+        *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
+        *(() if cost.joined else (("exact", f"{work}; {width}"),)),
         *over_segments,
         ("one sweep", _work(cost.sweep)),
         ("method", taken),

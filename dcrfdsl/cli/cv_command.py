@@ -91,7 +91,7 @@ def cv(options: CvOptions) -> None:
     for stage, resolved in templates.items():
         check_or_raise(resolved, stage=stage, registered=registered)
     announce_compiling(talk)
-    corpus = read_gold(options.data, next(iter(templates.values())).spec, talk)
+    corpus = read_gold(options.data, next(iter(templates.values())).spec, talk, trains=True)
     seen = set[str]()
     for stage, resolved in templates.items():
         remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)

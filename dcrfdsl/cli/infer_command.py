@@ -13,7 +13,7 @@ from .inputs import read_unused_features
 from .options import Argument, Option, with_options
 
 if TYPE_CHECKING:
-    from ..inference import GraphResult
+    from ..inference import BoundedLabelling, GraphResult
     from ..semantics import MethodSettings
 
 __all__ = ["infer"]
@@ -32,7 +32,7 @@ class InferOptions:
         "mar"
     )
     method: Annotated[
-        str, Option("--method", metavar="M", help="auto, exact, trp, bp, gbp, mean_field, trw, gibbs.")
+        str, Option("--method", metavar="M", help="auto, exact, trp, bp, gbp, ep, mean_field, trw, gibbs.")
     ] = "auto"
     evidence: Annotated[str | None, Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")] = None
     tolerance: Annotated[
@@ -46,6 +46,9 @@ class InferOptions:
     samples: Annotated[int | None, Option("--samples", metavar="N", help="Sweeps that gibbs keeps.")] = None
     burn_in: Annotated[int | None, Option("--burn-in", metavar="N", help="Sweeps that gibbs leaves out first.")] = None
     thin: Annotated[int | None, Option("--thin", metavar="N", help="Of so many sweeps gibbs keeps one.")] = None
+    nodes: Annotated[
+        int | None, Option("--nodes", metavar="N", help="With map: also an upper bound; 1, or branch and bound.")
+    ] = None
     features: Features = None
     as_json: Json = False
     quiet: Quiet = False
@@ -66,12 +69,22 @@ def infer(options: InferOptions) -> None:
     read_unused_features(options.features, talk, "a factor graph has no features")
     settings = _settings(options, talk)
     from ..graph import read_uai, read_uai_evidence
-    from ..inference import infer_graph
+    from ..inference import SearchLimits, bounded_labelling, infer_graph
 
     graph = read_uai(options.graph)
     if options.evidence is not None:
         graph = graph.with_evidence(read_uai_evidence(options.evidence, graph))
+    if options.nodes is not None and options.task != "map":
+        refuse("idle-nodes", "`--nodes` bounds the score of the best assignment, which `--task map` finds")
     result = infer_graph(graph, options.task, settings)
+    bounded = None
+    if options.nodes is not None:
+        limits = SearchLimits(200, max(1, options.nodes))
+        bounded = bounded_labelling(graph, limits, result.assignment)
+        impossible = (0,) if bounded.labelling is None and bounded.is_best else ()
+        status = replace(result.status, approximate=False, not_converged=0, impossible=impossible)
+        score = None if bounded.labelling is None else bounded.score
+        result = replace(result, status=status, assignment=bounded.labelling, score=score)
     status = result.status
     if status.impossible:
         refuse("no-assignment", f"no assignment of `{options.graph}` is possible: each has potential 0, log Z is -inf")
@@ -89,7 +102,7 @@ def infer(options: InferOptions) -> None:
         )
     if options.task == "pr":  # messages compute marginals on the way
         result = replace(result, marginals=None)
-    print(json_text(_as_json(options, result)) if options.as_json else _as_text(result))
+    print(json_text(_as_json(options, result, bounded)) if options.as_json else _as_text(result, bounded))
 
 
 def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
@@ -119,7 +132,7 @@ def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
         raise click.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
 
 
-def _as_json(options: InferOptions, result: GraphResult) -> dict[str, Any]:
+def _as_json(options: InferOptions, result: GraphResult, bounded: BoundedLabelling | None) -> dict[str, Any]:
     """The object that `infer --json` prints; results that the task does not compute are absent."""
     record = {
         "task": options.task,
@@ -131,11 +144,14 @@ def _as_json(options: InferOptions, result: GraphResult) -> dict[str, Any]:
         "converged": result.status.converged,
         "iterations": result.status.iterations,
         "residual": result.status.residual,
+        "bound": None if bounded is None else bounded.bound,
+        "proven": None if bounded is None else bounded.is_best,
+        "nodes": None if bounded is None else bounded.nodes,
     }
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _as_text(result: GraphResult) -> str:
+def _as_text(result: GraphResult, bounded: BoundedLabelling | None) -> str:
     lines = []
     if result.log_z is not None:
         lines.append(f"log Z {result.log_z:.10g}")
@@ -143,6 +159,10 @@ def _as_text(result: GraphResult) -> str:
         lines.append(f"score {result.score:.10g}")
     if result.assignment is not None:
         lines.append("assignment " + " ".join(map(str, result.assignment.tolist())))
+    if bounded is not None:
+        end = "" if bounded.is_best else f": no proof, a gap of {bounded.gap:.6g} is left"
+        proof = "the best, " if bounded.is_best else ""
+        lines.append(f"{proof}bound {bounded.bound:.10g} after {bounded.nodes} nodes{end}")
     for v, marginal in enumerate(result.marginals or ()):
         lines.append(f"{v}: " + " ".join(f"{p:.6f}" for p in marginal))
     return "\n".join(lines)

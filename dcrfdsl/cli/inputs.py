@@ -103,17 +103,22 @@ def data_statement(spec: ModelSpec) -> DataSpec:
     return spec.data
 
 
-def read_gold(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
-    """Data with the columns of all labels. Prints the warnings of the reader."""
-    return _read(path, spec, talk, required=[label.name for label in spec.labels])
+def read_gold(path: str, spec: ModelSpec, talk: Talk, *, trains: bool = False) -> Corpus:
+    """Data with the columns of all labels. Prints the warnings of the reader.
+
+    trains: whether models are trained on it, so that what training alone reads has to be there.
+    """
+    return _read(path, spec, talk, required=[label.name for label in spec.labels], trains=trains)
 
 
 def stream_gold(path: str, spec: ModelSpec, talk: Talk) -> Iterator[Corpus]:
     """The same data in parts of whole sentences, of which one is held at a time."""
     from ..data import stream_corpus
+    from ..semantics import spare_columns
 
     required = [label.name for label in spec.labels]
-    for chunk in stream_corpus(path, data_statement(spec), required=required, flush=False):
+    spare = spare_columns(spec)
+    for chunk in stream_corpus(path, data_statement(spec), required=required, spare=spare, flush=False):
         for warning in chunk.corpus.warnings:
             talk(f"warning: {warning}")
         yield chunk.corpus
@@ -122,12 +127,14 @@ def stream_gold(path: str, spec: ModelSpec, talk: Talk) -> Iterator[Corpus]:
 def read_sentence(path: str, spec: ModelSpec, number: int, *, required: Sequence[str] = ()) -> Corpus:
     """A sentence of a file, read no further than needed.   number: from 1.   required: labels that it must have."""
     from ..data import stream_corpus
+    from ..semantics import spare_columns
 
     before = 0
     optional = [label.name for label in spec.labels if label.name not in required]
     chunks = stream_corpus(
-        path, data_statement(spec), tokens_per_chunk=TOKENS_AT_ONCE, required=required, optional=optional
-    )
+        path, data_statement(spec), tokens_per_chunk=TOKENS_AT_ONCE, required=required, optional=optional,
+        spare=spare_columns(spec),
+    )  # fmt: skip
     for chunk in chunks:
         if number <= before + chunk.corpus.num_sentences:
             return chunk.corpus.slice(number - 1 - before, number - before)
@@ -138,15 +145,18 @@ def read_sentence(path: str, spec: ModelSpec, number: int, *, required: Sequence
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
     """Data to check a template against. Columns of labels may be absent; the checker reports that."""
-    return _read(path, spec, talk, optional=[label.name for label in spec.labels])
+    return _read(path, spec, talk, optional=[label.name for label in spec.labels], trains=True)
 
 
 def _read(
-    path: str, spec: ModelSpec, talk: Talk, *, required: Sequence[str] = (), optional: Sequence[str] = ()
-) -> Corpus:
+    path: str, spec: ModelSpec, talk: Talk, *, required: Sequence[str] = (), optional: Sequence[str] = (),
+    trains: bool = False,
+) -> Corpus:  # fmt: skip
     from ..data import read_corpus
+    from ..semantics import spare_columns
 
-    corpus = read_corpus(path, data_statement(spec), required=required, optional=optional)
+    spare = () if trains else spare_columns(spec)
+    corpus = read_corpus(path, data_statement(spec), required=required, optional=optional, spare=spare)
     for warning in corpus.warnings:
         talk(f"warning: {warning}")
     return corpus

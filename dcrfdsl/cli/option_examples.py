@@ -17,6 +17,9 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "check": (
         "dcrfdsl check chunk.dcrf --stage start --set start.prior=none",
         "dcrfdsl check shapes.dcrf --features shapes.py --quiet",
+        "dcrfdsl check chunk.dcrf --print graph",
+        "dcrfdsl check chunk.dcrf memm.dcrf --format sarif > check.sarif",
+        "dcrfdsl check chunk.dcrf --data train.txt --format json",
     ),
     "fmt": ("dcrfdsl fmt shapes.dcrf --features shapes.py --quiet",),
     "train": (
@@ -84,6 +87,7 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "infer": (
         "dcrfdsl infer grid.uai --method trp --max-iterations 500 --damping 0.5 --seed 1",
         "dcrfdsl infer grid.uai --method gibbs --samples 5000 --burn-in 500 --thin 2 --quiet",
+        "dcrfdsl infer grid.uai --task map --nodes 1000",
         "dcrfdsl infer grid.uai --features shapes.py",
     ),
 }

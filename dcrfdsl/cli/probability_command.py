@@ -79,12 +79,15 @@ _ESTIMATED = "note: exact inference does not fit: the probabilities are estimate
 def _parts(model: TrainedModel, path: str, number: int | None, *, given: bool) -> Iterator[tuple[int, Corpus]]:
     """Whole sentences, and how many came before: one sentence by its number from 1, or all."""
     from ..data import stream_corpus
+    from ..semantics import spare_columns
 
     required, optional, before = model.labels if given else (), () if given else model.labels, 0
     if number is not None:
         yield number - 1, read_sentence(path, model.spec, number, required=required)
         return
-    for chunk in stream_corpus(path, data_statement(model.spec), required=required, optional=optional, flush=False):
+    spare = spare_columns(model.spec)
+    data = data_statement(model.spec)
+    for chunk in stream_corpus(path, data, required=required, optional=optional, spare=spare, flush=False):
         if chunk.corpus.num_tokens:
             yield before, chunk.corpus
             before += chunk.corpus.num_sentences

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -19,9 +19,13 @@ from rich.text import Text
 from ..foundation import printable
 from .terminal import terminal
 
+if TYPE_CHECKING:
+    from ..criteria import TemplateWeights
+
 __all__ = [
     "bytes_text", "cell", "duration", "file_size", "path_table", "peak_mb", "print_table", "score_text",
-    "scores_table", "setting_text", "trials_table", "weights_table",
+    "scores_table", "setting_text", "templates_table", "trials_table",
+    "weights_table",
 ]  # fmt: skip
 
 SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four decimals
@@ -100,6 +104,18 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
     for clique, feature, states, weight in rows:
         shown = f"{weight:+.4f}" if weight == 0.0 or abs(weight) >= SMALL_WEIGHT else f"{weight:+.1e}"
         table.add_row(shown, *map(cell, (clique, " ".join(states), feature)))
+    return table
+
+
+def templates_table(rows: Iterable[TemplateWeights]) -> Table:
+    """Feature templates with their weights, in the order given."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("weights", "not 0"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("clique", "template"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(f"{row.weights:,}", f"{row.used:,}", cell(row.clique), cell(row.template))
     return table
 
 

@@ -24,6 +24,9 @@ def show(
     ] = None,
     top: Annotated[int, Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
     path: Annotated[bool, Option("--path", help="The rounds of boosting, from the first on.")] = False,
+    templates: Annotated[
+        bool, Option("--templates", help="How many weights each feature template has, and how many are not 0.")
+    ] = False,
     template: Annotated[bool, Option("--template", help="Print the model's template instead.")] = False,
     features: Features = None,
     as_json: Json = False,
@@ -37,6 +40,7 @@ def show(
     Example:
       dcrfdsl show chunk.model
       dcrfdsl show chunk.model --clique words --feature "word=the" --top 50
+      dcrfdsl show chunk.model --templates
       dcrfdsl show chunk.model --template > chunk.dcrf
       dcrfdsl show boosted.model --path
     """
@@ -52,6 +56,9 @@ def show(
     if path:
         _path(trained, as_json)
         return
+    if templates:
+        _templates(trained, as_json)
+        return
     rows = trained.strongest_weights(top, clique, feature)
     if as_json:
         for name, text, states, weight in rows:
@@ -63,6 +70,18 @@ def show(
         talk(f"no feature of a weight contains `{feature}`")
         return
     print_table(weights_table(rows))
+
+
+def _templates(trained: TrainedModel, as_json: bool) -> None:
+    """Prints a line for each feature template, with its number of weights and of those that are not 0."""
+    from .report import print_table, templates_table
+
+    found = trained.weights_by_template()
+    if not as_json:
+        print_table(templates_table(found))
+        return
+    for row in found:
+        print(json_text(row._asdict()))
 
 
 def _path(trained: TrainedModel, as_json: bool) -> None:

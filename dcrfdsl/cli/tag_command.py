@@ -158,13 +158,15 @@ def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Ite
     absent, but not with `--given`.
     """
     from ..data import stream_corpus
+    from ..semantics import spare_columns
 
-    data, labels, before = _data(model, options), model.labels, 0
+    data, labels, before, spare = _data(model, options), model.labels, 0, spare_columns(model.spec)
     required, optional = (labels, ()) if options.given else ((), labels)
     for file in options.files or [STDIN]:
         for chunk in stream_corpus(
-            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=flush
-        ):
+            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, spare=spare,
+            flush=flush,
+        ):  # fmt: skip
             yield chunk, before
             before += chunk.corpus.num_sentences
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import figure, json_text
+from .bound_notes import bound_note
 from .confidence_columns import ConfidenceColumns
 
 if TYPE_CHECKING:
@@ -63,11 +64,14 @@ class Notes:
     first_without: str = ""
     surely: bool = True
     ranked: bool = False
+    bounds: RunStatus | None = None  # sums over sentences with a bound on their score
     unproven: int = 0  # sentences on which the search that keeps to `once` gave up
 
     def add(self, more: Notes) -> None:
         for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
+        if more.bounds is not None:
+            self.bounds = more.bounds if self.bounds is None else self.bounds + more.bounds
         self.first_without = self.first_without or more.first_without
         self.surely, self.ranked = self.surely and more.surely, self.ranked or more.ranked
 
@@ -104,6 +108,8 @@ class Notes:
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
                 f"the best there are; their total score is {figure(self.score)}"
             )
+        if self.bounds is not None:
+            yield bound_note(self.bounds)
         if self.unproven:
             yield (
                 f"note: on {_sentences(self.unproven)} the search for the best labels that keep to "
@@ -184,7 +190,12 @@ class Tagger:
                 answer.notes.score += sum(scores)
             columns = {label: prediction.texts(label) for label in prediction.codes}
             answer.notes.unproven += answer.status.unproven
-            answer.notes.of_impossible(answer.status.impossible, corpus, surely=not answer.status.unproven)
+            if answer.status.bounded:
+                answer.notes.bounds = answer.status
+            surely, proven = not answer.status.unproven, prediction.certified
+            if proven is not None:
+                surely &= bool(proven[list(answer.status.impossible)].all())
+            answer.notes.of_impossible(answer.status.impossible, corpus, surely=surely)
             for token in _tokens_of(answer.status.impossible, corpus):
                 for texts in columns.values():
                     texts[token] = _NO_LABEL

@@ -205,7 +205,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     if (parts := _part_options(options)).are_wanted:
         corpus = opened_parts(parts, resolved, options.stage, cluster, talk)
     else:
-        corpus = read_gold(options.data[0], resolved.spec, talk)
+        corpus = read_gold(options.data[0], resolved.spec, talk, trains=True)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
     if remarks and not options.quiet:
         print_diagnostics(remarks)
@@ -381,7 +381,7 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
             summary["tuned"] = record.tuning["values"]
         print(json_text(summary), flush=True)
     for note in record.notes:
-        talk(f"warning: {note}")
+        talk(note if note.startswith("note: ") else f"warning: {note}")
     if record.rounds:
         added = sum(round_.weights for round_ in record.rounds)
         crosses = sum(round_.conjunctions for round_ in record.rounds)

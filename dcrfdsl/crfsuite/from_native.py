@@ -181,6 +181,10 @@ def _obstacles(model: TrainedModel, name: str) -> Iterator[Diagnostic]:
     if len(model.labels) > 1:
         listed = ", ".join(f"`{label}`" for label in model.labels)
         yield complaint(f"CRFsuite has one label, and this model has {listed}", "train a model with one of them")
+    for label in model.spec.labels:
+        if label.per == "sentence":
+            yield complaint(f"CRFsuite labels tokens, and `{label.name}` is of the whole sentence", _LEAVE_OUT)
+            return
     for once in model.spec.onces:
         yield complaint(f"CRFsuite has no rules such as `once {once.label}`", _LEAVE_OUT)
     for hidden in list(model.states)[len(model.labels) :] if not model.spec.onces else ():

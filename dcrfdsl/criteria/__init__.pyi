@@ -5,6 +5,7 @@ from .array_chain import (
 )
 from .criteria_table import CRITERIA as CRITERIA
 from .criterion import Criterion as Criterion
+from .grouped_weights import TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .importance import NumberColumns as NumberColumns
 from .margin.margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
 from .penalties import PRIORS as PRIORS

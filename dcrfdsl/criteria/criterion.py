@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..foundation import Floats
 from ..inference import PruningReport, RunStatus, Workers
-from ..optimizers import Objective
+from ..optimizers import Objective, WeightGroups
 from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
@@ -106,6 +106,10 @@ class Criterion(Objective):
     @property
     def l1(self) -> Floats | None:
         return None if self.penalty is None else self.penalty.l1
+
+    @property
+    def groups(self) -> WeightGroups | None:
+        return None if self.penalty is None else self.penalty.groups
 
     def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
         return [task(0, num_weights)] if self.workers is None else self.workers.map(task, slices(num_weights))

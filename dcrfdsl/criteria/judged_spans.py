@@ -17,8 +17,8 @@ from ..kernels.sequences import JudgedLabels
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
-    "GOES_ON", "JudgedSpans", "goes_on", "joined_spans", "judged_labels", "judged_positions", "judged_segments",
-    "judged_sequences", "segment_marks", "spans_of",
+    "GOES_ON", "JudgedSpans", "check_segments_known", "goes_on", "joined_spans", "judged_labels", "judged_positions",
+    "judged_segments", "judged_sequences", "segment_marks", "spans_of",
 ]  # fmt: skip
 
 GOES_ON = (1, 2)  # marks after which the next state decides whether the segment has ended
@@ -81,23 +81,31 @@ def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: Met
 
 def judged_segments(
     variable: int, name: str, codes: Ints32, states: tuple[str, ...], sentence_off: Ints,
-    loss: MethodSettings,
+    loss: MethodSettings, literal: bool = False,
 ) -> JudgedSpans:  # fmt: skip
-    """The gold segments of a label. DcrfError where some labels are not known."""
+    """The gold segments of a label. DcrfError where some labels are not known.   literal: whatever follows them."""
     assert isinstance(loss, MeasureLoss)
-    if (codes < 0).any():
-        where = int(np.searchsorted(sentence_off, np.flatnonzero(codes < 0)[0], side="right"))
-        message = f"`{loss.method}` counts segments, and `{name}` is not known at a token of sentence {where}"
-        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums it out"))
+    check_segments_known(loss.method, name, codes, sentence_off)
     mark, kind, _ = mark_table(states)
     segments = segments_of(codes, mark, kind, sentence_off)
     sentence = np.searchsorted(sentence_off, segments.start, side="right") - 1
-    checked = np.isin(mark[codes[segments.end]], GOES_ON)
+    checked = np.isin(mark[codes[segments.end]], GOES_ON) & (not literal)
     return JudgedSpans(variable, sentence, spans_of(sentence, segments.start, segments.end, checked, sentence_off))
 
 
-def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
-    """The segment marks of states, for the kernels. States of no scheme count as outside."""
+def check_segments_known(method: str, name: str, codes: Ints32, sentence_off: Ints) -> None:
+    """DcrfError where some labels are not known. method: the loss that counts segments."""
+    if (codes < 0).any():
+        where = int(np.searchsorted(sentence_off, np.flatnonzero(codes < 0)[0], side="right"))
+        message = f"`{method}` counts segments, and `{name}` is not known at a token of sentence {where}"
+        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums it out"))
+
+
+def segment_marks(states: tuple[str, ...], literal: bool = False) -> SegmentMarks:
+    """The segment marks of states, for the kernels. States of no scheme count as outside.
+
+    literal: what follows a segment is not looked at.
+    """
     mark, kind, _ = mark_table(states)
     count = len(states)
     mark, kind = mark[:count], kind[:count]
@@ -105,7 +113,7 @@ def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
     starts = STARTS[mark[:, None], mark[None, :]] | (inside[None, :] & changed)
     return SegmentMarks(
         np.where(inside, kind, -1).astype(np.int32),
-        np.isin(mark, GOES_ON),
+        np.isin(mark, GOES_ON) & (not literal),
         np.concatenate([starts, STARTS[0, mark][None, :]]),
         inside[:, None] & inside[None, :] & ~(ENDS[mark[:, None], mark[None, :]] | changed),
     )
@@ -124,9 +132,9 @@ def joined_spans(judged: Sequence[JudgedSpans], sentence_off: Ints) -> tuple[Spa
     return Spans(off, first, last, checked, weight), number[order]
 
 
-def judged_labels(variables: Sequence[int], states: Sequence[tuple[str, ...]]) -> JudgedLabels:
-    """The marks of several label variables.   states: of each of these."""
-    marks = [segment_marks(label_states) for label_states in states]
+def judged_labels(variables: Sequence[int], states: Sequence[tuple[str, ...]], literal: bool = False) -> JudgedLabels:
+    """The marks of several label variables.   states: of each of these.   literal: as in `segment_marks`."""
+    marks = [segment_marks(label_states, literal) for label_states in states]
 
     def offsets(sizes: list[int]) -> Ints:
         return np.cumsum([0, *sizes[:-1]], dtype=np.int64)[: len(sizes)]

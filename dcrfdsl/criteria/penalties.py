@@ -2,16 +2,16 @@
 
     P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k  −  pull_k λ_k
 
-and a constant. A Gaussian around μ is the quadratic term with pull_k = precision_k μ_k. One around the weights of
-another clique is ½ precision_k (λ_k − λ_p(k))², where p(k) is the counterpart of k; both are trained. Quadratic terms
-are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others. Sources: gaussian
-Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in `semantics.settings.prior_settings`, and add
-a line to `PRIORS`.
+and Σ_g strength_g ‖λ_g‖ over groups of weights, and a constant. A Gaussian around μ is the quadratic term with
+pull_k = precision_k μ_k. One around the weights of another clique is ½ precision_k (λ_k − λ_p(k))², where p(k) is the
+counterpart of k; both are trained. Quadratic terms are by far the most used: kernels take `precision` as it is, and
+`Penalty.add_rest` adds the others. Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2, group_lasso Yuan & Lin
+2006. To add a prior: write settings in `semantics.settings.prior_settings`, and add a line to `PRIORS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,10 +19,12 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, typed_entry
 from ..graph import Parameters
+from ..optimizers import WeightGroups
 from ..semantics import (
     CliqueSpec,
     ElasticNetPrior,
     GaussianPrior,
+    GroupLassoPrior,
     LaplacePrior,
     LphiPrior,
     NoPrior,
@@ -74,6 +76,11 @@ def _elastic_net(settings: ElasticNetPrior) -> Terms:
     return Terms(precision=2.0 * settings.l2, l1=settings.l1)
 
 
+def _group_lasso(settings: GroupLassoPrior) -> Terms:
+    """Nothing for a weight by itself: see `_groups`."""
+    return Terms()
+
+
 PRIORS: Table[Callable[[Prior], Terms]] = Table(
     "prior",
     {
@@ -82,6 +89,7 @@ PRIORS: Table[Callable[[Prior], Terms]] = Table(
         "laplace": typed_entry(LaplacePrior, _laplace),
         "lphi": typed_entry(LphiPrior, _lphi),
         "elastic_net": typed_entry(ElasticNetPrior, _elastic_net),
+        "group_lasso": typed_entry(GroupLassoPrior, _group_lasso),
     },
 )
 
@@ -104,7 +112,7 @@ class Penalty:
 
     l1: None where no penalty has a corner.   power, exponent: None where all are 0.   pull: None where all penalties
     are least at 0; `constant` then makes P(μ) = 0.   ties: of cliques to others;
-    their squares λ_k² are part of `precision`.
+    their squares λ_k² are part of `precision`.   groups: None where no penalty is on whole groups of weights.
     """
 
     precision: Floats
@@ -114,6 +122,7 @@ class Penalty:
     pull: Floats | None = None
     constant: float = 0.0
     ties: Ties | None = None
+    groups: WeightGroups | None = None
 
     @classmethod
     def none(cls, num_weights: int) -> Penalty:
@@ -122,7 +131,7 @@ class Penalty:
     @property
     def is_quadratic(self) -> bool:
         """Whether it is ½ Σ precision λ² alone."""
-        return self.l1 is None and self.power is None and self.pull is None and self.ties is None
+        return all(term is None for term in (self.l1, self.power, self.pull, self.ties, self.groups))
 
     def masked(self, mask: Floats) -> Penalty:
         """The same with the terms of each weight times its `mask` [W]."""
@@ -133,6 +142,7 @@ class Penalty:
             self.exponent,
             *_pulls(self.precision * mask, None if self.pull is None else self.pull * mask),
             ties=None if self.ties is None else _masked(self.ties, mask),
+            groups=self.groups and self.groups._replace(number=np.where(mask > 0.0, self.groups.number, -1)),
         )
 
     def add(self, weights: Floats, gradient: Floats) -> float:
@@ -160,6 +170,9 @@ class Penalty:
             value += float(np.sum(precision * (0.5 * mean - weights[weight]) * mean))
             gradient -= np.bincount(weight, precision * mean, len(weights))
             gradient += np.bincount(other, moves * precision * (mean - weights[weight]), len(weights))
+        if self.groups is not None:
+            gradient += self.groups.slope(weights)
+            value += self.groups.value(weights)
         return value
 
     def gap(self, gradient: Floats, trained: Mask | None = None) -> float | None:
@@ -191,6 +204,7 @@ def _pulls(precision: Floats, pull: Floats | None) -> tuple[Floats | None, float
 
 
 Counterparts = Callable[[int, int], tuple[Ints, Ints]]
+GroupNumbers = Callable[[Mapping[int, str]], Ints]
 
 
 def _ties(
@@ -210,14 +224,35 @@ def _ties(
     return Ties(weight, other, precision[weight], np.ones(len(weight)))
 
 
+def _groups(
+    settings: TrainSettings, cliques: Sequence[CliqueSpec], numbers: GroupNumbers | None
+) -> WeightGroups | None:
+    """The groups of all cliques whose prior is on groups, with strength · √size; None without any."""
+    priors = {n: settings.clique_priors.get(clique.label, settings.prior) for n, clique in enumerate(cliques)}
+    grouped = {n: prior for n, prior in priors.items() if isinstance(prior, GroupLassoPrior)}
+    if not grouped:
+        return None
+    if numbers is None:
+        raise TypeError("a prior on groups of weights needs the features")
+    found: list[Ints] = []
+    strengths: list[Floats] = []
+    for n, prior in grouped.items():
+        number = numbers({n: prior.groups})
+        sizes = np.bincount(number[number >= 0])
+        found.append(np.where(number >= 0, number + sum(map(len, strengths)), -1))
+        strengths.append(prior.strength * np.sqrt(sizes))
+    return WeightGroups(np.max(found, axis=0), np.concatenate(strengths))
+
+
 def weight_penalty(
     settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters, start: Floats | None = None,
-    counterparts: Counterparts | None = None,
+    counterparts: Counterparts | None = None, numbers: GroupNumbers | None = None,
 ) -> Penalty:  # fmt: skip
     """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name.
 
     start [W]: the weights of the model that training started from, if there is one. DcrfError if a prior is around
     them and there is none.   counterparts: the weights of a clique that have one in another, and these.
+    numbers: the groups of weights, as in `grouped_weights.group_numbers`.
     """
     general = np.array(PRIORS[settings.prior.method](settings.prior), np.float64)
     columns = [np.full(parameters.num_weights, term) for term in general]
@@ -242,4 +277,5 @@ def weight_penalty(
         pull,
         constant,
         _ties(settings, cliques, precision, counterparts),
+        _groups(settings, cliques, numbers),
     )

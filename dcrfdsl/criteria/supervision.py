@@ -30,6 +30,7 @@ from ..inference import (
     stage_guide,
 )
 from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
+from .grouped_weights import group_numbers
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
 from .tied_weights import counterparts
@@ -168,7 +169,11 @@ class Supervision:
             assert self.extractor is not None
             return counterparts(self.graph, self.parameters, self.states, self.extractor, clique, other)
 
-        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start, of)
+        def groups(kinds: Mapping[int, str]) -> Ints:
+            assert self.extractor is not None
+            return group_numbers(self.graph, self.parameters, self.extractor, kinds)
+
+        return weight_penalty(settings, self.spec.cliques, self.parameters, self.start, of, groups)
 
     def bind_for(self, method: str) -> BoundData:
         """As `bind`, for an inference method."""

@@ -125,9 +125,11 @@ class ConllReader:
 
     def _decide(self, table: LineTable) -> tuple[Column, ...]:
         wanted, num_cells = self._wanted, int(table.row_cells[0])
-        choices = [wanted.columns]
-        if 0 < len(wanted.without_optional) < len(wanted.columns):
-            choices.append(wanted.without_optional)
+        choices = [wanted.columns]  # of two with as many columns, the first
+        for left_out in (wanted.spare, wanted.spare | wanted.optional, wanted.optional):
+            columns = wanted.without(left_out)
+            if columns and len(columns) not in map(len, choices):
+                choices.append(columns)
         for columns in choices:
             if len(columns) != num_cells:
                 continue

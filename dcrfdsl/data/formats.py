@@ -20,12 +20,16 @@ __all__ = ["Reader", "Wanted", "absent_columns", "text_options", "with_predictio
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns to read from one file: `required` ones must exist, `optional` ones may be missing, all together."""
+    """The columns to read from one file: `required` ones must exist, `optional` ones may be missing, all together.
+
+    So may the `spare` ones, by themselves: `data.readers` sees to that where a file does not tell columns by number.
+    """
 
     file: str
     data: DataSpec
     required: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    spare: frozenset[str] = frozenset()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -34,6 +38,10 @@ class Wanted:
     @property
     def without_optional(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.name not in self.optional)
+
+    def without(self, left_out: frozenset[str]) -> tuple[Column, ...]:
+        """The columns but these."""
+        return tuple(column for column in self.columns if column.name not in left_out)
 
     def check_names(self) -> None:
         """`DcrfError` if a required column is not declared."""

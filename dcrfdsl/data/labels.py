@@ -17,6 +17,7 @@ from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
 from .corpus import Corpus, InternedColumn
 from .iob import iob1_remedy, is_iob1
 from .partial import label_column, places, read_cells
+from .sentence_states import mixed_values, value_of_sentence
 from .states import declared_states, learn_states, variable_states
 
 __all__ = [
@@ -76,8 +77,11 @@ def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], co
     encoded = _encode(spec, states, corpus, (FREE,))
     raise_if_any(
         [
-            _unknown_label(label, states[label.name], corpus, tokens, encoded.unknown_values[m], fixed=True)
-            for m, label, tokens in _unknown_label_tokens(spec, states, corpus, (FREE,))
+            *_mixed(spec, states, corpus, (FREE,)),
+            *(
+                _unknown_label(label, states[label.name], corpus, tokens, encoded.unknown_values[m], fixed=True)
+                for m, label, tokens in _unknown_label_tokens(spec, states, corpus, (FREE,))
+            ),
         ]
     )
     return encoded
@@ -108,9 +112,26 @@ def _encode(
                 elif 1 < len(allowed) < len(index):
                     lookup[n] = FIRST_SET - distinct.setdefault(allowed, len(distinct))
             codes[m] = lookup[column.codes]
+            if label.per == "sentence":
+                codes[m], _ = value_of_sentence(codes[m], UNKNOWN, corpus)
         unknown_values.append(MappingProxyType(unknown))
         sets.append(tuple(distinct))
     return EncodedLabels(codes, tuple(unknown_values), tuple(sets))
+
+
+def _mixed(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
+) -> Iterator[Diagnostic]:
+    """The labels of sentences with several values in one."""
+    for label in spec.labels:
+        column = corpus.columns.get(label.name)
+        if label.per == "sentence" and isinstance(column, InternedColumn) and len(column.values):
+            numbers: dict[tuple[str, ...], int] = {(): UNKNOWN}
+            readings = read_cells(label, frozenset(states[label.name]), corpus, free=free)
+            of_value = [numbers.setdefault(tuple(sorted(one)), len(numbers)) for one in readings]
+            _, tokens = value_of_sentence(np.array(of_value, np.int32)[column.codes], UNKNOWN, corpus)
+            if len(tokens):
+                yield mixed_values(label, corpus, tokens)
 
 
 def _as_states(label: Label, index: Mapping[str, int], reading: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
@@ -155,7 +176,7 @@ def check_gold(
     A move is checked where both of its states are known.
     """
     unknown_tokens = {m: tokens for m, _, tokens in _unknown_label_tokens(spec, states, corpus, ())}
-    problems = []
+    problems = [*_mixed(spec, states, corpus, ())]
     for m, label in enumerate(spec.labels):
         codes = encoded.codes[m]
         if m in unknown_tokens:

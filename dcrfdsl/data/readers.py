@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedIOBase
 from pathlib import Path
 
@@ -56,14 +56,16 @@ class Chunk:
 
 
 def read_corpus(
-    path: str | Path, data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
-) -> Corpus:
+    path: str | Path, data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = (),
+    spare: Collection[str] = (),
+) -> Corpus:  # fmt: skip
     """Reads a data file as a template declares it.
 
     path: of the file, or `-` for standard input.
     data: the template's `data` statement, as in `load_template("a.dcrf").require().data` or `m.spec().data`.
     required: columns that must be there, even if they are optional.
     optional: columns that may be absent, all together, as labels are when tagging.
+    spare: columns that may be absent by themselves, all together, as numbers that only training reads.
 
     Returns a `Corpus`. Raises DcrfError if the file cannot be read as declared, with file and line, or holds no token.
 
@@ -74,11 +76,11 @@ def read_corpus(
     require_kind(path, PATHS, "path", "the path of a data file")
     require_kind(data, DataSpec, "data", DATA)
     with open_source(path) as (file, stream):
-        reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
+        reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare)))
         builder = CorpusBuilder(file, data.columns)
-        for parsed, _ in _parts(reader, stream, file, None, stream.isatty()):
+        for parsed, _ in reading.parts(stream, None, stream.isatty()):
             builder.add(parsed)
-    corpus = builder.corpus(reader.warnings)
+    corpus = builder.corpus(reading.reader.warnings)
     if not corpus.num_tokens:
         raise _empty(file)
     return corpus
@@ -91,6 +93,7 @@ def stream_corpus(
     tokens_per_chunk: int = 50_000,
     required: Collection[str] = (),
     optional: Collection[str] = (),
+    spare: Collection[str] = (),
     flush: bool | None = None,
 ) -> Iterator[Chunk]:
     """Like `read_corpus`, in chunks of whole sentences of about `tokens_per_chunk` tokens. All chunks have the same
@@ -101,28 +104,71 @@ def stream_corpus(
     pipe. Codes of one chunk are meaningless in another. A warning is on the chunk that caused it.
     """
     with open_source(source) as (file, stream):
-        reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
+        reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare)))
         tokens = said = 0
-        for parsed, block in _parts(reader, stream, file, tokens_per_chunk, flush):
+        for parsed, block in reading.parts(stream, tokens_per_chunk, flush):
             builder = CorpusBuilder(file, data.columns)
             builder.add(parsed)
-            corpus = builder.corpus(reader.warnings[said:])
-            tokens, said = tokens + corpus.num_tokens, len(reader.warnings)
+            corpus = builder.corpus(reading.reader.warnings[said:])
+            tokens, said = tokens + corpus.num_tokens, len(reading.reader.warnings)
             yield Chunk(corpus, block, data)
     if not tokens:
         raise _empty(file)
 
 
-def _parts(
-    reader: Reader | ParquetReader, stream: BufferedIOBase, file: str, tokens: int | None, flush: bool | None
-) -> Iterator[tuple[Parsed, Block]]:
-    """What the reader makes of the file, block by block of about so many tokens."""
-    if isinstance(reader, ParquetReader):
-        yield from reader.parts(stream, tokens or _READ_ROWS)
-        return
-    size = _READ_BYTES if tokens is None else tokens * reader.bytes_per_token
-    for block in blocks(stream, reader.cut, size=size, file=file, flush=flush):
-        yield reader.parse(block), block
+class _Reading:
+    """A file while it is read. If the first part does not fit the columns, it is read without the `spare` ones."""
+
+    def __init__(self, wanted: Wanted):
+        self.reader, self._file = _reader(wanted), wanted.file
+        columns = wanted.without(wanted.spare)
+        self._narrow: Wanted | None = None
+        if 0 < len(columns) < len(wanted.columns):
+            self._narrow = replace(wanted, data=wanted.data.model_copy(update={"columns": columns}))
+
+    def parts(self, stream: BufferedIOBase, tokens: int | None, flush: bool | None) -> Iterator[tuple[Parsed, Block]]:
+        """What the reader makes of the file, block by block of about so many tokens."""
+        if isinstance(self.reader, ParquetReader):
+            yield from self._of_table(self.reader, stream, tokens or _READ_ROWS)
+            return
+        size = _READ_BYTES if tokens is None else tokens * self.reader.bytes_per_token
+        for block in blocks(stream, self.reader.cut, size=size, file=self._file, flush=flush):
+            yield self._parsed(block), block
+
+    def _parsed(self, block: Block) -> Parsed:
+        assert not isinstance(self.reader, ParquetReader)
+        narrow, self._narrow = self._narrow, None
+        try:
+            return self.reader.parse(block)
+        except DcrfError as problem:
+            if narrow is None:
+                raise
+            reader = _reader(narrow)
+            assert not isinstance(reader, ParquetReader)
+            try:
+                parsed = reader.parse(block)
+            except DcrfError:
+                raise problem from None
+            self.reader = reader
+            return parsed
+
+    def _of_table(self, reader: ParquetReader, stream: BufferedIOBase, rows: int) -> Iterator[tuple[Parsed, Block]]:
+        parts, narrow = reader.parts(stream, rows), self._narrow
+        try:
+            first = next(parts, None)
+        except DcrfError as problem:
+            other = None if narrow is None or not stream.seekable() else _reader(narrow)
+            if not isinstance(other, ParquetReader):
+                raise
+            stream.seek(0)
+            self.reader, parts = other, other.parts(stream, rows)
+            try:
+                first = next(parts, None)
+            except DcrfError:
+                raise problem from None
+        if first is not None:
+            yield first
+            yield from parts
 
 
 def _reader(wanted: Wanted) -> Reader | ParquetReader:

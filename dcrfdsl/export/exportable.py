@@ -70,6 +70,9 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     if model.graph.segmental is not None:
         message = "its `segment` statement weighs whole segments, which exported programs do not"
         return _Obstacle(message, f"train without it, or {INSTEAD}")
+    if model.graph.of_sentence:
+        name = model.graph.variables[min(model.graph.of_sentence)]
+        return _Obstacle(f"`{name}` is a label of the whole sentence, which exported programs do not have", INSTEAD)
     chosen = model.inference_method
     if chosen == "exact":
         return None

@@ -112,7 +112,7 @@ class _Writer:
                 }
                 for label in spec.labels
             ],
-            "decode": model.decode,
+            "decode": "marginal" if model.decode == "marginal" else "joint",  # which is exact here
             "temperature": model.temperature,
             "cards": list(graph.cards),
             "order": order,

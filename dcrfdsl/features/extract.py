@@ -112,6 +112,7 @@ class FeatureExtractor:
                 plan_rows = reader.rows(alphabet, atoms.vocabularies)
             else:
                 alphabet, plan_rows = learned_rows(plan, atoms, spread)
+                plan_rows = plan_rows.summed(corpus.sentence_off) if plan.summed else plan_rows
             alphabets.append(alphabet)
             rows.append(plan_rows)
         extractor = cls(
@@ -136,14 +137,17 @@ class FeatureExtractor:
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
         atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
         sets = zip(self._plans, self._alphabets, self._plain, strict=True)
-        return self._finished(
-            SegmentReader(values, plan).rows(alphabet, self._vocabularies.by_name)
-            if plan.segment >= 0
-            else extracted_rows(plan, alphabet, atoms)
-            if texts is None or plain is None
-            else extracted_sentence(plan, alphabet, atoms, plain, texts)
-            for plan, alphabet, plain in sets
-        )
+
+        def rows(plan: FeatureSetPlan, alphabet: Alphabet, plain: PlainFeatures | None) -> FeatureRows:
+            if plan.segment >= 0:
+                return SegmentReader(values, plan).rows(alphabet, self._vocabularies.by_name)
+            if texts is None or plain is None:
+                one = extracted_rows(plan, alphabet, atoms)
+            else:
+                one = extracted_sentence(plan, alphabet, atoms, plain, texts)
+            return one.summed(values.corpus.sentence_off) if plan.summed else one
+
+        return self._finished(rows(*one) for one in sets)
 
     def _finished(self, of_sets: Iterable[FeatureRows]) -> tuple[FeatureRows, ...]:
         """The rows of the alphabets with conjunctions, then those of observation kernels."""
@@ -160,7 +164,8 @@ class FeatureExtractor:
             ids = None if plain is None or length > LONGEST else plain.ids(texts, length)
             if plain is None or ids is None or len(plain.numbers) < len(plan.features):
                 return None
-            rows.append(plain.rows(ids))
+            one = plain.rows(ids)
+            rows.append(one.summed(np.array([0, length], np.int64)) if plan.summed else one)
         return self._finished(rows)
 
     @cached_property
@@ -268,6 +273,15 @@ class FeatureExtractor:
             texts.append((text, seen[text]))
             seen[text] += 1
         return texts
+
+    def template_of_feature(self, feature_set: int) -> Ints:
+        """The number of each feature's template in `sets`, [F]; of induced features the number after the last one."""
+        info = self.sets[feature_set]
+        if feature_set >= len(self._plans):  # of an observation kernel
+            return np.zeros(info.num_features, np.int64)
+        templates = np.full(info.num_features, len(info.templates), np.int64)
+        templates[: self.conjunctions[feature_set].first] = self._origins[feature_set][0]
+        return templates
 
     def describe(self, feature_set: int, feature: int) -> str:
         """`lower(word)[-1]=the & pos=NN`; a test or a number is shown by its name alone, ⟨-1⟩ is before the start.

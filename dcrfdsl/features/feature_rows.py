@@ -29,6 +29,17 @@ class FeatureRows(NamedTuple):
     pad_right: int = 0
     pair_off: Offsets | None = None  # [S+1]
 
+    def summed(self, sentence_off: Offsets) -> FeatureRows:
+        """The rows in which the first position of a sentence has the features of all of them, and the others none.
+
+        Without padding and pairs. A feature that fires at several positions is there several times.
+        """
+        off = np.asarray(sentence_off, np.int64)
+        row_off = np.repeat(self.row_off[off[1:]], np.diff(off))
+        first = off[:-1][np.diff(off) > 0]
+        row_off[first] = self.row_off[first]
+        return self._replace(row_off=np.append(row_off, self.row_off[-1]))
+
     def first_row(self, sentence_off: Offsets) -> Ints:
         """The row of anchor 0 of each sentence, [S]."""
         if self.pair_off is not None:

@@ -1,3 +1,4 @@
+from .approximations import bank_approximations as bank_approximations
 from .automata.automaton_cost import (
     automaton_seconds as automaton_seconds,
     chain_decodes as chain_decodes,
@@ -15,6 +16,7 @@ from .drawing import (
 )
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
+from .joined_cost import JoinedCost as JoinedCost, joined_costs as joined_costs
 from .joined_parameters import join_parameters as join_parameters, placed_counts as placed_counts
 from .known_labels import (
     UNKNOWN as UNKNOWN,
@@ -23,6 +25,7 @@ from .known_labels import (
     instances_of as instances_of,
     known_assignments as known_assignments,
 )
+from .listed_cliques import clique_listing as clique_listing
 from .model_cost import (
     JoinedPairs as JoinedPairs,
     exact_cost as exact_cost,
@@ -100,4 +103,9 @@ from .variants.raised_labels import (
     raised_graph as raised_graph,
     raised_parameters as raised_parameters,
     raised_rows as raised_rows,
+)
+from .variants.segment_costs import (
+    SegmentMoves as SegmentMoves,
+    segment_cost_graph as segment_cost_graph,
+    segment_cost_rows as segment_cost_rows,
 )

@@ -61,13 +61,14 @@ class PieceMark:
 
 @dataclass(frozen=True)
 class GraphDrawing:
-    """The graph of one sentence; `words[t]` is the text below position t."""
+    """The graph of one sentence; `words[t]` is the text below position t, `notes` say what is not drawn."""
 
     title: str
     words: tuple[str, ...] = field(repr=False)
     variables: tuple[VariableMark, ...] = field(repr=False)
     factors: tuple[FactorMark, ...] = field(repr=False)
     pieces: tuple[PieceMark, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[str]:
         """Variable names in order of first appearance."""
@@ -107,6 +108,7 @@ def text(graph: GraphDrawing) -> str:
                 for f in piece.factors]  # fmt: skip
         conditions = f" given {' '.join(names[v] for v in piece.neighbours)}" if piece.neighbours else ""
         lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{conditions}: {', '.join(held)}")
+    lines += ["", *graph.notes] if graph.notes else []
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
@@ -118,7 +120,8 @@ def dot(graph: GraphDrawing) -> str:
     layout = _Layout(graph)
     lines = [
         "graph unrolled {",
-        f"  layout=neato; inputscale=72; label={_quoted(graph.title)}; labelloc=t; fontname=Helvetica;",
+        f"  layout=neato; inputscale=72; label={_quoted('. '.join((graph.title, *graph.notes)))}; labelloc=t; "
+        "fontname=Helvetica;",
         "  node [fontname=Helvetica, fontsize=11, pin=true];",
     ]
     for v, (variable, at) in enumerate(zip(graph.variables, layout.centres, strict=True)):
@@ -259,7 +262,8 @@ def svg(graph: GraphDrawing) -> str:
     height = layout.words_at + 50 + 22 * len(counts)
     names = list(dict.fromkeys(piece.piece for piece in graph.pieces))
     piece_colours = {name: _PALETTE[-1 - i % len(_PALETTE)] for i, name in enumerate(names)}
-    height += 22 * len(names)
+    height += 22 * (len(names) + len(graph.notes))
+    width = max(width, *(_MARGIN + len(note) * 7.0 for note in graph.notes)) if graph.notes else width
     edges, squares = [], []
     for factor, at, bend in layout.squares():
         colour = layout.colours[factor.clique]
@@ -289,6 +293,8 @@ def svg(graph: GraphDrawing) -> str:
         swatch = PieceMark(name, (), (), ())
         out.append(_dashed(swatch, (_MARGIN, y - 6, _MARGIN + 12, y + 6), piece_colours[name]))
         out.append(_label((_MARGIN + 20, y + 4), f"piece {name}", 12, anchor="start"))
+    for i, note in enumerate(graph.notes, len(counts) + len(names)):
+        out.append(_label((_MARGIN, layout.words_at + 48 + 22 * i), note, 12, anchor="start"))
     return "\n".join([*out, "</svg>"]) + "\n"
 
 

@@ -21,7 +21,7 @@ from ..kernels.tables import Schedules
 from .shape_bank import ShapeBank
 from .shapes import GraphShape
 
-__all__ = ["ForestPool", "bank_forests"]
+__all__ = ["ForestPool", "bank_forests", "grown_forest", "upward_edges"]
 
 FEWEST = 12  # forests in a pool, unless the first one contains all factors
 
@@ -69,10 +69,10 @@ def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:
     counts = dict.fromkeys(first_edge, 0)
     pool: list[list[int]] = []
     while not pool or (len(pool) < FEWEST and min(counts.values(), default=1) < len(pool)) or 0 in counts.values():
-        forest = _grow(shape, sorted(counts, key=lambda f: (counts[f], generator.random())))
+        forest = grown_forest(shape, sorted(counts, key=lambda f: (counts[f], generator.random())))
         for f in forest:
             counts[f] += 1
-        pool.append([first_edge[f] + axis for f, axis in _upwards(shape, forest)])
+        pool.append([first_edge[f] + axis for f, axis in upward_edges(shape, forest)])
     return pool
 
 
@@ -96,7 +96,7 @@ def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> Floats:
     return share
 
 
-def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
+def grown_forest(shape: GraphShape, order: Sequence[int]) -> list[int]:
     """The factors of `order` that close no loop with earlier ones."""
     from networkx.utils import UnionFind  # here only: other methods do without it
 
@@ -109,7 +109,7 @@ def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
     return forest
 
 
-def _upwards(shape: GraphShape, forest: Sequence[int]) -> list[tuple[int, int]]:
+def upward_edges(shape: GraphShape, forest: Sequence[int]) -> list[tuple[int, int]]:
     """(factor, axis of the variable above it) for each factor of a forest, the furthest from the root first."""
     at: dict[int, list[int]] = defaultdict(list)
     for f in forest:

@@ -71,17 +71,17 @@ def first_positions(drawing: GraphDrawing, most: int) -> GraphDrawing:
 def model_graph_html(graph: ModelGraph) -> str:
     """The templates of a model, unrolled over a few tokens. Cliques that the data join are named: they need data."""
     length = max(TOKENS, graph.sample_lengths[0])
-    variables = tuple(
-        VariableMark(name, t, card)
-        for t in range(length)
-        for name, card in zip(graph.variables, graph.cards, strict=True)
-    )
+    sites = [(t, m) for t in range(length) for m in range(len(graph.cards)) if graph.is_there(t, m)]
+    variables = tuple(VariableMark(graph.variables[m], t, graph.cards[m]) for t, m in sites)
+    number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
     factors = tuple(
-        FactorMark(graph.kinds[kind].template.name, anchor, scope) for kind, anchor, scope in graph.instances(length)
+        FactorMark(graph.kinds[kind].template.name, anchor, tuple(number[v] for v in scope))
+        for kind, anchor, scope in graph.instances(length)
     )
     words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
     blocks = list(_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))
     joined = [graph.templates[number].name for number in graph.relational]
+    blocks += [Paragraph(f"{note[0].upper()}{note[1:]}.", kind="note") for note in graph.not_drawn]
     if joined:
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(joined))
         blocks.append(Paragraph(f"Not drawn: {names}, which join positions that only data tell.", kind="note"))

@@ -100,7 +100,7 @@ class ShapeBank:
         return Shapes(
             var_off=_part_offsets(cards),
             card=_joined(cards, np.int32),
-            state_off=_joined([*(offsets(states)[:-1] for states in cards), np.zeros(1, np.int64)], np.int64),
+            state_off=_joined([*(shape.state_places() for shape in shapes), np.zeros(1, np.int64)], np.int64),
             fac_off=_part_offsets([f.kind for f in factors]),
             fac_kind=_joined([f.kind for f in factors], np.int32),
             fac_anchor=_joined([f.anchor for f in factors], np.int32),

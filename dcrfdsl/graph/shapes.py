@@ -52,13 +52,15 @@ class GraphShape:
 
     A factor whose table is below the bank's `local_start` is shared by all sequences; the others are per sequence.
     A position has `width` variables. `length` is the number of positions of a regular graph, which is determined by its
-    length alone and has tables in the order of `by_position`; else it is 0.
+    length alone and has tables in the order of `by_position`; else it is 0. `room` are the states that marginals have
+    room for at each of the variables of a position, if some of these have fewer.
     """
 
     cards: tuple[int, ...]  # [V] states of each variable
     runs: tuple[Run, ...]
     width: int = 0
     length: int = 0
+    room: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, cards: tuple[int, ...], scopes: Iterable[Sequence[int]], tables: Iterable[int]) -> GraphShape:
@@ -69,6 +71,13 @@ class GraphShape:
     def run_sizes(self) -> list[int]:
         """Entries of one table of each run."""
         return [math.prod(self.cards[v] for v in run.scope) for run in self.runs]
+
+    def state_places(self) -> Ints:
+        """Where the states of each variable lie in marginals, [V]: at the end of their room."""
+        cards = np.array(self.cards, np.int64)
+        if not self.room:
+            return offsets(cards)[:-1]
+        return offsets(np.tile(np.array(self.room, np.int64), len(cards) // len(self.room)))[1:] - cards
 
     def arrays(self) -> FactorArrays:
         """Every factor, written out anew at each call."""

@@ -19,6 +19,7 @@ from .factor_graph import FactorGraph
 __all__ = ["read_uai", "read_uai_evidence"]
 
 MAX_ENTRIES = 2**28
+MOST_VARIABLES = 32  # of a factor; arrays of numpy have no more axes in every version. Kernels count on less than 64
 
 
 class _Tokens:
@@ -84,6 +85,8 @@ def read_uai(path: str | Path) -> FactorGraph:
     scopes = []
     for f in range(num_factors):
         arity = tokens.integer(f"the number of variables of factor {f}", 0, num_variables)
+        if arity > MOST_VARIABLES:
+            raise tokens.fail(f"factor {f} has {arity} variables, at most {MOST_VARIABLES} are read")
         scope = tuple(tokens.integer(f"a variable of factor {f}", 0, num_variables - 1) for _ in range(arity))
         if len(set(scope)) < arity:
             raise tokens.fail(f"factor {f} names a variable twice: {scope}")

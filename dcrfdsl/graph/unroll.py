@@ -19,10 +19,12 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, data_error
+from ..foundation import Floats, Ints, Ints32
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, unrolled_spec
-from .programs import best_order, least_table, order_cost, slice_order
+from .clique_kinds import CliqueKind
+from .joined_orders import joined_order
+from .programs import slice_order
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
@@ -31,47 +33,7 @@ __all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
 MOST_TURNED = 2**16  # entries of a table in all orders of its axes but the first
-MOST_ENTRIES = 2**24  # of a table, on graphs with joined pairs
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A template with a pattern of sites outside the sequence: its tables range over the sites inside."""
-
-    template: CliqueTemplate
-    pattern: Pattern
-
-    @property
-    def cards(self) -> tuple[int, ...]:
-        return tuple(c for c, outside in zip(self.template.cards, self.pattern, strict=True) if not outside)
-
-    def full_assignments(self) -> Ints:
-        """For each entry of the table, its assignment as weights distinguish them, [size]."""
-        template = self.template
-        full, counts = template.full_cards, template.weight_cards
-        strides = [math.prod(full[i + 1 :]) for i in range(len(full))]
-        places = np.zeros(1, np.int64)
-        views = template.views or (None,) * len(counts)
-        for card, count, view, stride, outside in zip(
-            template.cards, counts, views, strides, self.pattern, strict=True
-        ):
-            inside = np.arange(card) if view is None else view.of
-            states = inside if not outside else np.array([count if outside < 0 else count + 1])
-            places = (places[:, None] + stride * states[None, :]).ravel()
-        return places
-
-    @property
-    def size(self) -> int:
-        """The entries of its table."""
-        return math.prod(self.cards)
-
-    def hard(self) -> Floats:
-        """0 for an allowed entry, -inf for a forbidden one, [size]."""
-        size = math.prod(self.cards)
-        if self.template.allowed is None or any(self.pattern):
-            return np.zeros(size)
-        return np.where(self.template.allowed.ravel(), 0.0, -np.inf)
 
 
 @dataclass
@@ -82,6 +44,9 @@ class ModelGraph:
     number of states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant 1),
     then the base table of each kind, then some of them once more with their two axes exchanged, for programs whose
     vectors run along the other axis. A kind with features has a separate table in every sequence.
+
+    A variable in `of_sentence` is one for a sequence: that of the first position. At the others it has no factor and
+    one state, so that it is no variable at all, and what has room for every position keeps its layout.
     """
 
     variables: tuple[str, ...]
@@ -90,9 +55,14 @@ class ModelGraph:
     num_labels: int
     num_latents: int = 0
     is_thin: bool = False
-    kinds: list[_Kind] = field(init=False, repr=False)
+    of_sentence: frozenset[int] = frozenset()
+    kinds: list[CliqueKind] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.of_sentence:  # a clique over nothing else lies once in a sequence, at its beginning
+            self.templates = tuple(
+                replace(t, position=0) if self.of_sentence.issuperset(t.variables) else t for t in self.templates
+            )
         positions = [t.position for t in self.templates if t.position is not None]
         longest = self._span() + 2 + max(positions, default=0)  # long enough to show all patterns at the ends
         kinds = {
@@ -101,7 +71,7 @@ class ModelGraph:
             for pattern in template.patterns(longest)
         }
         kinds |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
-        self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in kinds]
+        self.kinds = [CliqueKind(self.templates[number], pattern) for number, pattern in kinds]
         self._kind_of = {key: index for index, key in enumerate(kinds)}
         sizes = [0 if self.leaves_out(kind.template) else kind.size for kind in self.kinds]
         self._base = np.cumsum([1, *sizes], dtype=np.int64)
@@ -140,7 +110,7 @@ class ModelGraph:
         """The kind of the factors of template `number` with this pattern."""
         return self._kind_of[number, pattern]
 
-    def _turns(self, kind: _Kind) -> list[tuple[int, ...]]:
+    def _turns(self, kind: CliqueKind) -> list[tuple[int, ...]]:
         """The orders of axes in which a kind's table is there again; a single chain never needs any."""
         count = len(kind.cards)
         if self.is_thin or len(self.cards) == 1 or kind.template.feature_set >= 0 or min(kind.cards) == 1:
@@ -175,7 +145,12 @@ class ModelGraph:
         spec, states = unrolled_spec(spec, states)
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
         cards = tuple(len(states[name]) for name in variable_names(spec))
-        return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents))
+        whole = frozenset(m for m, label in enumerate(spec.labels) if label.per == "sentence")
+        return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents), of_sentence=whole)
+
+    def is_there(self, position: int, variable: int) -> bool:
+        """Whether a position has a variable: one of the sentence is at the first alone."""
+        return position == 0 or variable not in self.of_sentence
 
     @property
     def latents(self) -> range:
@@ -191,6 +166,11 @@ class ModelGraph:
     def segmental(self) -> CliqueTemplate | None:
         """The template whose instances are segments, if there is one."""
         return next((template for template in self.templates if template.segments is not None), None)
+
+    @property
+    def not_drawn(self) -> tuple[str, ...]:
+        """What of the model a drawing of its variables and factors leaves out, in words."""
+        return tuple(f"not drawn: `{t.name}`, over all segments" for t in self.templates if t.segments is not None)
 
     @property
     def relational(self) -> tuple[int, ...]:
@@ -229,8 +209,10 @@ class ModelGraph:
 
     def _scope(self, template: CliqueTemplate, anchor: int, pattern: Pattern) -> tuple[int, ...]:
         """The variables of an instance."""
+        if self.of_sentence.issuperset(template.variables):
+            return template.variables
         return tuple(
-            (anchor + offset) * len(self.cards) + variable
+            variable if variable in self.of_sentence else (anchor + offset) * len(self.cards) + variable
             for variable, offset, outside in zip(template.variables, template.offsets, pattern, strict=True)
             if not outside
         )
@@ -255,6 +237,10 @@ class ModelGraph:
                 if 0 not in pattern:  # all sites lie outside
                     continue
                 kind = self._kind_of[number, pattern]
+                if anchor in inside and not self.of_sentence.isdisjoint(template.variables):
+                    for at in inside:  # one by one: a part of their scopes stays where it is
+                        yield Run(self._scope(template, at, pattern), int(self._base[kind]), kind, at)
+                    continue
                 count = len(inside) if anchor in inside else 1
                 yield Run(self._scope(template, anchor, pattern), int(self._base[kind]), kind, anchor, count)
 
@@ -264,10 +250,18 @@ class ModelGraph:
         is_local = [self.kinds[run.kind].template.feature_set >= 0 for run in runs]
         sizes = [self.kinds[run.kind].size for run in runs]
         width = len(self.cards)
+        cards, room = self._cards(length), self.cards if self.of_sentence else ()
         if any(len(joined) for joined in pairs):
-            return GraphShape(self.cards * length, in_order(runs, is_local, sizes, self.num_shared), width)
+            return GraphShape(cards, in_order(runs, is_local, sizes, self.num_shared), width, room=room)
         laid = by_position(runs, is_local, sizes, self.num_shared, width)
-        return GraphShape(self.cards * length, laid, width, length)
+        return GraphShape(cards, laid, width, length, room)
+
+    def _cards(self, length: int) -> tuple[int, ...]:
+        """The states of every variable of a sequence."""
+        if not self.of_sentence or not length:
+            return self.cards * length
+        later = tuple(1 if m in self.of_sentence else card for m, card in enumerate(self.cards))
+        return self.cards + later * (length - 1)
 
     def elimination_order(self, shape: GraphShape) -> list[int]:
         """Left to right, with the best order inside a position (chosen once, on a short sequence).
@@ -276,12 +270,13 @@ class ModelGraph:
         """
         num_labels = len(self.cards)
         if any(self.kinds[run.kind].template.relational for run in shape.runs):
-            return _relational_order(shape)
+            return joined_order(shape)
         if self._inside is None:
             sample = self.shape(2 * self._span() + 3)
-            self._inside = slice_order(sample.scopes, sample.cards, num_labels)
+            self._inside = slice_order(sample.scopes, sample.cards, num_labels, sorted(self.of_sentence))
         length = len(shape.cards) // num_labels
-        return [t * num_labels + label for t in range(length) for label in self._inside]
+        order = [t * num_labels + label for t in range(length) for label in self._inside]
+        return order + sorted(self.of_sentence) if length else order
 
     def latents_first_order(self, shape: GraphShape) -> list[int]:
         """All latent variables before the others: the rest is the graph of the labels with the latents summed out.
@@ -377,17 +372,3 @@ class ModelGraph:
             if kind.template.clique == clique:
                 places = np.arange(math.prod(kind.cards)).reshape([kind.cards[axis] for axis in axes])
                 yield kind.full_assignments(), base + places.transpose(np.argsort(axes)).ravel()
-
-
-def _relational_order(shape: GraphShape) -> list[int]:
-    least = least_table(shape.scopes, shape.cards)
-    order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
-    largest = order_cost(shape.scopes, shape.cards, order).largest if order else least
-    if largest > MOST_ENTRIES:
-        raise data_error(
-            "too-wide",
-            f"`exact` would build a table of {largest:.3g} entries on the graph of a sentence, "
-            f"{MOST_ENTRIES:,} are possible",
-            help="use `infer trp`, or join fewer positions (`max_gap`, `link = next`, a stricter `where`)",
-        )
-    return order

@@ -14,6 +14,12 @@ from .bound.chain_graphs import (
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.potentials import Binder as Binder, BoundData as BoundData
 from .bound.sequence_copies import repeated_data as repeated_data
+from .decoding.bounded_decoding import bounded_decoding as bounded_decoding
+from .decoding.branch_and_bound import (
+    BoundedLabelling as BoundedLabelling,
+    SearchLimits as SearchLimits,
+    bounded_labelling as bounded_labelling,
+)
 from .decoding.constrained_decoding import (
     ConstrainedDecoder as ConstrainedDecoder,
     ConstrainedLabellings as ConstrainedLabellings,

@@ -72,7 +72,7 @@ def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, work
     out = Expectations.empty(data, approximate=decoder.approximate)
     labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
     workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), data.runs)
-    return Decoded(labelling, out)
+    return Decoded(data.spread(labelling), out)
 
 
 def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, workers: Workers) -> Floats:

@@ -12,6 +12,7 @@ from ..foundation import Floats, Ints
 
 __all__ = ["MOST_PLACES", "GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
 
+_BOUNDS = ("bounded", "certified", "gap", "nodes")
 MOST_PLACES = 5  # named in a message
 
 
@@ -73,6 +74,9 @@ class RunStatus:
     pruning: what `pruned` left out.
     searched: how many were decoded by the search that keeps to `once`; `unproven`: on how many of them it gave up, so
         that a better labelling may exist.
+    bounded: how many were decoded with an upper bound on what any labelling scores; `certified`: how many of them are
+        proven to have the best labelling, or none; `gap`: the bounds less the scores, summed over the others that have
+        a labelling; `nodes`: of the searches, summed.
     """
 
     graphs: int = 0
@@ -86,11 +90,20 @@ class RunStatus:
     pruning: PruningReport = field(default_factory=PruningReport)
     searched: int = 0
     unproven: int = 0
+    bounded: int = 0
+    certified: int = 0
+    gap: float = 0.0
+    nodes: int = 0
 
     @property
     def converged(self) -> bool:
         """Whether inference converged on every graph."""
         return self.not_converged == 0
+
+    @property
+    def mean_gap(self) -> float:
+        """How much more than its labelling's score another one may have: the mean where that is not proven."""
+        return self.gap / max(1, self.bounded - self.certified)
 
     def contradiction(self, place: Callable[[int], str]) -> str | None:
         """A message about the graphs without any labelling, None where there are none.
@@ -101,7 +114,7 @@ class RunStatus:
 
     def since(self, before: RunStatus) -> RunStatus:
         """This sum less what was counted `before`; the most iterations and the largest residual are those of both."""
-        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven")
+        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven", *_BOUNDS)
         counted = {name: getattr(self, name) - getattr(before, name) for name in counts}
         return replace(self, **counted, pruning=self.pruning.since(before.pruning))
 
@@ -118,6 +131,7 @@ class RunStatus:
             self.pruning + other.pruning,
             self.searched + other.searched,
             self.unproven + other.unproven,
+            *(getattr(self, name) + getattr(other, name) for name in _BOUNDS),
         )
 
 

@@ -110,6 +110,7 @@ def evaluation_of(
         known={name: len(states[name]) for name in golds},
         sets={name: gold.sets for name, gold in golds.items()},
         views=views,
+        of_sentence=tuple(label.name for label in spec.labels if label.per == "sentence"),
     )
 
 
@@ -129,12 +130,16 @@ def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> list[T
     tallies = []
     partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
     for label in partial:
-        missing = int(np.count_nonzero(~evaluation.scored(label.name)))
+        without = ~evaluation.scored(label.name)
+        if label.per == "sentence":  # sentences, not tokens
+            without = without[evaluation.sentence_off[:-1][np.diff(evaluation.sentence_off) > 0]]
+        missing = int(np.count_nonzero(without))
         tallies.append(_number(f"not_scored({label.name})", missing))
         if label.ambiguous is not None:
             tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
     if joint and partial:
-        scored = np.logical_and.reduce([evaluation.scored(label) for label in evaluation.gold])
+        tokens = evaluation.at_every_token()
+        scored = np.logical_and.reduce([tokens.scored(label) for label in tokens.gold])
         tallies.append(_number("not_scored(joint_accuracy)", int(np.count_nonzero(~scored))))
     return tallies
 

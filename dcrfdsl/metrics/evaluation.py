@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, read_cells
+from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, value_of_sentence
 from ..foundation import Integers, Ints, Mask, Offsets
 from ..semantics import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
@@ -44,7 +44,8 @@ class Evaluation:
 
     `states[y]` are the texts of y's codes; the model knows the first `known[y]` of them (all, if y is not a key).
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
-    `views` are the views that a metric may name, and `seen_as` looks through one.
+    `views` are the views that a metric may name, and `seen_as` looks through one. Labels in `of_sentence` are scored
+    once a sentence, at its first token; `at_every_token` looks at them elsewhere too.
     `oov(column)` [N] marks the tokens whose value did not occur in training. It, `log_likelihood` (nats) and
     `rank_risk` (the sum over sentences, their number, and for how many it is a lower bound) are called only if a metric
     needs them.
@@ -60,6 +61,21 @@ class Evaluation:
     rank_risk: Callable[[], tuple[float | ExactSum, int, int]] | None = None
     sets: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     views: Mapping[str, View] = field(default_factory=dict)
+    of_sentence: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.of_sentence:
+            later = np.ones(self.num_tokens, np.bool_)
+            later[np.asarray(self.sentence_off)[:-1][np.diff(self.sentence_off) > 0]] = False
+            gold = {name: np.where(later, MISSING, self.gold[name]) for name in self.of_sentence}
+            object.__setattr__(self, "gold", {**self.gold, **gold})
+
+    def at_every_token(self) -> Evaluation:
+        """The same with the labels of sentences at all of their tokens."""
+        off = np.asarray(self.sentence_off, np.int64)
+        first = np.repeat(off[:-1], np.diff(off))
+        gold = {name: np.asarray(self.gold[name])[first] for name in self.of_sentence}
+        return replace(self, gold={**self.gold, **gold}, of_sentence=())
 
     @property
     def num_tokens(self) -> int:
@@ -94,6 +110,7 @@ class Evaluation:
             known={view: len(np.unique(of[: len(self.known_states(label))]))},
             sets={view: sets},
             views={},
+            of_sentence=(),
         )
 
     def known_states(self, label: str) -> Sequence[str]:
@@ -162,7 +179,11 @@ def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
             of_value[n] = codes[0]
         elif codes and not set(codes).issuperset(range(len(states))):
             of_value[n] = AMBIGUOUS - number_of.setdefault(tuple(codes), len(number_of))
-    return Gold(of_value[corpus.text_column(label.name).codes], tuple(code_of), tuple(number_of))
+    gold: Ints = of_value[corpus.text_column(label.name).codes]
+    if label.per == "sentence":
+        gold, others = value_of_sentence(gold, MISSING, corpus)
+        refuse_mixed(label, corpus, others)
+    return Gold(gold, tuple(code_of), tuple(number_of))
 
 
 def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:

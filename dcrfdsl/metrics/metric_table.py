@@ -67,6 +67,7 @@ def _joint_accuracy(evaluation: Evaluation) -> Counts:
 
     A token with a missing label is left out: judged by its other labels it would be easier than the rest.
     """
+    evaluation = evaluation.at_every_token()
     right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
     for label in evaluation.gold:
         right &= evaluation.right(label)

@@ -7,32 +7,44 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Codes, DcrfError, Diagnostic, Floats
-from ..inference import RunStatus, SingleRunDecoder
-from ..semantics import DECODINGS
+from ..graph import ModelGraph
+from ..inference import RunStatus, SearchLimits, SingleRunDecoder
+from ..semantics import bounding_decoding
 
-__all__ = ["Decoded", "check_rule", "possible_scores", "refuse_samples"]
+__all__ = ["Decoded", "checked_rule", "possible_scores", "refuse_samples"]
 
 
 class Decoded(NamedTuple):
-    """The codes [N] of each label, the status of inference, and the score of each sentence [S] (see `Prediction`)."""
+    """The codes [N] of each label, the status of inference, the score of each sentence [S], and the bounds on it [S]
+    where the rule gives any (see `Prediction`).
+    """
 
     codes: list[Codes]
     status: RunStatus
     scores: Floats
+    bounds: Floats | None = None
 
 
-def check_rule(mode: str, decoder: SingleRunDecoder | None) -> None:
-    """DcrfError for an unknown way to decode, or one that does not keep to `once` where decoding has to.
+def checked_rule(mode: str, decoder: SingleRunDecoder | None, graph: ModelGraph, method: str) -> SearchLimits | None:
+    """The limits of the search that a way to decode asks for, if it does.
 
-    decoder: of rules that the graph does not have.
+    Raises DcrfError for an unknown one, one that does not keep to `once` where decoding has to, or gives no bounds.
+    decoder: of rules that the graph does not have.   method: of inference.
     """
-    if mode not in DECODINGS:
-        known = ", ".join(f"`{name}`" for name in DECODINGS)
-        message = f"`{mode}` is not a way to decode"
-        raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
+    bounding = bounding_decoding(mode)
     if decoder is not None and mode != "joint":
         message = f"`decode {mode}` does not keep to {decoder.statement}, whose types are too many to be in the graph"
         raise DcrfError(Diagnostic("once-not-exact", message, help="use `decode joint`, or bind fewer by `except`"))
+    if bounding is None:
+        return None
+    if graph.num_latents:
+        latent = graph.variables[graph.latents[0]]
+        message = f"`decode {mode}` bounds the score of a labelling, and `latent {latent}` is summed out of it"
+        raise DcrfError(Diagnostic("no-bound", message, help="use `decode joint` or `decode marginal`"))
+    if method == "pruned":
+        message = f"`decode {mode}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
+        raise DcrfError(Diagnostic("no-bound", message, help="use `decode joint`"))
+    return SearchLimits(bounding.iterations, bounding.most_nodes)
 
 
 def refuse_samples(decoder: SingleRunDecoder | None) -> None:

@@ -168,7 +168,8 @@ def explain_label(
     """
     names = tuple(states)
     potentials, width = data.potentials(weights), len(names)
-    graph, variable = sequence_graph(data, potentials, 0), question.position * width + question.variable
+    position = 0 if question.variable in data.graph.of_sentence else question.position
+    graph, variable = sequence_graph(data, potentials, 0), position * width + question.variable
     method = _method(graph, settings)
     first, one = _best_with(graph, method, variable, question.chosen)
     second, other = _best_with(graph, method, variable, question.runner_up)
@@ -189,7 +190,7 @@ def explain_label(
         of_label[question.chosen],
         of_label[question.runner_up],
         question.probabilities,
-        (_labelling(first, states), _labelling(second, states)),
+        (_labelling(data, first, states), _labelling(data, second, states)),
         margin,
         tuple(_named(term, data, states, extractor) for term in terms),
         tuple(_named(term, data, states, extractor) for term in decisive),
@@ -230,8 +231,8 @@ def _is_observed(term: ScoreTerm, data: BoundData) -> bool:
     return term.feature != BIAS and data.graph.kinds[term.kind].template.clique >= 0
 
 
-def _labelling(codes: Ints, states: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    table = codes.reshape(-1, len(states))
+def _labelling(data: BoundData, codes: Ints, states: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    table = data.spread(codes.astype(np.int32)).reshape(-1, len(states))
     return {name: tuple(texts[c] for c in table[:, m].tolist()) for m, (name, texts) in enumerate(states.items())}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import Codes, Floats
+from ..foundation import Codes, Floats, Mask
 from ..inference import RunStatus
 
 __all__ = ["Prediction", "joined_predictions", "runs_that_fit"]
@@ -30,6 +30,8 @@ class Prediction:
     scores: [S] float64: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a
         model with a temperature τ, 1/τ log Σ_h exp τ Σ log φ. NaN if labels were decoded pointwise or elected by vote,
         and for sentences without a possible labelling.
+    bounds: [S] float64 under `decode certified` and `optimal`: no labelling of the sentence scores more. It is the
+        score itself where the labels are proven to be the best, -inf where it is proven that there are none; else None.
     corpus: what was labelled, for notebooks, which show its words.
 
     >>> prediction = model.predict(corpus)
@@ -42,6 +44,12 @@ class Prediction:
     status: RunStatus
     scores: Floats
     corpus: Corpus | None = field(default=None, compare=False)
+    bounds: Floats | None = None
+
+    @property
+    def certified(self) -> Mask | None:
+        """Whether each sentence is proven to have the best labels, or none, [S]; None if there are no bounds."""
+        return None if self.bounds is None else (self.bounds == self.scores) | np.isneginf(self.bounds)
 
     def __repr__(self) -> str:
         tokens = max((len(codes) for codes in self.codes.values()), default=0)
@@ -71,7 +79,11 @@ def joined_predictions(parts: Sequence[Prediction], first: Sequence[int], corpus
     for part, start in zip(parts, first, strict=True):
         status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
     codes = {label: np.concatenate([part.codes[label] for part in parts]) for label in parts[0].codes}
-    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]), corpus)
+    scores, bounds = np.concatenate([part.scores for part in parts]), [part.bounds for part in parts]
+    known = [one for one in bounds if one is not None]
+    return Prediction(
+        codes, parts[0].states, status, scores, corpus, np.concatenate(known) if len(known) == len(parts) else None
+    )
 
 
 def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:

@@ -19,7 +19,6 @@ from ..foundation import CORPUS, Codes, DcrfError, Floats, Mask, cached_property
 from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph
 from ..inference import (  # fmt: skip
     METHODS,
-    Ballots,
     Binder,
     BoundData,
     CliqueMarginal,
@@ -36,6 +35,7 @@ from ..inference import (  # fmt: skip
     Workers,
     best_candidates,
     best_labellings,
+    bounded_decoding,
     check_samples_fit,
     choose_method,
     clique_marginals,
@@ -51,7 +51,6 @@ from ..inference import (  # fmt: skip
     score_sequences,
     stage_guide,
 )
-from ..optimizers import Voters
 from ..semantics import (
     AutoSettings,
     ExactSettings,
@@ -65,7 +64,7 @@ from ..semantics import (
     searched_runs,
 )
 from .corpus_binding import EVENT, CorpusBinding
-from .decoded_labels import Decoded, check_rule, possible_scores, refuse_samples
+from .decoded_labels import Decoded, checked_rule, possible_scores, refuse_samples
 from .explanation import Explanation, Question, explain_label
 from .supervised_data import fully_known
 
@@ -261,19 +260,20 @@ class Predictor:
     ) -> Decoded:
         """A state for every label at every token; the first state if no labelling is possible.
 
-        decode: `joint`, `marginal` or `local`; by default the rule of `stage`.   stage: the one that trained the
+        decode: as `read_decoding`; by default the rule of `stage`.   stage: the one that trained the
         weights; by default the last one.   temperature: of probabilities; it has an effect if they are summed over
         other labels or over latent variables.
         """
         mode = decoding(self.structure.spec, stage) if decode is None else decode
-        check_rule(mode, self.structure.single_runs)
+        graph = self.structure.graph
+        limits = checked_rule(mode, self.structure.single_runs, graph, self.structure.method[0])
         if mode == "marginal":
             marginals, status = self.marginals(self._tempered(weights, temperature), workers)
             likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
             return Decoded(likeliest, status, np.full(self.corpus.num_sentences, np.nan))
         if mode == "local":
             return self._local(weights, workers, stage)
-        if self.structure.graph.num_latents:
+        if graph.num_latents:
             nbest = self.nbest(weights, workers, 1, temperature)
             scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
             return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
@@ -287,19 +287,10 @@ class Predictor:
         labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.single_runs
         if searches is not None:
             labelling, scores, status = searches.repairs(data, potentials, labelling, scores, status, workers)
+        if limits is not None:
+            found = bounded_decoding(data, potentials, labelling, scores, status, limits, workers)
+            return Decoded(self._codes(found.labelling), found.status, found.scores, found.bounds)
         return Decoded(self._codes(labelling), status, scores)
-
-    def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
-        """The labelling of each sentence that most `voters` find best, without a score. The status is that of the voter
-        with the most sentences that did not converge.
-        """
-        ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
-        for votes, weights in voters.walk(self.structure.parameters.num_weights):
-            vote = self.best(weights, workers, "joint", stage)
-            ballots.cast(votes, np.array(vote.codes))
-            if status.graphs == 0 or vote.status.not_converged > status.not_converged:
-                status = vote.status
-        return Decoded(list(ballots.winners()), status, np.full(self.corpus.num_sentences, np.nan))
 
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Decoded:
         """The best labellings under the product of the pieces' local distributions."""

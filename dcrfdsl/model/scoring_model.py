@@ -31,7 +31,9 @@ from ..metrics import (
     prediction_tallies,
     values_of,
 )
+from ..optimizers import Voters
 from ..semantics import View as DeclaredView, inference_settings
+from .elections import Election
 from .event_model import EventModel
 from .prediction import Prediction
 from .predictor import Predictor
@@ -131,7 +133,7 @@ class ScoringModel(EventModel):
         corpus: gold data.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         weights: [W], to score in place of the model's own.
-        decode: `joint`, `marginal` or `local`; by default the model's own.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
         on_status: called with the `RunStatus` of decoding.
         on_remark: called for each metric that has nothing to count in this corpus; by default that is a `DcrfWarning`.
 
@@ -164,7 +166,7 @@ class ScoringModel(EventModel):
 
         parts: corpora, or what `on` makes of them. Those without a token are passed over.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        decode: `joint`, `marginal` or `local`; by default the model's own.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
         on_status: called with the `RunStatus` of decoding each part, and the part.
         on_remark: called for each metric that has nothing to count in any part; by default that is a `DcrfWarning`.
         on_part: called with the `Evaluation` of each part, which has its gold and predicted labels, and the part.
@@ -226,7 +228,7 @@ class ScoringModel(EventModel):
 
         corpus: gold data.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        decode: `joint`, `marginal` or `local`; by default the model's own.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
 
         Returns `LabelTables` by label. Raises DcrfError where gold labels do not fit the model.
 
@@ -280,12 +282,14 @@ class ScoringModel(EventModel):
 
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
-    ) -> Callable[[Floats], float]:
+    ) -> Callable[[Floats, Voters | None], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, negated for risks.
+
+        Given voters it scores the labels that they elect; probabilities go by the weights.
 
         corpus: gold data.
         workers: the threads to compute with.
-        decode: `joint`, `marginal` or `local`; None for the rule of `stage`.
+        decode: as in a template; None for the rule of `stage`.
         stage: of training; by default the last.
 
         All work that does not depend on weights is done once.
@@ -293,14 +297,16 @@ class ScoringModel(EventModel):
         first = self.spec.evaluate[0].name if self.spec.evaluate else ""
         if first == "log_likelihood":
             log_probabilities = self._log_probabilities_of(corpus, workers)
-            return lambda weights: float(log_probabilities(weights).sum())
+            return lambda weights, _: float(log_probabilities(weights).sum())
         if first == "rank_risk":
             rank = self._rank_risk_of(corpus, workers)
-            return lambda weights: goodness(first, rank(weights).mean.value)
+            return lambda weights, _: goodness(first, rank(weights).mean.value)
         predictor = self._structure.on(corpus)
+        election = Election(predictor, workers, stage)
 
-        def score(weights: Floats) -> float:
-            prediction = self._prediction(predictor.best(weights, workers, decode, stage))
+        def score(weights: Floats, voters: Voters | None) -> float:
+            best = predictor.best(weights, workers, decode, stage) if voters is None else election.decoded(voters)
+            prediction = self._prediction(best)
             scores = values_of(self._tallies(corpus, prediction, None, with_probabilities=False))
             return float(goodness(*next(iter(scores.items()))))
 

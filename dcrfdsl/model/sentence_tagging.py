@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus_from_rows, encode_known_labels
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, did_you_mean, require_list
-from ..semantics import ModelSpec
+from ..semantics import ModelSpec, spare_columns
 
 __all__ = ["Given", "Labels", "Probabilities", "RankedLabels", "Sentence", "Sentences"]
 
@@ -46,7 +46,8 @@ class Sentences:
     def __init__(self, spec: ModelSpec, states: Mapping[str, Sequence[str]], labels: Sequence[str]):
         assert spec.data is not None  # the model was trained on data
         self._spec, self._states, self.labels = spec, states, tuple(labels)
-        self._data, self._reader = spec.data, SentenceReader(spec.data, self.labels)
+        self._data, self._optional = spec.data, (*self.labels, *spare_columns(spec))
+        self._reader = SentenceReader(spec.data, self._optional)
 
     # in -----------------------------------------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ class Sentences:
         every = list(sentences)
         if all(map(self._is_empty, every)):
             return None, len(every)
-        return corpus_from_rows(every, self._data, optional=self.labels), len(every)
+        return corpus_from_rows(every, self._data, optional=self._optional), len(every)
 
     def _is_empty(self, sentence: Any) -> bool:
         """Whether a sentence has no token; not for what is no sentence, which the reader refuses."""

@@ -18,6 +18,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers, contradiction_message
 from ..optimizers import Voters
 from ..semantics import decoding, stage_settings
+from .elections import Election
 from .prediction import Prediction, joined_predictions, runs_that_fit
 from .predictor import Decoded, ModelStructure, Predictor
 from .record import TrainingRecord
@@ -126,7 +127,7 @@ class TaggingModel(ModelParts):
 
         sentence: a list of tokens, each a text, a tuple in declared order or a dict by column; or a dict of lists.
         given: labels known beforehand, a list with a state or None for each token; by label if there are several.
-        decode: `joint`, `marginal` or `local`; by default the model's own, `model.decode`.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own, `model.decode`.
 
         The labels are those that `predict` gives. A model with one label returns a list, others a dict. Raises
         DcrfError if the sentence does not have the declared columns, or no labelling is possible.
@@ -148,7 +149,7 @@ class TaggingModel(ModelParts):
 
         sentences: each as `tag` takes it.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        decode: `joint`, `marginal` or `local`; by default the model's own.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
 
         Raises DcrfError as `tag` does.
 
@@ -212,7 +213,7 @@ class TaggingModel(ModelParts):
 
         corpus: the sentences, or what `on` makes of them; columns of labels may be absent, and are not looked at.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        decode: `joint`, `marginal` or `local`; by default the model's own, `model.decode`.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own, `model.decode`.
         given: labels known beforehand, as `encode_known_labels` of `dcrfdsl.data` gives them.
 
         Raises DcrfError for an unknown `decode`, or where a column that the features need is absent. A sentence without
@@ -230,7 +231,7 @@ class TaggingModel(ModelParts):
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
-            return self._prediction(predictor.voted(self.voters, workers, stage), predictor.corpus)
+            return self._prediction(Election(predictor, workers, stage).decoded(self.voters), predictor.corpus)
         best = predictor.best(self.weights, workers, decode, stage, self.temperature)
         return self._prediction(best, predictor.corpus)
 
@@ -351,7 +352,7 @@ class TaggingModel(ModelParts):
     def _prediction(self, decoded: Decoded, corpus: Corpus | None = None) -> Prediction:
         states = {label: self.states[label] for label in self.labels}
         codes = dict(zip(self.labels, decoded.codes, strict=True))
-        return Prediction(codes, states, decoded.status, decoded.scores, corpus)
+        return Prediction(codes, states, decoded.status, decoded.scores, corpus, decoded.bounds)
 
 
 def _possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:

@@ -24,6 +24,7 @@ from .record import TrainingRecord
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
 
 if TYPE_CHECKING:
+    from ..criteria import TemplateWeights
     from ..graph import GraphDrawing
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
@@ -99,6 +100,19 @@ class TrainedModel(CalibratedModel):
         """
         require_whole(top, "top")
         return self._named_weights.strongest(top, clique, feature)
+
+    def weights_by_template(self) -> list[TemplateWeights]:
+        """Every feature template of every clique: its name, its number of weights, and how many of them are not 0.
+
+        It takes no argument. A template is a feature of a list, each offset by itself; the biases of a clique come
+        first. It says what priors that make weights zero, as `group_lasso`, have left of a model.
+
+        >>> model.weights_by_template()[0]
+        TemplateWeights(clique='part', template='bias', weights=5, used=5)
+        """
+        from ..criteria import weights_by_template  # here, as few programs ask
+
+        return weights_by_template(self.graph, self.parameters, self.extractor, self.weights)
 
     def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
         """Yields each round of boosting with clique, feature and states of the weight that moved, empty if all moved.

@@ -1,3 +1,4 @@
+from .corners import WeightGroups as WeightGroups
 from .dual.dual_problem import concatenate_cuts as concatenate_cuts
 from .kept_weights import KeptWeights as KeptWeights, largest_weights as largest_weights
 from .objective import (

@@ -1,6 +1,7 @@
 """The default optimizer: it runs the solver that the objective names. `SOLVERS` is the table of solvers.
 
-The usual solver is `quasi_newton`. For a penalty with corners it is OWL-QN, otherwise L-BFGS after a start on batches,
+The usual solver is `quasi_newton`. For a penalty with corners it is OWL-QN, where whole groups have corners
+`proximal`, otherwise L-BFGS after a start on batches,
 which provides a point and its curvature. To add a solver: a function here or in `special`, a line in the table, and for
 what it needs of the objective a member in `objective`.
 
@@ -16,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..foundation import Floats, Table
-from ..semantics import AutoOptimizer, OwlqnSettings, WorkingSetSettings
+from ..semantics import AutoOptimizer, OwlqnSettings, ProximalSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set
 from .lbfgs import descend
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .progress import Progress
+from .proximal import minimise_proximal
 from .run_state import RunState
 from .special import minimise_boosting, minimise_closed_form, minimise_mixed_perceptron, minimise_perceptron
 
@@ -40,6 +42,9 @@ def _quasi_newton(
     objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
 ) -> Outcome:
     """Minimises from `start` [W]. Each pass over batches counts as an iteration and as an evaluation."""
+    if objective.groups is not None:
+        proximal_settings = ProximalSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_proximal(objective, start, proximal_settings, watch, state)
     if objective.l1 is not None:
         owlqn_settings = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
         return minimise_owlqn(objective, start, owlqn_settings, watch, state)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..foundation import Floats, Mask
+from .corners import WeightGroups
 from .objective import Objective, Result
 
 __all__ = ["KeptWeights", "largest_weights"]
@@ -44,6 +45,11 @@ class KeptWeights(Objective):
         """As `Objective.l1`; weights that are not kept have no corner, as they do not move."""
         strengths = self._objective.l1
         return None if strengths is None else np.where(self._kept, strengths, 0.0)
+
+    @property
+    def groups(self) -> WeightGroups | None:
+        """As `Objective.groups`: weights that are not kept stay 0 in theirs, which keep their strength."""
+        return self._objective.groups
 
     def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
         """As `Objective.spread`."""

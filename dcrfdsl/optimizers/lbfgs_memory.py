@@ -2,9 +2,9 @@
 
 A pair is a move s of the weights and the change y of the gradient that it caused. The two loops of the textbook use
 inner products alone, which are kept. So each pair is read twice in an iteration, once for its products with the new
-vectors and once to be added to the direction, with a range of weights for each thread. Pairs are kept in single
-precision, which is accurate enough and half as much to read. Sources: Nocedal & Wright, algorithm 7.4; Chen, Wang,
-Zhou, "Large-scale L-BFGS using MapReduce" (2014). Not here: steps.
+vectors and once to be added to the direction, with a range of weights for each thread. Sources: Nocedal & Wright,
+algorithm 7.4; Chen, Wang, Zhou, "Large-scale L-BFGS using MapReduce" (2014). Not here: keeping pairs
+(`stored_pairs`), steps.
 """
 
 from __future__ import annotations
@@ -15,47 +15,37 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..foundation import Floats
-from ..kernels.optimization import combine, dot, inner_products
+from ..kernels.optimization import combine, inner_products
 from .objective import Objective
 from .run_state import RunState
+from .stored_pairs import StoredPairs
 
 __all__ = ["PairMemory"]
 
 Result = TypeVar("Result")
-LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair has no information
 
 
-class PairMemory:
+class PairMemory(StoredPairs):
     """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None if it is unknown.
 
     It goes on from what `state` has saved, if anything.
     """
 
     def __init__(self, objective: Objective, num_weights: int, size: int, curvature: Floats | None, state: RunState):
-        self._objective, self._num_weights = objective, num_weights
+        super().__init__(objective, num_weights, size)
         self._metric = None if curvature is None else 1.0 / curvature
-        self._moves = np.zeros((size, num_weights), np.float32)
-        self._changes = np.zeros((size, num_weights), np.float32)
         # the vectors for products: the newest y, g and the newest s; then y and g times the metric
         self._others = np.zeros((3 if curvature is None else 5, num_weights))
-        self.pairs: list[int] = []  # rows in use, oldest first
         self.forget()
-        saved = state.take("pairs")
-        if saved is not None:
-            self._recall(saved)
-        state.keep("pairs", self._remember)
+        self._go_on(state)
 
     def _remember(self) -> dict[str, Any]:
-        used = len(self.pairs)
-        return {
-            "pairs": self.pairs, "moves": self._moves[:used], "changes": self._changes[:used], "others": self._others,
-            "cross": self._cross, "plain": self._plain, "bent": self._bent, "is_new": self._is_new,
-        }  # fmt: skip
+        own = {"others": self._others, "cross": self._cross, "plain": self._plain, "bent": self._bent}
+        return {**super()._remember(), **own, "is_new": self._is_new}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
-        self.pairs, self._is_new = list(saved["pairs"]), saved["is_new"]
-        self._moves[: len(self.pairs)], self._changes[: len(self.pairs)] = saved["moves"], saved["changes"]
-        self._others[:] = saved["others"]
+        super()._recall(saved)
+        self._others[:], self._is_new = saved["others"], saved["is_new"]
         self._cross, self._plain, self._bent = (saved[name].copy() for name in ("cross", "plain", "bent"))
 
     def forget(self) -> bool:
@@ -83,11 +73,9 @@ class PairMemory:
         change, _, move = self._others[:3]
         np.subtract(weights, before, out=move)
         np.subtract(gradient, gradient_before, out=change)
-        if not dot(move, change) > LEAST_ANGLE * np.sqrt(dot(move, move) * dot(change, change)):
+        row = self._store(move, change)
+        if row is None:
             return
-        row = self.pairs.pop(0) if len(self.pairs) == len(self._moves) else len(self.pairs)
-        self.pairs.append(row)
-        self._moves[row], self._changes[row] = move, change
         move[:], change[:] = self._moves[row], self._changes[row]  # in the precision of the memory
         self._is_new = True
 

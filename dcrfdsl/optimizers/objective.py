@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from ..foundation import Floats, Ints, Ints32
 from ..kernels.optimization import Cuts, Metric
+from .corners import WeightGroups
 from .voters import Voters
 
 __all__ = [
@@ -31,6 +32,7 @@ class Objective(ABC):
     solution [W]: the optimum of an objective with a closed form, which does not depend on the start.
     reference [W]: the point whose gradient tolerances are relative to, where the start is near an optimum already; None
     for the start.
+    voters: of a perceptron whose weights all vote, those until the last call of `watch`; set by its optimizer.
     apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
     as an objective of these alone. Weights in no term have no effect.
     """
@@ -39,6 +41,7 @@ class Objective(ABC):
     is_steep: bool = False
     solution: Floats | None = None
     reference: Floats | None = None
+    voters: Voters | None = None
     apart: Sequence[tuple[Ints, Objective]] = ()
 
     @abstractmethod
@@ -58,6 +61,14 @@ class Objective(ABC):
         """Strengths [W] of a penalty term Σ l1 |λ|, None if there is no such term.
 
         `value_and_gradient` includes it, with the gradient l1 sign(λ), which is 0 at λ = 0.
+        """
+        return None
+
+    @property
+    def groups(self) -> WeightGroups | None:
+        """Groups of a penalty term Σ strength ‖λ_g‖, None if there is no such term.
+
+        `value_and_gradient` includes it, with the gradient strength λ_g / ‖λ_g‖, which is 0 at λ_g = 0.
         """
         return None
 

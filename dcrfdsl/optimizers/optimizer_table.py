@@ -20,6 +20,7 @@ from ..semantics import (
     LbfgsSettings,
     OptimizerSettings,
     OwlqnSettings,
+    ProximalSettings,
     QuickpropSettings,
     SgdSettings,
     WorkingSetSettings,
@@ -31,6 +32,7 @@ from .gpd import minimise_gpd
 from .lbfgs import minimise_lbfgs
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
+from .proximal import minimise_proximal
 from .quickprop import minimise_quickprop
 from .run_state import RunState
 from .sgd import minimise_sgd
@@ -73,6 +75,7 @@ OPTIMIZERS: Table[Optimizer[Any]] = Table(
         "auto": Optimizer(AutoOptimizer, minimise_auto),
         "lbfgs": Optimizer(LbfgsSettings, minimise_lbfgs),
         "owlqn": Optimizer(OwlqnSettings, minimise_owlqn),
+        "proximal": Optimizer(ProximalSettings, minimise_proximal),
         "cg": Optimizer(CgSettings, minimise_cg),
         "sgd": Optimizer(SgdSettings, minimise_sgd),
         "gpd": Optimizer(GpdSettings, minimise_gpd),

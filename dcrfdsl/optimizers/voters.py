@@ -40,6 +40,18 @@ class Voters:
     def __len__(self) -> int:
         return len(self.votes)
 
+    def goes_on_from(self, earlier: Voters) -> bool:
+        """Whether these are `earlier` ones, of which the last may have lasted longer since, and others after them."""
+        count, size = len(earlier), int(earlier.off[-1])
+        return (
+            0 < count <= len(self)
+            and np.array_equal(self.votes[: count - 1], earlier.votes[:-1])
+            and bool(self.votes[count - 1] >= earlier.votes[-1])
+            and np.array_equal(self.off[: count + 1], earlier.off)
+            and np.array_equal(self.weight[:size], earlier.weight)
+            and np.array_equal(self.change[:size], earlier.change)
+        )
+
     def longest(self, count: int) -> Voters:
         """The `count` vectors that lasted longest, the later ones in case of a tie; all if there are no more."""
         if count >= len(self):

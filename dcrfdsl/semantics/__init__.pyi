@@ -1,5 +1,6 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
 from .checks.data_rules import FORMATS as FORMATS
+from .checks.training_columns import spare_columns as spare_columns
 from .checks.training_rules import fits_metric as fits_metric, metric_usages as metric_usages
 from .checks.walk import every_feature as every_feature, every_node as every_node
 from .conditions.condition_tables import (
@@ -22,6 +23,7 @@ from .conditions.label_diagrams import (
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
 from .conditions.position_gaps import index_gaps as index_gaps
+from .conditions.sentence_variables import is_of_sentence as is_of_sentence, sentence_labels as sentence_labels
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
     is_run_memory as is_run_memory,
@@ -31,6 +33,7 @@ from .conditions.single_runs import (
     single_runs as single_runs,
     unrolled_spec as unrolled_spec,
 )
+from .conditions.spread_windows import without_windows as without_windows
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,
@@ -143,6 +146,12 @@ from .schema.unparse import (
 )
 from .schema.unparsed_terms import is_plain_name as is_plain_name
 from .settings.decode_rules import decode_rule as decode_rule, decoding as decoding
+from .settings.decoding_settings import (
+    DECODINGS as DECODINGS,
+    bounding_decoding as bounding_decoding,
+    read_decoding as read_decoding,
+)
+from .settings.expectation_settings import EpSettings as EpSettings
 from .settings.guiding_stages import (
     guiding_stage as guiding_stage,
     guiding_stages as guiding_stages,
@@ -171,6 +180,7 @@ from .settings.margin_settings import (
     LinearKernel as LinearKernel,
     PolyKernel as PolyKernel,
     RbfKernel as RbfKernel,
+    SegmentsLoss as SegmentsLoss,
     state_costs as state_costs,
 )
 from .settings.method_settings import (
@@ -188,6 +198,7 @@ from .settings.optimizer_settings import (
     IisSettings as IisSettings,
     LbfgsSettings as LbfgsSettings,
     OwlqnSettings as OwlqnSettings,
+    ProximalSettings as ProximalSettings,
     QuickpropSettings as QuickpropSettings,
     SgdSettings as SgdSettings,
     StoppingSettings as StoppingSettings,
@@ -203,6 +214,7 @@ from .settings.piece_shorthands import (
 from .settings.prior_settings import (
     ElasticNetPrior as ElasticNetPrior,
     GaussianPrior as GaussianPrior,
+    GroupLassoPrior as GroupLassoPrior,
     LaplacePrior as LaplacePrior,
     LphiPrior as LphiPrior,
     NoPrior as NoPrior,
@@ -217,7 +229,7 @@ from .settings.settings_reading import (
     stage_settings as stage_settings,
 )
 from .settings.training_settings import (
-    DECODINGS as DECODINGS,
+    CRITERIA as CRITERIA,
     INFERENCE as INFERENCE,
     AutoSettings as AutoSettings,
     BpSettings as BpSettings,
@@ -235,3 +247,4 @@ from .settings.training_settings import (
     TrpSettings as TrpSettings,
     TrwSettings as TrwSettings,
 )
+from .settings.written_defaults import with_defaults as with_defaults

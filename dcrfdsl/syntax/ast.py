@@ -116,8 +116,11 @@ class Data(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Label(Statement):
+    """`label intent in {A, B} for sentence`; `per` is what has one of it, a token by default"""
+
     name: Name
     domain: Domain | None = None
+    per: Name | None = None
     settings: tuple[Setting, ...] = ()
 
 

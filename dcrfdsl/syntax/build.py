@@ -73,9 +73,11 @@ class StatementBuilder(ExpressionBuilder):
     def data(self, meta: Meta, call: ast.Call) -> ast.Data:
         return ast.Data(call=call, **self._place(meta))
 
-    def label(self, meta: Meta, name: Token, domain: ast.Domain | None, with_: _With | None) -> ast.Label:
-        settings = (with_ or _With()).settings
-        return ast.Label(name=self._name(name), domain=domain, settings=settings, **self._place(meta))
+    def label(
+        self, meta: Meta, name: Token, domain: ast.Domain | None, per: Token | None, with_: _With | None
+    ) -> ast.Label:
+        settings, owner = (with_ or _With()).settings, self._name_if_given(per)
+        return ast.Label(name=self._name(name), domain=domain, per=owner, settings=settings, **self._place(meta))
 
     def latent(self, meta: Meta, name: Token, domain: ast.Domain, with_: _With | None) -> ast.Latent:
         settings = (with_ or _With()).settings

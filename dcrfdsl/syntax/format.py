@@ -103,7 +103,8 @@ def _data(node: ast.Data) -> Parts:
 
 
 def _label(node: ast.Label) -> Parts:
-    return _line("label", node.name.text, _clause("in", node.domain), _with(node.settings)), []
+    per = _clause("for", node.per)
+    return _line("label", node.name.text, _clause("in", node.domain), per, _with(node.settings)), []
 
 
 def _latent(node: ast.Latent) -> Parts:

@@ -180,3 +180,26 @@ def file_as_lexicon(at: Failure) -> Diagnostic | None:
     name = re.sub(r"\W+", "_", at.unexpected[1:-1].rpartition("/")[2].partition(".")[0]).strip("_") or "entries"
     help = f"declare `lexicon {name} = {at.unexpected}` and write `in {name}`"
     return at.error("unexpected-text", f"`in` takes a lexicon or a set, found {at.unexpected}", help=help)
+
+
+def bare_exception(at: Failure) -> Diagnostic | None:
+    """`once y except A`, `once y except A, B`"""
+    if at.keyword != "once" or not at.expects("{") or str(at.token(1)) != "except" or at.at_end:
+        return None
+    listed = re.match(r"[\[(]?\s*([^\s,\[\](){}#]+(?:\s*,\s*[^\s,\[\](){}#]+)*)", at.rest)
+    help = f"write `except {{{listed[1]}}}`" if listed else "write `except {A, B}`"
+    return at.error("missing-braces", "a set of states stands between `{` and `}`", "expected `{`", help=help)
+
+
+def missing_limit(at: Failure) -> Diagnostic | None:
+    """`segment y: length`, `segment y up 5: length`, `segment y 5: length`"""
+    if at.keyword != "segment" or not at.expects("up", "to"):
+        return None
+    number = re.match(r"(?:to\s+)?([0-9]+)", at.rest)
+    said = number[1] if number else "N"
+    message = f"`segment {at.tokens[1]}` does not say how long segments may be"
+    words = f"expected `up to {said}`" if at.expects("up") else f"expected `to {said}`"
+    help = f"write `segment {at.tokens[1]} up to {said if number else 8}`: the most tokens of a segment"
+    if not number:
+        help += "; longer ones are possible `with longer = together`"
+    return at.error("missing-limit", message, words, help=help)

@@ -1,20 +1,48 @@
 """A Pygments lexer of templates, for pages, notebooks and terminals: `pygmentize -l dcrf FILE`.
 
-It colours text that is not finished as well, so it reads words, not statements. Not here: the parser (`parser`).
+Not here: what is coloured (`token_rules`), the parser (`parser`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexer import RegexLexer, words
-from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace, _TokenType
 
-from .vocabulary import KEYWORDS, RESERVED
+from .token_rules import STATES, TokenRule
 
 __all__ = ["DcrfLexer", "highlighted"]
 
-CLAUSE_WORDS = ("as", "with", "over", "where", "when", "after", "initially", "tune", "except")
+_TOKENS: Mapping[str, _TokenType] = {
+    "blank": Whitespace,
+    "clause": Keyword,
+    "comment": Comment.Single,
+    "constant": Keyword.Constant,
+    "declared": Name.Variable,
+    "doc": String.Doc,
+    "function": Name.Function,
+    "name": Name,
+    "number": Number,
+    "operator": Operator,
+    "operator word": Operator.Word,
+    "punctuation": Punctuation,
+    "regex": String.Regex,
+    "state": Name.Constant,
+    "statement": Keyword.Declaration,
+    "string": String.Double,
+}
+
+
+def _rule(rule: TokenRule) -> tuple[Any, ...]:
+    """A rule as Pygments has it."""
+    kinds = [_TOKENS[kind] for kind in rule.kinds]
+    action = kinds[0] if len(kinds) == 1 else bygroups(*kinds)
+    into = {"": (), "leave": ("#pop",)}.get(rule.into, (rule.into,))
+    return rule.pattern, action, *into
 
 
 class DcrfLexer(RegexLexer):
@@ -23,25 +51,7 @@ class DcrfLexer(RegexLexer):
     name = "dcrf"
     aliases = ("dcrf",)
     filenames = ("*.dcrf",)
-
-    tokens = {
-        "root": [
-            (r"^##.*$", String.Doc),
-            (r"#.*$", Comment.Single),
-            (words(KEYWORDS, prefix=r"^", suffix=r"\b"), Keyword.Declaration),
-            (r'"(?:\\.|[^"\\\n])*"', String.Double),
-            (r"(?<=[\s(])/(?:\\.|[^/\\\n])+/[a-z]*", String.Regex),
-            (r"[-+]?(?:\d+\.\d+|\d+)(?:[eE][-+]?\d+)?\b", Number),
-            (words((*sorted(RESERVED), *CLAUSE_WORDS), prefix=r"\b", suffix=r"\b"), Operator.Word),
-            (words(("yes", "no", "none", "all", "seen"), prefix=r"\b", suffix=r"\b"), Keyword.Constant),
-            (r"[^\W\d][\w\-]*(?=\()", Name.Function),
-            (r"[^\W\d]\w*", Name),
-            (r"\.\.|[=&!<>]+", Operator),
-            (r"[\[\](){}:,.;|]", Punctuation),
-            (r"\s+", Whitespace),
-            (r".", Punctuation),
-        ]
-    }
+    tokens = {state: [_rule(rule) for rule in rules] for state, rules in STATES.items()}
 
 
 def highlighted(text: str) -> str:

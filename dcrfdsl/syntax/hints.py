@@ -55,6 +55,8 @@ HINTS = (
     Hint("python-slice", "features f: word[-3:]", habits.python_slice),
     Hint("window-dots", "features f: suffix(word, 1-3)", habits.range_dash),
     Hint("missing-braces", "features f: word not in [a, b]", mistakes.missing_braces),
+    Hint("missing-braces", "once y except NOTE", habits.bare_exception),
+    Hint("missing-limit", "segment y: length", habits.missing_limit),
     Hint("bracketed-list", "features f: [word, pos]", habits.bracketed_list),
     Hint("quoted-name", 'features f: "word"', habits.quoted_name),
     Hint("clause-order", "clique y: word with states = all", habits.options_behind),

@@ -26,7 +26,8 @@ from .foreign import tool_of
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
 from .openings import NO_ADVICE, look_at_opening
-from .split import Chunk, Line, split
+from .parsed_statements import KeptStatements, is_block
+from .split import Chunk, Line, split_statements
 
 __all__ = ["MAX_CHARACTERS", "MAX_ERRORS", "MAX_NESTING", "parse", "parse_partial"]
 
@@ -66,7 +67,7 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
     comments = list(comment_lines(source))
     problems = [about(span) for span in comments]
     code = blanked(source.text, comments)
-    chunks, after_last = split(source, code)
+    chunks, after_last = split_statements(source, code)
     strays = unindented_lines(chunks)
     gaps = [*(chunk.gap for chunk in chunks[1:]), after_last]  # gaps[i]: the lines below chunk i
     read: list[_Read] = []
@@ -86,10 +87,11 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
         if parsed is None:
             continue
         statement, tokens = parsed
-        block = any(token.type == "_INDENT" for token in tokens)
+        block = is_block(tokens)
         tail, rest = trivia.between(rest, block)
         # a comment of another language would not be a comment in the formatted statement
-        inner_comments = ((), ast.Trivia()) if comments or mistakes else trivia.inner(chunk, tokens, tail)
+        bare = comments or mistakes or (not tail and trivia.is_plain(chunk.text))
+        inner_comments = ((), ast.Trivia()) if bare else trivia.inner(chunk, tokens, tail)
         read.append(_Read(statement, tuple(above), *inner_comments))
     return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
 
@@ -122,13 +124,16 @@ class _Read:
     trivia: ast.Trivia
 
 
-_Parsed: TypeAlias = tuple[ast.Statement | Edition, list[Token]]
+_Parsed: TypeAlias = tuple[ast.Statement | Edition, Sequence[Token]]
 
 
 def _parse_around_comments(
     chunk: Chunk, code: str, previous: Chunk | None
 ) -> tuple[_Parsed | None, list[Diagnostic], str]:
     """A statement if it can be read, its problems, and `code` with blanks in place of foreign comments."""
+    kept = _KEPT.get(chunk) if code.startswith(chunk.text, chunk.start) else None
+    if kept is not None:
+        return kept, [], code
     problems: list[Diagnostic] = []
     while True:
         try:
@@ -163,6 +168,18 @@ def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
     if isinstance(statement, Edition):
         _check_edition(statement, previous)
     return statement, tokens
+
+
+def _parse_alone(chunk: Chunk) -> tuple[ast.Statement, Sequence[Token]] | None:
+    """The statement of a chunk that says nothing wrong, whatever stands around it."""
+    try:
+        statement, tokens = _parse_chunk(chunk, chunk.source.text, None)
+    except DcrfError:
+        return None
+    return (statement, tokens) if isinstance(statement, ast.Statement) else None
+
+
+_KEPT = KeptStatements(_parse_alone)
 
 
 def _check_edition(edition: Edition, previous: Chunk | None) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..foundation import Source
 
-__all__ = ["Chunk", "Line", "split"]
+__all__ = ["Chunk", "Line", "split_statements"]
 
 CLOSING = (")", "]", "}")
 
@@ -43,7 +43,7 @@ class Chunk:
         return self.source.text[self.start : self.end]
 
 
-def split(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
+def split_statements(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
     """The statements of `source` in order, and the comments and blank lines after the last one.
 
     `code`: the text of the source, with blanks in place of text to be ignored.

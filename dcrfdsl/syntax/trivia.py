@@ -6,6 +6,7 @@ the file, any other one the statement below it; other comments are kept for `for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,11 @@ from .ast import Trivia
 from .lexing import LAYOUT
 from .split import Chunk, Line
 
-__all__ = ["Head", "between", "comments", "head", "inner", "split_doc", "strip", "strip_end"]
+__all__ = [
+    "Head", "between", "comments", "head", "inner", "is_plain", "split_doc", "strip", "strip_end",
+]  # fmt: skip
+
+BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,11 @@ def between(gap: Sequence[Line], block: bool) -> tuple[tuple[Line, ...], tuple[L
         if line.text:
             tail = i + 1
     return tuple(gap[:tail]), tuple(gap[tail:])
+
+
+def is_plain(text: str) -> bool:
+    """Whether a statement has neither a comment nor a blank line inside it, so that `inner` finds nothing."""
+    return "#" not in text and BLANK_LINE.search(text) is None
 
 
 def inner(chunk: Chunk, tokens: Sequence[Token], tail: Sequence[Line]) -> tuple[tuple[str, ...], Trivia]:

@@ -59,7 +59,7 @@ WORDS = {
 
 # The clauses of a statement in their order.
 CLAUSES = {
-    "label": ("in", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
+    "label": ("in", "for", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
     "clique": ("where", "as", "with"), "segment": ("up", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
     "require": ("when", "as"), "once": ("except", "as"),
     "train": ("as", "after"), "let": ("=", "tune"), "lexicon": ("=", "with"),

@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..criteria import Criterion
+import numpy as np
+
+from ..criteria import Criterion, weights_by_template
 from ..optimizers import Outcome
-from ..semantics import AutoSettings, inference_settings
+from ..semantics import AutoSettings, GroupLassoPrior, inference_settings
 from .stage import Stage
 
 __all__ = ["diagnostics_of"]
 
+NAMED = 8  # templates that a message names
+
 
 def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
     """The messages about a stage, a sentence or two each."""
-    return [*_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective)]
+    return [
+        *_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective),
+        *_of_groups(stage, outcome),
+    ]  # fmt: skip
+
+
+def _of_groups(stage: Stage, outcome: Outcome) -> Sequence[str]:
+    """The message on what a prior on groups of weights has left, and on templates that are 0 as a whole."""
+    priors = (stage.settings.prior, *stage.settings.clique_priors.values())
+    supervision = stage.supervision
+    if supervision.extractor is None or not any(isinstance(prior, GroupLassoPrior) for prior in priors):
+        return []
+    groups = supervision.penalty(stage.settings).groups
+    templates = weights_by_template(supervision.graph, supervision.parameters, supervision.extractor, outcome.weights)
+    empty = [f"`{one.template}` of `{one.clique}`" for one in templates if not one.used]
+    left = 0 if groups is None else int(np.count_nonzero(groups.norms(outcome.weights)))
+    total = 0 if groups is None else len(groups.strength)
+    note = f"note: `group_lasso` left {left:,} of {total:,} groups of weights"
+    if not empty:
+        return [f"{note}; no template is 0 as a whole"]
+    more = f" and {len(empty) - NAMED:,} more" if len(empty) > NAMED else ""
+    return [f"{note}; 0 as a whole: {', '.join(empty[:NAMED])}{more}"]
 
 
 def _idle_patience(stage: Stage) -> Sequence[str]:

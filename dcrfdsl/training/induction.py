@@ -274,8 +274,10 @@ def _grown(
         added[clique] = AddedWeights(feature, assignment, sets[feature_set].num_features)
         counts += [new.count for new in of_clique]
     parameters, kept, placed = supervision.parameters.extended(added)
+    grown_extractor = extractor.with_conjunctions(sets)
     grown = replace(
         supervision,
+        extractor=grown_extractor,
         parameters=parameters,
         rows=tuple(rows),
         counts=_moved(supervision.counts, kept, parameters.num_weights),
@@ -284,7 +286,7 @@ def _grown(
     )
     grown.counts[placed] = counts
     summary = InductionRound(num_candidates, made, len(best), best[0].gain, best[-1].gain)
-    return grown, extractor.with_conjunctions(sets), summary
+    return grown, grown_extractor, summary
 
 
 def _moved(values: Floats, places: Ints, size: int) -> Floats:

@@ -19,7 +19,7 @@ from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Floats
 from ..model import TrainedModel
-from ..optimizers import Iteration, NotNow, Outcome, RunState, ignores_start
+from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, ignores_start
 from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
 from .parts import PartedSupervision
@@ -147,7 +147,7 @@ class _Watch:
             self._score, self._best = saved["score"], saved["best"] and _BestScored(*saved["best"])
         state.keep("scores", self._remember)
         self._status = objective.status_so_far
-        self._evaluate: Callable[[Floats], float] | None = None
+        self._evaluate: Callable[[Floats, Voters | None], float] | None = None
         if stage.dev is not None:
             workers, rule = stage.supervision.workers, stage.settings.decode
             self._evaluate = stage.model.evaluator(stage.dev, workers, rule, stage.label)
@@ -157,7 +157,7 @@ class _Watch:
         if earlier is not None:
             step = step._replace(iteration=earlier.iteration + step.iteration, seconds=earlier.seconds + step.seconds)
         if self._evaluate is not None:
-            self._score = self._evaluate(self._objective.weights_of(weights))
+            self._score = self._evaluate(self._objective.weights_of(weights), self._objective.voters)
             step = step._replace(dev=self._score)
             if self._best is None or self._score > self._best.score:
                 self._best = _BestScored(self._score, step.iteration, weights.copy())

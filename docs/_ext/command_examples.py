@@ -359,6 +359,11 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "  = help: add it to the states of `chunk`, or `with others = STATE` to read unknown values as "
         "one state",
     ),
+    "unknown-schema": CommandExample(
+        {},
+        "dcrfdsl schema chek",
+        "error[unknown-schema]: there is no schema `chek`\n  = help: did you mean `check`?",
+    ),
     "unknown-slug": CommandExample(
         {},
         "dcrfdsl check --explain unknown-nme",

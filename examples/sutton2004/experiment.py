@@ -66,7 +66,10 @@ class Lists:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Data, word lists and settings that all trainings share. `overrides` are as in `dcrfdsl train --set`."""
+    """Data, word lists and settings that all trainings share. `overrides` are as in `dcrfdsl train --set`.
+
+    edges: every clique reads the observations, as the potentials of eq. 4 do; else those of one label alone.
+    """
 
     train: Corpus
     test: Corpus
@@ -74,6 +77,7 @@ class Experiment:
     overrides: tuple[str, ...] = ()
     threads: int | None = None
     seed: int = 0
+    edges: bool = False
     _warm: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     @classmethod
@@ -86,7 +90,7 @@ class Experiment:
 
     def template(self, name: str, setting: str) -> Resolved:
         """A template of this folder with the settings of a job and the word lists that were given."""
-        return _template(name, (*SETTINGS[setting], *self.overrides), self.lists)
+        return _template(name, (*SETTINGS[setting], *self.overrides), self.lists, self.edges)
 
     def fingerprint(self, job: Job) -> str:
         """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
@@ -239,10 +243,26 @@ def _tagged_words(path: Path) -> Iterator[tuple[str, str]]:
             yield cells[word], cells[tag]
 
 
+# What a clique of several labels reads where all cliques read the observations.
+OBSERVED = """
+data conll(word, pos)
+label pos
+features q: word
+clique pos[-1], pos: bias, q[-1..0]
+"""
+
+
 @functools.cache
-def _template(name: str, overrides: tuple[str, ...], lists: Lists) -> Resolved:
+def _template(name: str, overrides: tuple[str, ...], lists: Lists, edges: bool) -> Resolved:
     """A template of this folder, with the features of `lists` in its group q."""
     resolved = load_template(HERE / f"{name}.dcrf", overrides)
+    if edges:
+        spec, features = resolved.require(), load_text(OBSERVED, "<observed>").require().cliques[0].features
+        cliques = [
+            clique.model_copy(update={"features": features}) if len(clique.sites) > 1 else clique
+            for clique in spec.cliques
+        ]
+        resolved = replace(resolved, spec=spec.model_copy(update={"cliques": tuple(cliques)}))
     if not lists.text:
         return resolved
     extra = load_text(lists.text, "<lists>", directory=lists.directory)

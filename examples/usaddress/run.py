@@ -4,6 +4,7 @@
     python run.py --test labeled.xml us50_test_tagged.xml
     python run.py --train training/labeled.xml --test labeled.xml
     python run.py --train training/labeled.xml --folds 5
+    python run.py --train training/labeled.xml --page errors.html
 
 `usaddress` is used as it is: it imports `pycrfsuite`, and finds `dcrfdsl.crfsuite` under that name. What is not there
 (the package, the labelled files) is said, and left out. Not here: files of labelled addresses (`labelled`), and how
@@ -17,7 +18,6 @@ import random
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -26,8 +26,8 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 
 from labelled import Address, labelled_addresses
-from ours import Row, labels_by, repeats_a_part, train
-from running import parser_of, refusals, say
+from ours import RULED, UNRULED, Row, corpus_of, labels_by, repeats_a_part, train
+from running import parser_of, refusals, say, timed
 
 import dcrfdsl.crfsuite
 from dcrfdsl.crfsuite import native_model, read_crfsuite_file
@@ -110,14 +110,20 @@ def published_again(usaddress: ModuleType, rows: Sequence[Row]) -> Labeller:
     return lambda addresses: [tuple(tagger.tag(usaddress.tokens2features(list(one)))) for one in addresses]
 
 
-def ours(rows: Sequence[Row]) -> Labeller:
+def ours(rows: Sequence[Row], template: Path = RULED) -> Labeller:
     """Our model, trained on these rows."""
-    begun = time.perf_counter()
-    model, left_out = train(rows)
-    seconds = time.perf_counter() - begun
+    (model, left_out), taken = timed(lambda: train(rows, template))
     kept = len(rows) - left_out
-    say(f"trained on {kept:,} addresses in {seconds:.0f} s; left out, as their labels break a rule: {left_out}")
-    return lambda addresses: labels_by(model, addresses)
+    say(
+        f"{template.name} trained on {kept:,} addresses in {taken.seconds:.0f} s; left out, as parts repeat: {left_out}"
+    )
+
+    def label(addresses: Sequence[Sequence[str]]) -> list[Labels]:
+        found, taken = timed(lambda: labels_by(model, addresses))
+        say(f"  {template.name} labelled {len(addresses):,} addresses, {taken.seconds / len(addresses):.1e} s each")
+        return found
+
+    return label
 
 
 # data ---------------------------------------------------------------------------------------------------------------
@@ -160,16 +166,26 @@ def show_model(usaddress: ModuleType) -> None:
 
 
 def cross_validate(usaddress: ModuleType, rows: Sequence[Row], count: int) -> None:
-    """Both models trained on the same parts of the rows, and scored on the others."""
-    scores: dict[str, list[Score]] = {"as published": [], "ours": []}
+    """Each model trained on the same parts of the rows, and scored on the others."""
+    scores: dict[str, list[Score]] = {"as published": [], UNRULED.name: [], RULED.name: []}
     for training, held_out in folds_of(rows, count):
         gold = [Address(" ".join(row.tokens), row.labels) for row in held_out]
-        for name, labeller in (("as published", published_again(usaddress, training)), ("ours", ours(training))):
-            scores[name].append(score_of(labeller([row.tokens for row in held_out]), gold))
-    say(f"\n{count} folds of {len(rows):,} addresses; both models trained on the other folds")
+        labellers = (published_again(usaddress, training), ours(training, UNRULED), ours(training, RULED))
+        for of_model, labeller in zip(scores.values(), labellers, strict=True):
+            of_model.append(score_of(labeller([row.tokens for row in held_out]), gold))
+    say(f"\n{count} folds of {len(rows):,} addresses; each model trained on the other folds")
     for name, of_folds in scores.items():
         say(f"  {name:14}{together(of_folds)}")
     say(f"  people repeat a part in {sum(repeats_a_part(row.labels) for row in rows)}")
+
+
+def write_page(rows: Sequence[Row], path: Path) -> None:
+    """A page of the errors on a fifth of the addresses, by our model trained on the others."""
+    training, held_out = next(folds_of(rows, 5))
+    model, _ = train(training)
+    fair = [row for row in held_out if not repeats_a_part(row.labels)]
+    model.report(corpus_of(fair), path, title="Addresses that the model has not seen")
+    say(f"\n{path}: errors on {len(fair):,} addresses; not on it, as people repeat a part: {len(held_out) - len(fair)}")
 
 
 def compare(usaddress: ModuleType, path: Path, models: dict[str, Labeller]) -> None:
@@ -190,9 +206,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--test", help="labelled addresses to score models on", **files)
     parser.add_argument("--train", help="labelled addresses to train a model of ours on", **files)
     parser.add_argument("--folds", type=int, metavar="N", help="cross-validate on the files of --train")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE.html", help="write the errors on a fifth of --train to a page"
+    )
     options = parser.parse_args(argv)
     if options.folds is not None and (options.folds < 2 or not options.train):
         parser.error("--folds takes a number of 2 or more, and files by --train")
+    if options.page is not None and not options.train:
+        parser.error("--page takes files by --train")
     usaddress = usaddress_with_ours()
     if usaddress is None:
         say("skipped: the package `usaddress` is not installed; `pip install usaddress`")
@@ -205,9 +226,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             say("")
             if options.folds:
                 cross_validate(usaddress, rows, options.folds)
-            if options.test or not options.folds:
+            if options.page:
+                write_page(rows, options.page)
+            if options.test or not (options.folds or options.page):
                 models["ours"] = ours(rows)
-        if not options.test:
+        if not (options.test or options.train):
             say("\nno labelled addresses: give files of usaddress's measure_performance/test_data by --test")
         for path in options.test:
             compare(usaddress, path, models)

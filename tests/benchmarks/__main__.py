@@ -25,6 +25,7 @@ import clusters
 import commands
 import coupled
 import dialogues
+import editor
 import large
 import latency
 import margins
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "latency": latency.latency,
     "loading": commands.loading,
     "start": commands.cold_start,
+    "editor": editor.editor,
     "compiling": commands.compiling,
     "memory": training.peak_memory,
     "tokens": scaling.tokens,

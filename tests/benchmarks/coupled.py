@@ -12,7 +12,7 @@ from work import FACTORIAL, ROUNDS, SMOKE, corpus_of, criterion_of, resolved_of
 from dcrfdsl.criteria.margin.margin_objective import Hmsvm
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.semantics.settings.loss_settings import LOSSES, MceSettings
-from dcrfdsl.semantics.settings.margin_settings import HammingLoss, HmsvmSettings
+from dcrfdsl.semantics.settings.margin_settings import HammingLoss, HmsvmSettings, SegmentsLoss
 from dcrfdsl.semantics.settings.method_settings import CriterionSettings
 from dcrfdsl.semantics.settings.risk_settings import ExponentialSettings, MarginalSettings
 from dcrfdsl.semantics.settings.training_settings import (
@@ -42,6 +42,7 @@ CASES: dict[str, tuple[CriterionSettings, Target]] = {
     "marginal": (MarginalSettings(), times_faster(1 / 1.5)),
     "hmsvm": (HmsvmSettings(), times_faster(1 / 4)),
     "hmsvm, hamming": (HmsvmSettings(loss=HammingLoss()), times_faster(1 / 4)),
+    "hmsvm, segments": (HmsvmSettings(loss=SegmentsLoss(labels=("chunk",))), times_faster(1 / 4)),
     "hmsvm, a slack a labelling": (HmsvmSettings(slack="labelling"), times_faster(1 / 8)),
     "exponential": (ExponentialSettings(weight="uniform"), times_faster(1 / 8)),
     "perceptron": (PerceptronSettings(), times_faster(1)),

@@ -83,7 +83,8 @@ def test_help_has_an_example_and_quiet(command: str, capsys: Captured) -> None:
     assert run([command, "--help"]) == 0
     out, err = capsys.readouterr()
     assert f"Example:\n    dcrfdsl {command} " in out or f"Example:\n    dcrfdsl {command}\n" in out
-    assert "--quiet" in out or command == "explain"  # which prints what it is asked for, and nothing else
+    # `explain` and `schema` print what they are asked for and nothing else, `lsp` what an editor reads
+    assert "--quiet" in out or command in ("explain", "schema", "lsp")
     assert not err
 
 
@@ -294,7 +295,7 @@ def test_infer_json_is_the_contract(evidence: dict[int, int], ring: Path, capsys
     assert found["score"] == pytest.approx(math.log(table[best]), abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["exact", "trp", "bp", "gbp", "mean_field", "trw"])
+@pytest.mark.parametrize("method", ["exact", "trp", "bp", "gbp", "ep", "mean_field", "trw"])
 def test_log_z_alone_is_a_line(method: str, ring: Path, capsys: Captured) -> None:
     assert run(["infer", "ring.uai", "--task", "pr", "--method", method]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -315,6 +316,15 @@ def test_infer_reports_a_graph_that_allows_nothing(here: Path, capsys: Captured)
     (here / "none.uai").write_text("MARKOV 1 2 2 1 0 1 0 2 1 0 2 0 1")
     assert run(["infer", "none.uai"]) == 1
     assert capsys.readouterr().err.startswith("error[no-assignment]: ")
+
+
+def test_infer_refuses_a_factor_over_too_many_variables(here: Path, capsys: Captured) -> None:
+    wide = " ".join(map(str, range(65)))
+    (here / "wide.uai").write_text(f"MARKOV\n65\n{' '.join(['1'] * 65)}\n1\n65 {wide}\n\n1 1.0\n")
+    assert run(["infer", "wide.uai"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error[bad-uai]: factor 0 has 65 variables, at most 32 are read")
+    assert "wide.uai:5" in err
 
 
 # templates --------------------------------------------------------------------------------------------------------

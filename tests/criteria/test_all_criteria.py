@@ -120,6 +120,7 @@ REFUSED: list[tuple[str, str, str]] = [
     *((f"adaboost{more}", name, "cannot-sum-out") for more in ("", ", weight = 0.4", ", segments") for name in HIDDEN),
     *((f"mce, psi = {psi}", name, "cannot-sum-out") for psi in ("0.5", "2") for name in HIDDEN),
     *((f"mce, loss = {loss}", "missing", "cannot-sum-out") for loss in ("fscore", "precision", "recall")),
+    ("hmsvm, segments", "missing", "cannot-sum-out"),
     *((f"piecewise, nota = {nota}", "skip", "piece-too-large") for nota in ("all", "all(reach = one)")),
     *((name, "skip", "no-order") for name in ("pwpl", "memm", "bidirectional")),
     *((name, "latent", "piece-conditions-on-latent") for name in ONE_BY_ONE),

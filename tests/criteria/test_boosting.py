@@ -147,6 +147,83 @@ def test_steps_make_the_sum_of_the_bounds_of_all_sentences_least(name: str, scal
             assert found.left[k] == pytest.approx(bound(found.step[k]), rel=1e-12)
 
 
+def wrong_ones(case: Case, weights: Any, shares: list[float]) -> list[tuple[Any, Any]]:
+    """Of each sentence the part of the risk of every wrong labelling, and u of every weight for it."""
+    at, found, step = scores_of(case, weights), [], 1e-3
+    moved = [scores_of(case, weights + step * unit) for unit in np.eye(len(weights))]
+    for s, ((scores, right), share) in enumerate(zip(at, shares, strict=True)):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        rises = [(own[s][0] - own[s][0][right] - scores + scores[right])[wrong] / step for own in moved]  # linear
+        found.append((share * np.exp(scores[wrong] - scores[right]), np.array(rises)))
+    return found
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
+def test_one_pair_of_bounds_for_all_sentences_has_steps_in_closed_form(name: str) -> None:
+    """Eq. 16 by enumeration: a, the step log(−a L / ((D − a) U)) / (U − L), the bound, and what the risk is."""
+    case, longest = CASES[name], 0.7
+    given, weights = supervised(case)
+    apart, shared = (
+        build_boosting(given, settings_of(AdaboostSettings(bounds=bounds, max_step=longest)))
+        for bounds in ("sequence", "all")
+    )
+    weights = 0.4 * weights
+    risk, gradient = shared.value_and_gradient(weights)
+    other, slope = apart.value_and_gradient(weights)
+    assert risk == pytest.approx(other, rel=1e-12)
+    np.testing.assert_allclose(gradient, slope, atol=1e-12 * risk)
+    found = step_bounds(shared.ranges, *shared.shares, risk, longest)
+    tighter = step_bounds(apart.ranges, *apart.shares, risk, longest)
+    every, groups = wrong_ones(case, weights, shares_at_start(case, "uniform")), groups_of(apart)
+    tested = 0
+    for k in range(len(weights)):
+        own = [groups[s, k] for s in range(len(every)) if (s, k) in groups]
+        low, high = min(apart.ranges.low[own], default=0.0), max(apart.ranges.high[own], default=0.0)
+        assert shared.ranges.off[k + 1] - shared.ranges.off[k] == bool(own)
+        fires = [every[s] for s in range(len(every)) if (s, k) in groups]
+        u = np.concatenate([rises[k] for _, rises in fires] or [np.zeros(0)])
+        mass = np.concatenate([part for part, _ in fires] or [np.zeros(0)]) / risk
+        assert u.min(initial=0.0) >= low - 1e-9 and u.max(initial=0.0) <= high + 1e-9
+        whole, a = float(mass.sum()), float(mass @ (high - u)) / (high - low) if high > low else 0.0
+        true = 1.0 - whole + float(mass @ np.exp(found.step[k] * u))
+        assert true <= found.left[k] * (1.0 + 1e-9)
+        assert tighter.left[k] <= found.left[k] * (1.0 + 1e-9)
+        if not low < 0.0 < high or not 1e-9 < a < whole * (1.0 - 1e-9):
+            continue
+        step = np.log(-a * low / ((whole - a) * high)) / (high - low)
+        tested += 1
+        assert found.step[k] == pytest.approx(step, rel=1e-5, abs=1e-7)
+        promised = 1.0 - whole + a * np.exp(step * low) + (whole - a) * np.exp(step * high)
+        assert found.left[k] == pytest.approx(promised, rel=1e-8)
+    assert tested > 3
+
+
+@pytest.mark.parametrize("divide", [False, True])
+def test_the_start_that_the_paper_has(divide: bool) -> None:
+    """D₀(i, y) = w(T_i) / ((|Y_i| − 1) Σ_j w(T_j)) with w(T) = 0.5 to the power T."""
+    case = CASES["chain"]
+    given, _ = supervised(case)
+    objective = build_boosting(given, settings_of(AdaboostSettings(weight=0.5, divide=divide)))
+    every = scores_of(case, np.zeros(given.parameters.num_weights))
+    wrong = np.array([float(np.isfinite(scores).sum()) - 1.0 for scores, _ in every])
+    importance = np.array([0.5 ** len(sentence) for sentence in case.sentences])
+    expected = importance / (wrong * importance.sum()) if divide else importance / (wrong @ importance)
+    np.testing.assert_allclose(np.exp(objective.log_weight), expected, rtol=1e-12)
+    assert objective.value_and_gradient(np.zeros(objective.num_weights))[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("own", [{"bounds": "all"}, {"weight": 0.5, "divide": True}])
+@pytest.mark.parametrize("update", ["sequential", "parallel"])
+def test_rounds_keep_their_promises_with_the_paper_s_settings(own: Any, update: Any) -> None:
+    _, outcome, _ = boosted(CASES["chain"], rounds=12, update=update, tolerance=1e-9, **own)
+    before = 1.0
+    assert len(outcome.path) > 3
+    for done in outcome.path:
+        assert done.bound < 1.0 and done.risk <= done.bound * before * (1.0 + 1e-9)
+        before = done.risk
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
 def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:

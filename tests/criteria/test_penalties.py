@@ -12,7 +12,7 @@ from template_cases import CASES
 from training_cases import objective_of, problem_of
 
 from dcrfdsl.criteria.likelihood import Likelihood
-from dcrfdsl.semantics.settings.prior_settings import Prior
+from dcrfdsl.semantics.settings.prior_settings import GroupLassoPrior, Prior
 from dcrfdsl.semantics.settings.training_settings import (
     PRIORS,
     ElasticNetPrior,
@@ -53,7 +53,8 @@ def test_a_prior_adds_its_formula_and_its_derivative(criterion: str, prior: str)
 
 
 def test_every_prior_is_tested() -> None:
-    assert {name.partition("(")[0] for name in FORMULAS} == set(PRIORS)
+    of_groups = {"group_lasso"}  # in `test_grouped_weights`
+    assert {name.partition("(")[0] for name in FORMULAS} | of_groups == set(PRIORS)
 
 
 @pytest.mark.parametrize("prior", ["lphi(phi = 2, C = 7)", "elastic_net(l1 = 0, l2 = 0.0714285714285714285)"])
@@ -94,6 +95,7 @@ SHAPES: Mapping[str, tuple[Prior, str]] = {
     "lphi 3": (LphiPrior(phi=3.0), "smooth"),
     "elastic net": (ElasticNetPrior(l1=0.1, l2=0.1), "corner"),
     "ridge": (ElasticNetPrior(l1=0.0, l2=0.1), "quadratic"),
+    "groups": (GroupLassoPrior(), "groups"),
     "no net": (ElasticNetPrior(l1=0.0, l2=0.0), "none"),
 }
 

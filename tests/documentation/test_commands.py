@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ from helpers import ROOT, example_modules
 from dcrfdsl import Checkpoint, fit, load_template, read_corpus
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.command_reference import described_command
+from dcrfdsl.cli.json_schemas import json_schema
 from dcrfdsl.cli.option_examples import OPTION_EXAMPLES
 from dcrfdsl.optimizers.objective import Iteration
 
@@ -142,6 +144,18 @@ def test_an_example_runs(
     out, err = capsys.readouterr()
     assert code == 0, err
     assert out or not (shell["output"] or "| head" in line)
+    if {"--json", "--format json", "--print spec"} & {*arguments, " ".join(arguments[-2:])}:
+        check_output(command, arguments, out)
+
+
+def check_output(command: str, arguments: list[str], out: str) -> None:
+    """Asserts that an output for programs is as its schema says: as a whole, or each of its lines."""
+    jsonschema = pytest.importorskip("jsonschema", reason="needs the extra `test`")
+    validator = jsonschema.Draft202012Validator(json_schema("model" if "spec" in arguments else command))
+    records = [json.loads(out)] if "spec" in arguments else [json.loads(line) for line in out.splitlines()]
+    assert records
+    for record in records:
+        validator.validate(record)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

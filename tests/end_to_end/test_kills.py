@@ -25,7 +25,7 @@ KINDS = {
     "chain": f"{CHAIN}infer exact\ntrain likelihood:\n    {SLOW}",
     "trp": f"{CHAIN}clique y[-2], y\ninfer trp\ntrain likelihood:\n    prior = gaussian(variance = 100)\n"
            "    optimizer = lbfgs(tolerance = 1e-6, max_iterations = 80)\n",
-    "hmsvm": f"{CHAIN}infer exact\ntrain hmsvm:\n    C = 100\n    tolerance = 1e-6\n",
+    "hmsvm": f"{CHAIN}infer exact\ntrain hmsvm:\n    C = 10\n    tolerance = 1e-4\n",
     "stages": f"{CHAIN}infer exact\ntrain likelihood as ml:\n    {SLOW}train perceptron as p after ml: epochs = 30\n"
               f"train likelihood as again after p:\n    {SLOW}",
 }  # fmt: skip

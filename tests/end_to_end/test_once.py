@@ -16,6 +16,7 @@ from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation import DcrfError
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.conditions import single_runs
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings
@@ -239,6 +240,13 @@ def test_what_does_not_keep_to_it_is_refused(by_search):
     ):
         with pytest.raises(DcrfError, match="once"):
             call()
+
+
+@pytest.mark.parametrize("free, expected", [("", ["bad-window", "once-not-exact"]), (" except {A, B}", ["bad-window"])])
+def test_a_window_of_any_width_is_refused_at_once(free, expected):
+    text = f"data tsv(word, part)\nlabel part in bio(A, B)\nclique part[4294967296], part\nonce part{free}\n"
+    found = check(load_text(text))
+    assert [one.slug for one in found if one.severity == "error"] == expected
 
 
 def test_gold_labels_that_break_it_are_named():

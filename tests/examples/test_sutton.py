@@ -70,6 +70,16 @@ def test_templates_share_the_prior_and_the_features_of_table_2(name: str) -> Non
     assert spec.groups == other.groups and spec.stages == other.stages
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_all_cliques_may_read_observations(name: str) -> None:
+    plain, observed = (experiment._template(name, (), experiment.Lists(), edges).require() for edges in (False, True))
+    for before, after in zip(plain.cliques, observed.cliques, strict=True):
+        single = len(after.sites) == 1
+        assert (after == before) == single
+        assert single or [feature.name for feature in after.features] == ["bias", "q"]
+    assert observed.groups == plain.groups and observed.stages == plain.stages
+
+
 # arithmetic -------------------------------------------------------------------------------------------------------
 
 

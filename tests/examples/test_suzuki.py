@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import ROOT, example_modules
+from scipy import stats
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -22,7 +23,7 @@ TASKS = ("chunk", "ner")
 WORDS = {"the": "B-NP", "dog": "I-NP", "cat": "I-NP", "runs": "B-VP", "sees": "B-VP", ",": "O", "Eva": "B-NP"}
 
 
-experiment, tables, run = example_modules(FOLDER, "experiment", "tables", "run")
+experiment, tables, run, small = example_modules(FOLDER, "experiment", "tables", "run", "small")
 POWERS = {name: (own.tried[0], own.tried[-1]) for name, own in experiment.METHODS.items() if own.tried}
 
 
@@ -227,3 +228,39 @@ def test_a_corpus_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         run.main(["--out", str(tmp_path / "result.json")])
     assert "--chunk, --ner or both" in capsys.readouterr().err
+
+
+# little data ------------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_is_of_the_training_sentences_and_of_its_seed(data: Path) -> None:
+    lab = experiment.Experiment.of("chunk", data)
+    first, again, other = (small.sample(lab, 9, seed) for seed in (1, 1, 2))
+    texts = [
+        [one.train.text_column("word").text(n) for n in range(one.train.num_tokens)] for one in (first, again, other)
+    ]
+    assert first.train.num_sentences == 9 and first.held_out == 3
+    assert texts[0] == texts[1] != texts[2]
+    assert first.test is lab.test
+
+
+def test_differences_are_tested_by_pairs() -> None:
+    first, second = [0.80, 0.82, 0.81], [0.83, 0.82, 0.83]
+    found = small.difference(first, second)
+    gains = 100 * (np.array(second) - np.array(first))
+    t = gains.mean() / (gains.std(ddof=1) / np.sqrt(3))
+    assert found.mean == pytest.approx(5 / 3) and found.deviation == pytest.approx(gains.std(ddof=1))
+    assert found.p == pytest.approx(2 * stats.t.sf(t, 2))
+    assert small.difference([0.5, 0.6], [0.5, 0.6]) == (0.0, 0.0, None)
+
+
+@pytest.mark.long
+def test_samples_are_trained_once(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--chunk", str(data), "--sentences", "9", "--samples", "2", "--threads", "1"]
+    assert small.main([*options, "--out", str(tmp_path / "small.json")]) == 0
+    first = capsys.readouterr().out
+    lines = (tmp_path / "small.jsonl").read_text().count("\n")
+    assert small.main([*options, "--out", str(tmp_path / "small.json")]) == 0
+    assert capsys.readouterr().out == first and "less MAP" in first
+    assert (tmp_path / "small.jsonl").read_text().count("\n") == lines
+    assert len(json.loads((tmp_path / "small.json").read_text())["tasks"]["chunk"]["records"]) == 2

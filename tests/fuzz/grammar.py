@@ -97,6 +97,7 @@ class Draw:
             )
             if self.chance(p) and not (kind == 0 and "others" in text)
         ]
+        head += " for sentence" if kind and self.chance(0.08) else ""
         return head + (f" with {', '.join(options)}" if options else "")
 
     def sequence(self, name: str) -> str:
@@ -147,7 +148,9 @@ class Draw:
             statements.append(self.pick(joined).format(*tests))
         statements.append(self.infer())
         if self.chance(0.1):
-            statements.append(f"decode {self.pick(['joint', 'marginal', 'marginal', 'local'])}")
+            statements.append(
+                f"decode {self.pick(['joint', 'marginal', 'marginal', 'local', 'certified', 'optimal(nodes = 3)'])}"
+            )
         statements += self.stages()
         if self.chance(0.2):
             segments = ["segments(y)"] if "O" in self.labels["y"] else []
@@ -160,7 +163,7 @@ class Draw:
         return self.pick(Draw(self.rng).template())
 
     def infer(self) -> str:
-        name = self.pick(("exact", "exact", "exact", "auto", "trp", "bp", "trw", "gbp", "mean_field", "gibbs"))
+        name = self.pick(("exact", "exact", "exact", "auto", "trp", "bp", "trw", "gbp", "ep", "mean_field", "gibbs"))
         if name == "gibbs" and self.chance(0.7):
             name = "exact"
         arguments = arguments_of(self, METHODS["inference method"][name], sound=not self.chance(0.05))

@@ -45,7 +45,7 @@ PATHS = (
 WORDS = (
     "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
     "once", "require", "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else",
-    "with", "as", "after", "over",
+    "with", "as", "after", "over", "for", "sentence",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
     "yes", "no",
     "none", "START", "STOP", "bio", "bioes", "states", "feats", "conll", "conllu", "jsonl", "vector", "float",

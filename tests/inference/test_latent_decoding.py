@@ -40,7 +40,7 @@ def distribution(model):
     return scores
 
 
-METHODS = ["exact", "auto", "trp", "bp", "mean_field", "trw", "gbp", "gibbs(samples = 200)"]
+METHODS = ["exact", "auto", "trp", "bp", "mean_field", "trw", "gbp", "ep", "gibbs(samples = 200)"]
 
 
 @pytest.mark.parametrize("infer", METHODS)

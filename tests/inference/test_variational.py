@@ -25,6 +25,7 @@ from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stret
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
 from dcrfdsl.kernels.tables.kernel_arguments import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.expectation_settings import EpSettings
 from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     GbpSettings,
@@ -305,7 +306,7 @@ def test_the_seed_decides_a_run():
 
 # labellings -------------------------------------------------------------------------------------------------------
 
-ALL = [MeanFieldSettings(), TrwSettings(), GbpSettings(), GibbsSettings(samples=200)]
+ALL = [MeanFieldSettings(), TrwSettings(), GbpSettings(), EpSettings(), GibbsSettings(samples=200)]
 
 
 @pytest.mark.parametrize("method", ALL, ids=lambda m: m.method)
@@ -418,7 +419,7 @@ def inferring(case, method, more=""):
     return load_text("\n".join(lines) + f"\ninfer {method}\n{more}")
 
 
-@pytest.mark.parametrize("method", ["mean_field", "trw", "gbp"])
+@pytest.mark.parametrize("method", ["mean_field", "trw", "gbp", "ep"])
 def test_a_template_trains_and_tags_by_it(method):
     case = CASES["factorial"]
     model = fit(inferring(case, method), case.corpus(), threads=1)

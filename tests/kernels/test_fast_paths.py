@@ -15,6 +15,7 @@ from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.inference.base import Expectations
 from dcrfdsl.kernels.sequences.expectations import score_labellings
+from dcrfdsl.semantics.settings.expectation_settings import EpSettings
 from dcrfdsl.semantics.settings.training_settings import (
     AutoSettings,
     BpSettings,
@@ -267,7 +268,7 @@ def test_sums_of_bundles_follow_weights_that_change() -> None:
 
 EVERY_METHOD = [  # that training can use
     ExactSettings(), TrpSettings(), AutoSettings(), BpSettings(schedule="random"), BpSettings(schedule="flood"),
-    BpSettings(schedule="residual"), MeanFieldSettings(), TrwSettings(), GbpSettings(),
+    BpSettings(schedule="residual"), MeanFieldSettings(), TrwSettings(), GbpSettings(), EpSettings(),
 ]  # fmt: skip
 TWO_LABELS = Case(
     "data conll(word, x, y)\nlabel x\nlabel y\nclique x: word\nclique y: word\nclique x, y\nclique x[-1], x\n"

@@ -27,6 +27,7 @@ from dcrfdsl.semantics.settings.optimizer_settings import (
     IisSettings,
     LbfgsSettings,
     OwlqnSettings,
+    ProximalSettings,
     QuickpropSettings,
     SgdSettings,
     WorkingSetSettings,
@@ -203,7 +204,8 @@ def _named(settings: Any, kind: type[Plain] = Plain) -> Callable[[Function, Floa
 
 
 SLOPED: Mapping[str, Callable[[Function, Floats], Outcome]] = {
-    "lbfgs": _named(LbfgsSettings()), "owlqn": _named(OwlqnSettings()), "cg": _named(CgSettings()),
+    "lbfgs": _named(LbfgsSettings()), "owlqn": _named(OwlqnSettings()),
+    "proximal": _named(ProximalSettings()), "cg": _named(CgSettings()),
     "auto": _named(AutoOptimizer()), "quickprop": _named(QuickpropSettings(online=0)),
     "quickprop after gpd": _named(QuickpropSettings(online=3, rate=1e-3)), "iis": _named(IisSettings(), Scaled),
     "parts apart": _apart,

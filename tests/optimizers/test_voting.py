@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from numpy.typing import NDArray
 from template_cases import CASES, CHAIN, Case, sentences
 
 from dcrfdsl.cli import run
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.inference.decoding.voting import Ballots
+from dcrfdsl.inference.workers import Workers
+from dcrfdsl.model.elections import Election
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.voters import Voters
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.checkpoints import Checkpoint
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
@@ -107,6 +113,63 @@ def test_what_is_no_election_goes_by_the_mean_of_the_voters() -> None:
     np.testing.assert_array_equal(marginals["y"], expected["y"])
     likeliest = model.predict(corpus, decode="marginal")
     np.testing.assert_array_equal(likeliest.codes["y"], mean.predict(corpus, decode="marginal").codes["y"])
+
+
+def by_the_mean(model: TrainedModel) -> TrainedModel:
+    """The model that labels by the mean of the weights."""
+    return model.with_weights(model.weights, model.record, None)
+
+
+@pytest.mark.parametrize("voters", ["", "voters = 2", "voters = 1"])
+@pytest.mark.parametrize("resumes", [False, True])
+def test_dev_scores_on_the_way_are_those_of_the_model_that_would_be_saved(
+    voters: str, resumes: bool, tmp_path: Path
+) -> None:
+    """After each pass the score is that of a training which ends there."""
+    text = "data conll(word, y)\nlabel y\nclique y: bias, word\nclique y[-1], y\nevaluate accuracy(y)\n"
+    noise = sentences("PQR", count=30, longest=5, seed=4, words="abcdef")
+
+    def trained(epochs: int, **how: Any) -> TrainedModel:
+        settings = ", ".join(filter(None, ("vote = yes", f"epochs = {epochs}", voters)))
+        return fit(load_text(f"{text}train perceptron: {settings}\n").require(), train, threads=1, **how)
+
+    spec = load_text(text).require()
+    train, dev = (corpus_from_rows(rows, spec.data) for rows in (noise[:20], noise[20:]))
+    steps: list[float | None] = []
+    if resumes:
+        path, seen = tmp_path / "a.checkpoint", [0]
+
+        def stop() -> bool:
+            seen[0] += 1
+            return seen[0] >= 3
+
+        trained(6, dev=dev, should_stop=stop, checkpoint=Checkpoint(path))
+        trained(6, dev=dev, checkpoint=Checkpoint(path, resume=True), on_iteration=lambda step: steps.append(step.dev))
+        steps = [None] * (6 - len(steps)) + steps
+    else:
+        trained(6, dev=dev, on_iteration=lambda step: steps.append(step.dev))
+    assert len(steps) == 6 and steps[-1] is not None
+    ends = [trained(epochs) for epochs in range(1, 7)]
+    elected = [model.evaluate(dev)["accuracy(y)"] for model in ends]
+    assert [score for score in steps if score is not None] == elected[sum(score is None for score in steps) :]
+    means = [by_the_mean(model).evaluate(dev)["accuracy(y)"] for model in ends]
+    assert means != elected  # which is what the mean of the weights would have scored
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_an_election_goes_on_from_the_voters_it_knows(cut: bool) -> None:
+    case, unseen = ELECTIONS["chain"]
+    model = fit(two_stages(case).resolved(), case.corpus(), threads=1)
+    corpus = replace(case, sentences=unseen).corpus()
+    every = model.voters
+    assert every is not None and len(every) > 3
+    election = Election(model.on(corpus), Workers(1), None)
+    for count in (1, 2, 2, len(every) - 1, 3 if cut else len(every)):
+        some = every._only(np.arange(count))
+        if count == 2:  # the last one lasts longer later on
+            some = replace(some, votes=np.minimum(some.votes, [10**9, 1]))
+        whole = Election(model.on(corpus), Workers(1), None).decoded(some)
+        np.testing.assert_array_equal(election.decoded(some).codes, whole.codes)
 
 
 # voters -----------------------------------------------------------------------------------------------------------

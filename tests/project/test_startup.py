@@ -12,6 +12,7 @@ from typing import Any
 import numba
 import pytest
 
+import dcrfdsl.syntax.parser as syntax_parser
 from dcrfdsl.cli.compiler_notice import announce_compiling
 from dcrfdsl.cli.console import Talk
 from dcrfdsl.data import corpus_from_rows
@@ -35,6 +36,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def parsed_anew() -> object:
     """The tree by a parser that this process has not made yet."""
     lexing.parser.cache_clear()
+    syntax_parser._KEPT._kept.cache_clear()  # and what it has read
     try:
         return parse(TEXT)
     finally:

@@ -104,6 +104,13 @@ ROWS: dict[str, Row] = {
             ("bio", '"B-X O 2.5", "* I-X 0.4"', {("B-X", "O"): 2.5, ("O", "I-X"): 0.4, ("B-X", "I-X"): 0.4}),
         )
     },
+    **{
+        f"hmsvm, segments, slack = {slack}": Row(
+            f"hmsvm: C = 0.7, loss = segments(y), slack = {slack}{more}",
+            hmsvm("segments", slack, 0.7, weight), "bio", prepare=complete,
+        )
+        for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
+    },
     # error rates
     **{
         f"mce, psi = {psi}, {name}": Row(f"mce: {NO}, psi = {psi}, {text}", mce_sequence(smooth, float(psi)))
@@ -133,6 +140,13 @@ ROWS: dict[str, Row] = {
             f"mce: {NO}, loss = {measure}(y), gamma = 2, {HARD_TEXT}", mce_segments(HARD, measure, 2.0), "bio"
         )
         for measure in ("fscore", "precision", "recall")
+    },
+    **{
+        f"mce, loss = {measure}, literal": Row(
+            f"mce: {NO}, loss = {measure}(y), segments = literal, {HARD_TEXT}",
+            mce_segments(HARD, measure, 1.0, literal=True), "bio",
+        )
+        for measure in ("fscore", "precision")
     },
     # pieces
     **{

@@ -204,6 +204,12 @@ def cost_of_states(sentence: Enumerated, pairs: Mapping[tuple[str, str], float],
     return np.array(costs, float)
 
 
+def wrong_segments(sentence: Enumerated) -> Floats:
+    """For each labelling the gold segments of `y` that it misses, and its segments that are no gold ones."""
+    gold = segments_of([str(state) for state in sentence.known["y"]])
+    return np.array([len(segments_of(labelling["y"]) ^ gold) for labelling in sentence.labellings], float)
+
+
 def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = None, others: float = 1.0) -> Value:
     """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels. pairs: costs, if `kind` is cost."""
 
@@ -214,6 +220,8 @@ def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = 
             loss = wrong_states(sentence) if kind == "hamming" else (~sentence.agrees).astype(float)
             if kind == "cost":
                 loss = cost_of_states(sentence, pairs, others)
+            if kind == "segments":
+                loss = wrong_segments(sentence)
             violation = (loss - 0.5 * (scores[sentence.agrees].max() - scores))[~sentence.agrees]
             violation = np.maximum(violation, 0.0)
             if slack == "sequence":
@@ -284,8 +292,13 @@ def mce_label(smooth: Callable[[float], float], name: str = "y", balanced: bool 
     return value
 
 
-def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y") -> Value:
-    """Eq. 13–16: missed gold segments, and false segments of the best wrong labelling, both smoothed."""
+def mce_segments(
+    smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y", literal: bool = False
+) -> Value:
+    """Eq. 13–16: missed gold segments, and false segments of the best wrong labelling, both smoothed.
+
+    literal: what follows a segment is not looked at.
+    """
 
     def value(problem: Problem, weights: Floats) -> float:
         total, missed, false = 0, 0.0, 0.0
@@ -294,14 +307,21 @@ def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, n
             gold = [str(state) for state in sentence.known[name]]
             for segment in segments_of(gold):
                 total += 1
-                missed += smooth(judged(sentence, scores, lambda y: segment in segments_of(y[name])))  # noqa: B023
+
+                def has(y: Mapping[str, Sequence[str]], segment: tuple[int, int] = segment) -> bool:
+                    first, last = segment
+                    if literal:
+                        return list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
+                    return segment in segments_of(y[name])
+
+                missed += smooth(judged(sentence, scores, has))
             measured = sentence.where(lambda y: list(y[name]) != gold)  # noqa: B023
             rival = sentence.labellings[int(np.flatnonzero(measured)[scores[measured].argmax()])]
             for first, last in segments_of(rival[name]) - segments_of(gold):
 
                 def agrees(y: Mapping[str, Sequence[str]], first: int = first, last: int = last) -> bool:
                     same = list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
-                    return same and goes_on(y[name], last) == goes_on(gold, last)  # noqa: B023
+                    return same and (literal or goes_on(y[name], last) == goes_on(gold, last))  # noqa: B023
 
                 false += smooth(judged(sentence, scores, agrees))
         hit = total - missed

@@ -23,6 +23,7 @@ SELDOM = (
     "mean_field",
     "trw",
     "gbp",
+    "ep",
     "gibbs",
 )  # inference methods whose kernels take a minute to compile, most of it theirs alone
 RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 seconds to compile, as a regular expression
@@ -43,6 +44,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "end_to_end/test_hidden.py": r"scores_are_those_of_labels\[memories",
     "end_to_end/test_random_templates.py": r"_draws|(best_labellings|keep_to_given).*(latent|hierarchical)",
     "inference/test_automata.py": r"^test_",
+    "inference/test_bounds.py": r"^test_",  # bounds on scores
     "inference/test_contradictions.py": r"every_method_that_labels|lists_the_sentence\[(pruned|bp|trp)",
     "inference/test_nbest.py": r"is_approximate|_draws_|no_labelling_satisfies|n_best_of_every_family",
     "inference/test_pruned.py": r"^test_",  # lattices

@@ -400,5 +400,8 @@ def goes_on(states: Sequence[str], before: str, after: str) -> bool:
 SEGMENTS: dict[str, Callable[[Sequence[str]], bool]] = {
     "bio": lambda states: goes_on(states, "BI", "I"),
     # read backwards, what must go on is what must have begun
+    "iob1": lambda states: all(
+        a != "O" and a[1:] == b[1:] for a, b in itertools.pairwise(["O", *states]) if b[0] == "B"
+    ),
     "bioes": lambda states: goes_on(states, "BI", "IE") and goes_on(states[::-1], "IE", "BI"),
 }

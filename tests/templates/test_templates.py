@@ -32,6 +32,7 @@ ROLES = "Ann NN B-AGENT\nsees VBZ O\nBob NN B-PATIENT\n\nhere RB B-PLACE\nAnn NN
 ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n"
 ADDRESSES = "12 B-NUMBER\nHigh B-STREET\nSt I-STREET\nYork B-TOWN\n\nrear B-NOTE\n3 B-NUMBER\nleft B-NOTE\n\n"
 TAGS = "The D DT\ndog N NN\nsees V VBZ\nher N PRP\n\nShe N PRP\nsees V VBZ\nthe D DT\ndog N NN\n\n"
+REQUESTS = "fly O book\nto O _\nlima B-TO _\n\nrain O weather\nin O _\nlima B-PLACE _\n\n"
 CASES = {  # template: data of its shape, its labels
     "linear_chain": (CHUNKS, ["chunk"]),
     "second_order": (CHUNKS, ["chunk"]),
@@ -43,6 +44,7 @@ CASES = {  # template: data of its shape, its labels
     "dependency_arcs": (MORPHOLOGY, ["deprel"]),
     "third_order": (RESIDUES, ["structure"]),
     "semi_markov": (RESIDUES, ["structure"]),
+    "slots_and_intent": (REQUESTS, ["slot", "intent"]),
     "hierarchical": (PHRASES, ["pos", "phrase"]),
     "memory": (ROLES, ["role"]),
     "address": (ADDRESSES, ["part"]),

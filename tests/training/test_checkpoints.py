@@ -31,6 +31,7 @@ CASES = {
     "auto": f"{CHAIN}train likelihood: optimizer = auto({SHORT}, epochs = 3)\n",
     "converged": f"{CHAIN}train likelihood: prior = gaussian(variance = 0.1)\n",
     "owlqn": f"{CHAIN}train likelihood:\n    prior = laplace\n    optimizer = owlqn({SHORT})\n",
+    "proximal": f"{CHAIN}train likelihood:\n    prior = group_lasso\n    optimizer = proximal({SHORT})\n",
     "cg": f"{CHAIN}train likelihood: optimizer = cg({SHORT})\n",
     "quickprop": f"{CHAIN}train likelihood: optimizer = quickprop({SHORT}, online = 3)\n",
     "sgd": f"{CHAIN}train likelihood: optimizer = sgd(epochs = 5)\n",

@@ -18,6 +18,7 @@ LOOPS = f"{DATA}label y\nclique y: bias, word\nclique y[-1], y\nclique y[-2], y\
 MARGINS = {
     "one loss": f"{CHAIN}train hmsvm: tolerance = 1e-6\n",
     "hamming": f"{CHAIN}train hmsvm: C = 0.5, loss = hamming(y), tolerance = 1e-6\n",
+    "segments": f"{CHAIN}train hmsvm: C = 0.5, loss = segments(y), tolerance = 1e-5\n",
     "each labelling": f"{CHAIN}train hmsvm: C = 3, weight = 1, slack = labelling, most = 1000, tolerance = 1e-5\n",
     "loops": f"{LOOPS}infer exact\ntrain hmsvm: C = 1, tolerance = 1e-6\n",
     "messages": f"{LOOPS}infer trp\ntrain hmsvm: C = 1, loss = hamming(y), tolerance = 1e-3\n",

@@ -47,6 +47,7 @@ LEARNED = {  # templates whose alphabets and weights are learned from parts
 SUMMED = {  # criteria that are sums over sentences
     "likelihood": f"{CHAIN}train likelihood: prior = gaussian(variance = 2)\n",
     "laplace": f"{CHAIN}train likelihood: prior = laplace\n",
+    "groups": f"{CHAIN}train likelihood: prior = group_lasso(strength = 0.1, groups = features)\n",
     "latent": f"{DATA}label y\nlatent z in 2\nclique y, z\nclique z: bias, word\nclique z[-1], z\ninfer exact\n"
     "train likelihood\n",
     "unknown": DATA + 'label y in {B-X, I-X, B-Y, I-Y, O} with missing = "O"\nclique y: bias, word\n'

@@ -29,7 +29,7 @@ PATIENCE = 3
 # What each is given so that it goes on past its best point, on noise that fits no other noise.
 TRAINED_BY = {
     **{name: f"likelihood: prior = none, optimizer = {name}(max_iterations = 40)" for name in
-       ("auto", "lbfgs", "owlqn", "cg", "iis")},
+       ("auto", "lbfgs", "owlqn", "proximal", "cg", "iis")},
     "quickprop": "likelihood: prior = none, optimizer = quickprop(max_iterations = 40, online = 2)",
     **{name: f"likelihood: prior = none, optimizer = {name}(epochs = 25)" for name in ("sgd", "gpd")},
     "perceptron's own": "perceptron: epochs = 25",

@@ -31,6 +31,7 @@ PRIOR_SHAPES = {
     "lphi": "lphi(phi = 1.5)",
     "laplace": "laplace(scale = 2)",
     "elastic_net": "elastic_net(l1 = 0.2, l2 = 0.1)",
+    "group_lasso": "group_lasso(strength = 0.2)",
 }
 
 

@@ -15,7 +15,7 @@ Source: Altun & Hofmann 2003 §5. Not here: the search for the most violated lab
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,22 +37,14 @@ from ...kernels.optimization import (
 )
 from ...kernels.sequences import score_labellings
 from ...optimizers import MarginProblem
-from ...semantics import (
-    CostLoss,
-    ExactSettings,
-    HammingLoss,
-    HmsvmSettings,
-    MethodSettings,
-    TrainSettings,
-    state_costs,
-)
+from ...semantics import ExactSettings, HmsvmSettings, SegmentsLoss, TrainSettings
 from ..competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
 from ..supervision import Inference, Supervision
+from .margin_losses import STATE_COST, MarginLoss, margin_loss
 from .violated_labellings import (
-    STATE_COST,
     ChainSearch,
     ConstrainedSearch,
     CostAugmentedSearch,
@@ -60,7 +52,6 @@ from .violated_labellings import (
     Search,
     WrongLabellingSearch,
     chain_decoder,
-    cost_augmented,
 )
 
 __all__ = ["Hmsvm", "build_hmsvm", "margin_remarks"]
@@ -77,7 +68,7 @@ class Hmsvm(Criterion):
 
     def __init__(
         self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
-        known: Codes, costs: Mapping[int, Floats], clamped: Clamped | None, factor: Floats | None = None,
+        known: Codes, loss: MarginLoss | None, clamped: Clamped | None, factor: Floats | None = None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
 
@@ -85,7 +76,7 @@ class Hmsvm(Criterion):
         """
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
-        self._costs = costs
+        self._loss = loss
         self._supervision, self.inference_description, self.num_weights = (
             supervision,
             inference.name,
@@ -140,8 +131,8 @@ class Hmsvm(Criterion):
         return cuts
 
     def _floor(self, search: NBestSearch, scores: Floats, first: int, last: int) -> Floats:
-        """What a labelling must score to violate its margin, [S]; a loss that counts states is part of the score."""
-        floor = np.full(self._data.num_sequences, 0.0 if self._costs else -STATE_COST)
+        """What a labelling must score to violate its margin, [S]; a loss that counts is part of the score."""
+        floor = np.full(self._data.num_sequences, 0.0 if self._loss is not None else -STATE_COST)
         if not search.is_relative:
             d, right = self._data, np.zeros(self._data.num_sequences)
             score_labellings(first, last, d.problem, d.potentials(scores), d.ragged(self._known), right)
@@ -174,8 +165,8 @@ class Hmsvm(Criterion):
         )  # fmt: skip
         block_off = np.searchsorted(sequence, np.arange(last - first + 1))
         loss = np.ones(len(sequence))
-        if self._costs:
-            of_rank = np.stack([self._loss(first, last, labellings[n]) for n in range(len(wrong))])
+        if self._loss is not None:
+            of_rank = np.stack([self._loss.of(first, last, labellings[n]) for n in range(len(wrong))])
             loss = of_rank[rank, sequence]
         cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
@@ -189,17 +180,6 @@ class Hmsvm(Criterion):
         gold = replace(self._supervision.gold, codes=self._supervision.gold.codes[:, begin:end])
         wrong = np.cumsum(gold.contradicts(states.T, graph.cards[:labels]), axis=1)
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
-
-    def _loss(self, first: int, last: int, labelling: Codes) -> Floats:
-        """What a labelling costs in each of these sequences, [last - first]."""
-        graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
-        begin, end = int(off[0]), int(off[-1])
-        states = labelling.reshape(-1, len(graph.cards))[begin:end]
-        total = np.zeros(end - begin)
-        for variable, cost in self._costs.items():
-            kinds = self._supervision.gold.runs(variable, graph.cards[variable])[begin:end]
-            total += cost[kinds, states[:, variable]]
-        return np.diff(np.append(0.0, np.cumsum(total))[off - begin])
 
     def metric_times(self, point: Floats) -> Floats:
         """See `MarginProblem.metric_times`."""
@@ -266,39 +246,29 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
 def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     criterion, inference = settings.criterion, supervision.inference(settings)
-    costs = state_costs_of(supervision, criterion.loss)
+    loss = margin_loss(supervision, criterion.loss)
+    judged = loss.augmented() if loss is not None else supervision
+    if isinstance(criterion.loss, SegmentsLoss):
+        inference = _exact(judged, settings, inference)
     known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
-    search = _search(supervision, criterion, inference, known, costs)
+    search = _search(supervision, judged, criterion, inference, known)
     return Hmsvm(
-        supervision, criterion, inference, search, known, costs, clamped_part(supervision, inference),
+        supervision, criterion, inference, search, known, loss, clamped_part(supervision, inference),
         supervision.sentence_importance(settings),
     )  # fmt: skip
 
 
-def state_costs_of(supervision: Supervision, loss: MethodSettings) -> dict[int, Floats]:
-    """What each state costs for each kind of gold label, [kinds, states], of the labels that a loss looks at. Empty for
-    a loss of 1.
-
-    The kinds are those of `Gold.runs`. A state that the gold label allows costs nothing; where it is one of several,
-    any other state costs as much as for the cheapest of them.
-    """
-    if not isinstance(loss, HammingLoss | CostLoss):
-        return {}
-    out = {}
-    for variable in supervision.labels_named(loss.labels):
-        card = supervision.graph.cards[variable]
-        allowed = supervision.gold.allowed(variable, card)
-        pairs = np.ones((card, card))
-        if isinstance(loss, CostLoss):
-            try:
-                pairs = np.array(state_costs(loss, supervision.states[variable]))
-            except ValueError as error:
-                message = f'`"{error}"` is no pair of states of `{supervision.graph.variables[variable]}` and a cost'
-                remedy = 'write `"GOLD PREDICTED NUMBER"`, with `*` for any state'
-                raise DcrfError(Diagnostic("bad-argument", message, help=remedy)) from None
-        cheapest = np.array([pairs[row].min(axis=0, initial=np.inf) for row in allowed])
-        out[variable] = np.where(allowed, 0.0, cheapest)
-    return out
+def _exact(judged: Supervision, settings: TrainSettings, inference: Inference) -> Inference:
+    """`exact`. DcrfError where it is not asked for or does not fit the graph with the loss."""
+    may_be = inference.name in ("exact", "auto")  # `auto`: by the width of each graph
+    exact = judged.exact_if_it_fits(settings) if may_be else None
+    if exact is None:
+        message = f"`loss = segments` needs `exact`, and this stage decodes by `{inference.name}`"
+        if may_be:
+            message = "`loss = segments` needs `exact`, which builds too large a table with it"
+        remedy = "write `loss = hamming`, or `infer = exact(max_table = …)` in the stage if there is memory for it"
+        raise DcrfError(Diagnostic("needs-exact", message, help=remedy))
+    return exact
 
 
 def _metric(supervision: Supervision) -> Metric:
@@ -312,10 +282,10 @@ def _metric(supervision: Supervision) -> Metric:
 
 
 def _search(
-    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, costs: Mapping[int, Floats]
+    supervision: Supervision, judged: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes
 ) -> Search | NBestSearch:
+    """judged: the training data with the loss in its scores; `supervision` itself for a loss of 1."""
     labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
-    judged = cost_augmented(supervision, costs) if costs else supervision
     if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
@@ -323,15 +293,19 @@ def _search(
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
-            return NBestSearch(judged.bind(programs=True), criterion.most + 1, supervision, known)
+            is_wider = len(judged.graph.cards) > len(supervision.graph.cards)  # `known` is no labelling of `judged`
+            floors_from = known[:0] if is_wider else known
+            return NBestSearch(judged.bind(programs=True), criterion.most + 1, supervision, floors_from)
         return NBestSearch(data_excluding_gold(judged, labels), criterion.most, supervision, known[:0])
-    if all_known and costs:
-        return CostAugmentedSearch(judged, inference)
+    if all_known and judged is not supervision:
+        return CostAugmentedSearch(judged, supervision, inference)
     if inference.name == "exact":
         runs = chain_decoder(supervision) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, supervision)
-        return WrongLabellingSearch(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
+        return WrongLabellingSearch(
+            judged, supervision, labels, ExactSettings(max_table=largest_table(inference.settings))
+        )
     return ConstrainedSearch(
         ConstrainedCompetitorSearch(constrained_decoder_of(judged, inference, labels), judged, labels, inference)
     )

@@ -5,6 +5,7 @@
     hamming      and `cost`: the best labelling of a graph in which wrong states score twice their cost more
                  (`graph.variants.cost_augmented`), by any method; y* itself is no violation. With hidden labels,
                  other right labellings would look like violations; that graph is then searched as for a loss of 1
+    segments     so does a graph with variables of its own (`graph.variants.segment_costs`), exactly
 
 With a slack for each labelling, `NBestSearch` lists all that may violate their margins, exactly.
 
@@ -13,14 +14,12 @@ Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from ...foundation import Codes, Floats, Ints
-from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_better
 from ...semantics import ExactSettings
@@ -28,23 +27,9 @@ from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDe
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "STATE_COST", "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search",
-    "WrongLabellingSearch", "chain_decoder", "cost_augmented",
+    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search",
+    "WrongLabellingSearch", "chain_decoder",
 ]  # fmt: skip
-
-STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
-
-
-def cost_augmented(supervision: Supervision, costs: Mapping[int, Floats]) -> Supervision:
-    """The training data with a cost for each wrong state.   costs: as `state_costs_of` gives them."""
-    loss_variables = list(costs)
-    doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
-    graph = cost_augmented_graph(supervision.graph, doubled, len(supervision.rows))
-    return replace(
-        supervision,
-        graph=graph,
-        rows=(*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables)),
-    )
 
 
 class Search(Protocol):
@@ -82,6 +67,23 @@ class _Decoding:
     def __init__(self, data: BoundData, supervision: Supervision):
         self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._cells: Floats | None = None
+        self._width = self._wide = 0  # of a position: variables of the model, and of the graph that is decoded
+
+    def _decode_wide(self, judged: Supervision, supervision: Supervision) -> None:
+        """Says that the graph of `judged` has further variables, after those of the model."""
+        self._width, self._wide = len(supervision.graph.cards), len(judged.graph.cards)
+        if self._wide > self._width:
+            self._labelling = np.zeros(int(supervision.sentence_off[-1]) * self._wide, np.int32)
+
+    def _decode(self, first: int, last: int, labelling: Codes, decode: Callable[[int, int, Codes], None]) -> None:
+        """Runs `decode` on parts of these sequences, and leaves out what the model does not have."""
+        if self._wide == self._width:
+            self._workers.map(lambda a, b: decode(a, b, labelling), self._parts(first, last))
+            return
+        self._workers.map(lambda a, b: decode(a, b, self._labelling), self._parts(first, last))
+        tokens = self._data.rows.token_off
+        of_model = self._labelling.reshape(-1, self._wide)[tokens[first] : tokens[last], : self._width]
+        labelling.reshape(-1, self._width)[tokens[first] : tokens[last]] = of_model
 
     def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
         tokens = self._data.rows.token_off
@@ -109,30 +111,35 @@ class ChainSearch(_Decoding):
 class WrongLabellingSearch(_Decoding):
     """Exact search on any graph that `exact` can handle."""
 
-    def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
-        self._decoder = WrongLabellingDecoder(supervision, loss_variables, settings)
+    def __init__(
+        self, judged: Supervision, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings
+    ):
+        """judged: `supervision`, or `MarginLoss.augmented` of it."""
+        self._decoder = WrongLabellingDecoder(judged, loss_variables, settings)
         super().__init__(self._decoder.data, supervision)
+        self._decode_wide(judged, supervision)
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         data, out = self._data, Expectations.empty(self._data)
         potentials = data.potentials(weights, self._cells)
         self._cells = potentials.weights if data.packing is not None else None
-        self._workers.map(lambda a, b: self._decoder.decode(potentials, a, b, out, labelling), self._parts(first, last))
+        self._decode(first, last, labelling, lambda a, b, into: self._decoder.decode(potentials, a, b, out, into))
         self.status = self.status + RunStatus(graphs=last - first)
 
 
 class CostAugmentedSearch(_Decoding):
-    """Search with a cost for each wrong state, by any method; finds y* where nothing violates its margin."""
+    """Search with costs in the scores, by any method; finds y* where nothing violates its margin."""
 
-    def __init__(self, supervision: Supervision, inference: Inference):
-        """supervision: from `cost_augmented`, with all labels known."""
-        data = supervision.bind_plain(programs=METHODS[inference.name].programs)
+    def __init__(self, judged: Supervision, supervision: Supervision, inference: Inference):
+        """judged: from `MarginLoss.augmented`, with all labels known."""
+        data = judged.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
         if chain is None or ChainRuns(packed, chain).scores:
             data = packed
         super().__init__(data, supervision)
+        self._decode_wide(judged, supervision)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
 
@@ -141,7 +148,7 @@ class CostAugmentedSearch(_Decoding):
         out = Expectations.empty(self._data, approximate=self.approximate)
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
-        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, labelling), self._parts(first, last))
+        self._decode(first, last, labelling, lambda a, b, into: self._method.decode(potentials, a, b, out, into))
         self.status = self.status + out.summary()
 
 

@@ -41,17 +41,18 @@ class ConstrainedCounter:
     """Counts errors on spans in which the label is known everywhere.
 
     judged: the spans of each variable.   states: of each of these variables.   competitors: finds the best wrong
-    labellings, whose false segments are judged as well; None where these do not count.
+    labellings, whose false segments are judged as well; None where these do not count.   literal: whether what follows
+    a false segment is not looked at.
     """
 
     def __init__(
         self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
         judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing,
-        competitors: CompetitorSearch | None, workers: Workers, approximate: bool,
+        competitors: CompetitorSearch | None, workers: Workers, approximate: bool, literal: bool = False,
     ):  # fmt: skip
         self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
         self._judged, self._smoothing, self._competitors, self._workers = tuple(judged), smoothing, competitors, workers
-        self._states = tuple(states)
+        self._states, self._literal = tuple(states), literal
         self._goes = [goes_on(label_states) for label_states in states]
         self._span_constraints = [
             self._constraints(spans, goes) for spans, goes in zip(judged, self._goes, strict=True)
@@ -101,7 +102,7 @@ class ConstrainedCounter:
             np.bool_,
         )
         start, end = segments.start[is_new], segments.end[is_new]
-        of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
+        of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON) & (not self._literal)
         return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
     def _constraints(self, judged: JudgedSpans, goes: Mask) -> _SpanConstraints:

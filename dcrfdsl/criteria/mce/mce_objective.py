@@ -136,16 +136,16 @@ def _inference(supervision: Supervision, settings: TrainSettings, criterion: Mce
 
 
 def _judged(
-    supervision: Supervision, loss: object, loss_variables: list[int], importance: Floats | None
+    supervision: Supervision, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
 ) -> list[JudgedSpans]:
     codes, off = supervision.gold.codes, supervision.sentence_off
-    judged = []
+    judged, loss, literal = [], criterion.loss, criterion.segments == "literal"
     for variable in loss_variables:
         if isinstance(loss, LabelLoss):
             judged.append(judged_positions(variable, codes[variable], off, loss).times(importance))
         elif isinstance(loss, MeasureLoss):
             name, states = supervision.graph.variables[variable], supervision.states[variable]
-            judged.append(judged_segments(variable, name, codes[variable], states, off, loss))
+            judged.append(judged_segments(variable, name, codes[variable], states, off, loss, literal))
     return judged
 
 
@@ -165,7 +165,8 @@ def _counter(
         criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
     )
     all_known = not (supervision.gold.codes < 0).any()
-    judged = _judged(supervision, criterion.loss, loss_variables, _importance(supervision, settings))
+    judged = _judged(supervision, criterion, loss_variables, _importance(supervision, settings))
+    literal = criterion.segments == "literal"
     smoothing, states = smoothing_of(criterion), [supervision.states[variable] for variable in loss_variables]
     if math.isinf(criterion.psi) and criterion.measure != "difference" and inference.name in ("exact", "auto"):
         whole = judged_sequences(
@@ -174,14 +175,14 @@ def _counter(
         data = supervision.bind(programs=False)
         if all_known and chain_judge(data) is not None:
             spans = judged[0].spans if judged else whole
-            judging = SpanLoss(spans, segment_marks(supervision.states[0]), smoothing, find_false, (1.0, 1.0))
+            judging = SpanLoss(spans, segment_marks(supervision.states[0], literal), smoothing, find_false, (1.0, 1.0))
             return SpanCounter(data, chain_judge, supervision.labelling, judging, supervision.workers)
         data = supervision.bind(programs=inference.name == "exact")
         if inference.name == "exact" and (judged or all_known) and program_judge(data) is not None:
             spans, label = whole, np.full(len(whole.first), WHOLE, np.int32)
             if judged:
                 spans, label = joined_spans(judged, supervision.sentence_off)
-            labels, wrong = judged_labels(loss_variables, states), wrong_states(supervision, loss_variables)
+            labels, wrong = judged_labels(loss_variables, states, literal), wrong_states(supervision, loss_variables)
             of_labels = LabelledSpans(spans, label, labels, wrong, smoothing, find_false, (1.0, 1.0))
             return SpanCounter(data, program_judge, supervision.labelling, of_labels, supervision.workers)
     if isinstance(criterion.loss, SequenceLoss):
@@ -192,7 +193,7 @@ def _counter(
         supervision.graph.cards[: supervision.graph.num_labels], judged,
         states, smoothing,
         competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
-        inference.name != "exact",
+        inference.name != "exact", literal,
     )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
     R(λ) = Σ_i D_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)),      D_i = w_i / Σ_j w_j (|Y_j| − 1)
 
 R is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's D_i
-is this one with w_i = w(T_i) / (|Y_i| − 1). Without the division, long sequences count for more, as they can be wrong
-in more ways. Not here: the rounds (`optimizers.special.boosting_rounds`).
+is this one with w_i = w(T_i) / (|Y_i| − 1), which `uniform` and `divide` ask for. Without the division, long sequences
+count for more, as they can be wrong in more ways. Not here: the rounds (`optimizers.special.boosting_rounds`).
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ class BoostingRisk(Risk):
         self._wrong, self._weight = WrongLabellingSums(supervision, inference), criterion.weight
         labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
-        weight = -finite_or_zero(wrong) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
+        weight = np.zeros(len(labels)) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
+        if criterion.weight == "uniform" or criterion.divide:
+            weight = weight - finite_or_zero(wrong)
         weight = weight + log_importance(supervision, settings)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
         self._supervision, self._inference, self._every = supervision, inference, feature_firings(supervision)
         self._column_of, self._fires_in = self._every.column_of, self._every.sequences_of()
-        self.ranges = count_ranges_of(self._every, self._wrong.gold)
+        self.ranges = count_ranges_of(self._every, self._wrong.gold, shared=criterion.bounds == "all")
         self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
         size = self._wrong.num_sequences
         varies = np.repeat(self.ranges.high > self.ranges.low, np.diff(self.ranges.slot_off))

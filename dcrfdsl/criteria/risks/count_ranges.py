@@ -49,8 +49,10 @@ class GroupedCountRanges:
         return len(self.low)
 
 
-def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> GroupedCountRanges:
-    """The groups of a data set.   gold: F(y_i, x_i) of every sequence, [S, W]."""
+def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts, *, shared: bool = False) -> GroupedCountRanges:
+    """The groups of a data set.   gold: F(y_i, x_i) of every sequence, [S, W].   shared: one pair of bounds a weight
+    for all sequences in which it can count, and so one group.
+    """
     above, first = firing.above, firing.first
     width = np.diff(first)[above.column]
     entry = np.repeat(np.arange(len(width), dtype=np.int32), width)
@@ -65,6 +67,11 @@ def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> GroupedCoun
     low[of_gold] -= gold.count
     high[of_gold] -= gold.count
     del entry
+    if shared:
+        least, most = np.zeros((2, gold.num_columns))  # u may be 0 in any sequence
+        np.minimum.at(least, weight, low)
+        np.maximum.at(most, weight, high)
+        low, high = least[weight], most[weight]
     order = np.lexsort((high, low, weight)).astype(np.int32)
     starts = np.ones(len(order), np.bool_)
     starts[1:] = np.diff(weight[order]) != 0

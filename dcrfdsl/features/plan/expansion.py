@@ -34,6 +34,7 @@ from ...semantics import (
     Number,
     Reference,
     Value,
+    is_of_sentence,
     plain,
     rewritten,
     terms,
@@ -102,7 +103,7 @@ class FeatureSetPlan:
     """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right.
 
     `relation` is the number of the relational clique whose pairs of positions are the anchors, else -1; `segment` that
-    of the clique whose candidate segments are.
+    of the clique whose candidate segments are. `summed`: the first row of a sentence has the features of all positions.
     """
 
     features: tuple[ExpandedFeature, ...]
@@ -110,6 +111,7 @@ class FeatureSetPlan:
     pad_right: int = 0
     relation: int = -1
     segment: int = -1
+    summed: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,8 @@ def expand(spec: ModelSpec) -> Expansion:
     for n, clique in enumerate(spec.cliques):
         listed = [with_offsets(feature, clique.positions) for feature in clique.features]
         features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
-        plan = FeatureSetPlan(
-            features, *_padding(clique), n if clique.relational else -1, n if clique.segmental else -1
-        )
+        relation, segment = n if clique.relational else -1, n if clique.segmental else -1
+        plan = FeatureSetPlan(features, *_padding(clique), relation, segment, is_of_sentence(spec, clique))
         number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
         bias_of_clique.append(bias or not clique.features)

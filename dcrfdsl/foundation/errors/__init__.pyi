@@ -27,6 +27,7 @@ from .problems import (
     render_all as render_all,
     warn_of as warn_of,
 )
+from .quick_fixes import QuickFix as QuickFix, quick_fix as quick_fix
 from .registry import (
     MOST_SHOWN as MOST_SHOWN,
     SpellingGuesses as SpellingGuesses,

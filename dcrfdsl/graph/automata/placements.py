@@ -42,11 +42,13 @@ def window_of(graph: ModelGraph) -> int:
 
 
 def placements(graph: ModelGraph) -> list[Placement] | None:
-    """The places of all factors; None if some factor has none.
+    """The places of all factors; None if some factor has none, or a variable is of the whole sequence.
 
     Such factors join positions by data, have features or read observations without lying on one position, or lie at
     positions that windows do not tell.
     """
+    if graph.of_sentence:
+        return None
     window = window_of(graph)
     out: list[Placement] = []
     for number, template in enumerate(graph.templates):

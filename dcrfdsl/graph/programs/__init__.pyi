@@ -2,6 +2,7 @@ from .contraction_programs import PatternBank as PatternBank, Turned as Turned
 from .elimination import (
     OrderCost as OrderCost,
     best_order as best_order,
+    forest_order as forest_order,
     least_table as least_table,
     order_cost as order_cost,
     slice_order as slice_order,

@@ -19,13 +19,14 @@ import numpy as np
 
 from ...foundation import Ints, Ints32, cached_property
 from ...kernels.tables import Patterns
+from .table_places import OVERHEAD, distance_of, places_of, run_of_places, strides_of
 
 __all__ = ["ContractionProgram", "PatternBank", "Turned", "build_program"]
 
-OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations …
-INDEXED = 0.15  # … and an indexed loop runs at this share of the speed of a contiguous one
+INDEXED = 0.15  # an indexed loop runs at this share of the speed of a contiguous one
 KEPT = 1.2  # the speed of a step whose right table is shared: the sums for its derivative wait for other steps
-IRREGULAR = -1  # for the distance of places that are not equally distant
+MANY = 64  # tables that are compared with each other
+RESULTS = 2**60  # where results lie in a `_Sum`
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
 
 
@@ -40,6 +41,21 @@ class _Table:
     place: int
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """The steps that sum out a variable. Variables are numbered as the tables name them first; a place is that of a
+    shared table, -1 - i of the i-th table, or counts from `RESULTS`.
+    """
+
+    steps: tuple[tuple[int, int, int, int, int], ...]
+    variables: tuple[int, ...]
+    axis_count: tuple[int, ...]
+    axis_var: tuple[int, ...]
+    axis_stride: tuple[int, ...]
+    axes: tuple[int, ...]  # of the result, which the last step makes
+    cells: int
+
+
 @dataclass
 class PatternBank:
     """Index patterns shared by all programs of a model. A pattern depends only on the sizes and order of axes."""
@@ -49,9 +65,11 @@ class PatternBank:
     start: list[tuple[int, ...]] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     length: int = 0
+    sums: dict[tuple[object, ...], _Sum] = field(default_factory=dict)  # how variables were summed out before
 
     def copy(self) -> PatternBank:
-        return PatternBank(dict(self.known), list(self.dims), list(self.start), list(self.index), self.length)
+        parts = dict(self.known), list(self.dims), list(self.start), list(self.index), self.length, dict(self.sums)
+        return PatternBank(*parts)
 
     def _add(self, values: Ints) -> int:
         at, self.length = self.length, self.length + len(values)
@@ -63,10 +81,10 @@ class PatternBank:
         sizes = tuple(cards[v] for v in a.axes)
         key = ("product", sizes, tuple(a.axes.index(v) for v in b.axes))
         if key not in self.known:
-            strides = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
-            lookup = _offsets(sizes, [strides.get(v, 0) for v in a.axes])
+            strides = dict(zip(b.axes, strides_of([cards[v] for v in b.axes]), strict=True))
+            lookup = places_of(sizes, [strides.get(v, 0) for v in a.axes])
             self.known[key] = len(self.dims)
-            self.dims.append((len(lookup), 1, 1, 1, 1, 1, _run(lookup)))
+            self.dims.append((len(lookup), 1, 1, 1, 1, 1, run_of_places(lookup)))
             self.start.append((self._add(lookup), 0, 0, 0, 0, 0))
         return self.known[key]
 
@@ -79,18 +97,18 @@ class PatternBank:
         )  # fmt: skip
         if key not in self.known:
             batch, left, summed, right = groups
-            stride_a = dict(zip(a.axes, _strides([cards[v] for v in a.axes]), strict=True))
-            stride_b = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
+            stride_a = dict(zip(a.axes, strides_of([cards[v] for v in a.axes]), strict=True))
+            stride_b = dict(zip(b.axes, strides_of([cards[v] for v in b.axes]), strict=True))
 
             def place(group: tuple[int, ...], strides: dict[int, int]) -> Ints:
-                return _offsets([cards[v] for v in group], [strides.get(v, 0) for v in group])
+                return places_of([cards[v] for v in group], [strides.get(v, 0) for v in group])
 
             right_places = place(right, stride_b)
             contiguous = bool(np.array_equal(right_places, np.arange(len(right_places))))
             sizes = [math.prod(cards[v] for v in group) for group in groups]
             self.known[key] = len(self.dims)
             left_places = place(left, stride_a)
-            self.dims.append((*sizes, int(contiguous), 0, _distance(left_places)))
+            self.dims.append((*sizes, int(contiguous), 0, distance_of(left_places)))
             a_b, a_l, a_k = (
                 self._add(places) for places in (place(batch, stride_a), left_places, place(summed, stride_a))
             )
@@ -104,35 +122,6 @@ class PatternBank:
             start=np.array(self.start, np.int64).reshape(-1, 6),
             offsets=np.concatenate([np.zeros(0, np.int64), *self.index]),
         )
-
-
-def _strides(sizes: Sequence[int]) -> list[int]:
-    """Row-major strides: the last axis is contiguous."""
-    out = [1] * len(sizes)
-    for i in range(len(sizes) - 2, -1, -1):
-        out[i] = out[i + 1] * sizes[i + 1]
-    return out
-
-
-def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
-    """The place of each assignment of a group of axes, the last axis varying fastest."""
-    places = np.zeros(1, np.int64)
-    for size, stride in zip(sizes, strides, strict=True):
-        places = (places[:, None] + stride * np.arange(size, dtype=np.int64)[None, :]).ravel()
-    return places
-
-
-def _distance(places: Ints) -> int:
-    """How far equally distant places are from each other, 0 for a single one."""
-    gaps = np.diff(places)
-    return 0 if not len(gaps) else int(gaps[0]) if (gaps == gaps[0]).all() else IRREGULAR
-
-
-def _run(lookup: Ints) -> int:
-    """The length of the runs in which a list goes on by one; `IRREGULAR` where they are too short for vectors."""
-    breaks = np.flatnonzero(np.diff(lookup) != 1) + 1
-    run = int(np.gcd.reduce(breaks, initial=len(lookup)))
-    return run if run >= min(OVERHEAD, len(lookup)) else IRREGULAR
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +149,9 @@ class _Steps:
     turned: Turned
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     variables: list[int] = field(default_factory=list)
-    operands: list[tuple[_Table, _Table]] = field(default_factory=list)
+    axis_count: list[int] = field(default_factory=list)
+    axis_var: list[int] = field(default_factory=list)
+    axis_stride: list[int] = field(default_factory=list)
 
     def layouts(self, *tables: _Table) -> Iterator[tuple[_Table, ...]]:
         """The tables in every combination of the layouts that the arena has them in, first as they are."""
@@ -179,15 +170,13 @@ class _Steps:
         return table, *(_Table(tuple(table.axes[axis] for axis in order), place) for order, place in others)
 
     def finished(self, cards: Sequence[int], arena_start: int) -> ContractionProgram:
-        tables = [table for pair in self.operands for table in pair]
-        strides = [stride for table in tables for stride in _strides([cards[v] for v in table.axes])]
         return ContractionProgram(
             step=np.array(self.steps, np.int64).reshape(-1, 5),
             variable=np.array(self.variables, np.int32),
             step_card=np.array([cards[v] if v >= 0 else 0 for v in self.variables], np.int32),
-            axis_count=np.array([len(table.axes) for table in tables], np.int32),
-            axis_var=np.array([v for table in tables for v in table.axes], np.int32),
-            axis_stride=np.array(strides, np.int64),
+            axis_count=np.array(self.axis_count, np.int32),
+            axis_var=np.array(self.axis_var, np.int32),
+            axis_stride=np.array(self.axis_stride, np.int64),
             arena_start=arena_start,
             arena_end=self.arena_end,
         )
@@ -201,29 +190,68 @@ def build_program(
     patterns: PatternBank,
     arena_start: int,
     turned: Turned,
+    shared_end: int = 0,
 ) -> ContractionProgram:
     """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond.
 
-    turned: the orders of axes in which tables lie again, and where; by the place of the first.
+    turned: the orders of axes in which tables lie again, and where; by the place of the first.   shared_end: tables
+    that lie before are those of all graphs.
     """
     program = _Steps(arena_start, turned)
-    holding: dict[int, list[_Table]] = {v: [] for v in range(len(cards))}
+    holding: dict[int, dict[int, _Table]] = {v: {} for v in range(len(cards))}  # by identity, in order
     for scope, place in zip(scopes, places, strict=True):
         table = _Table(tuple(scope), int(place))
         for variable in scope:
-            holding[variable].append(table)
+            holding[variable][id(table)] = table
     for variable in order:
-        tables = holding.pop(variable)
+        tables = list(holding.pop(variable).values())
         if not tables:
             continue
         for table in tables:
             for other in table.axes:
                 if other != variable:
-                    holding[other].remove(table)
-        result = _sum_out(program, _bring_down(program, tables, cards, patterns), variable, cards, patterns)
+                    del holding[other][id(table)]
+        result = _summed_out(program, tables, variable, cards, patterns, shared_end)
         for other in result.axes:
-            holding[other].append(result)
+            holding[other][id(result)] = result
     return program.finished(cards, arena_start)
+
+
+def _summed_out(
+    program: _Steps, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank, shared_end: int
+) -> _Table:
+    """Emits the steps that sum out a variable; what is found once holds for all tables that are alike."""
+    local: dict[int, int] = {}
+    for table in tables:
+        for v in table.axes:
+            local.setdefault(v, len(local))
+    own = tuple(local)
+    alike = [
+        _Table(tuple(local[v] for v in table.axes), table.place if table.place < shared_end else -1 - i)
+        for i, table in enumerate(tables)
+    ]
+    sizes = tuple(cards[v] for v in own)
+    key = local[variable], sizes, tuple((table.axes, table.place) for table in alike)
+    found = patterns.sums.get(key)
+    if found is None:
+        steps = _Steps(RESULTS, program.turned)
+        result = _sum_out(steps, _bring_down(steps, alike, sizes, patterns), local[variable], sizes, patterns)
+        found = patterns.sums[key] = _Sum(
+            tuple(steps.steps), tuple(steps.variables), tuple(steps.axis_count), tuple(steps.axis_var),
+            tuple(steps.axis_stride), result.axes, steps.arena_end - RESULTS,
+        )  # fmt: skip
+    start = program.arena_end - RESULTS
+
+    def place(at: int) -> int:
+        return at + start if at >= RESULTS else at if at >= 0 else tables[-1 - at].place
+
+    program.steps += [(pattern, place(a), place(b), c + start, last) for pattern, a, b, c, last in found.steps]
+    program.variables += [own[v] if v >= 0 else v for v in found.variables]
+    program.axis_count += found.axis_count
+    program.axis_var += [own[v] for v in found.axis_var]
+    program.axis_stride += found.axis_stride
+    program.arena_end += found.cells
+    return _Table(tuple(own[v] for v in found.axes), program.steps[-1][3])
 
 
 def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], patterns: PatternBank) -> list[_Table]:
@@ -232,6 +260,12 @@ def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], pat
     def size(table: _Table) -> int:
         return math.prod(cards[v] for v in table.axes)
 
+    if len(tables) > MANY:  # those alike first, one after another: a hub may have one table a position
+        alike: dict[tuple[int, ...], _Table] = {}
+        for table in tables:
+            known = alike.get(table.axes)
+            alike[table.axes] = table if known is None else _multiply_in(program, known, table, (), cards, patterns)
+        tables = list(alike.values())
     remaining = sorted(tables, key=size)
     done: list[_Table] = []
     while remaining and len(done) + len(remaining) > 2:
@@ -335,5 +369,8 @@ def _emit(
     program.arena_end += math.prod(cards[v] for v in axes)
     program.steps.append((pattern, a.place, b.place, result.place, int(variable >= 0 and not axes)))
     program.variables.append(variable)
-    program.operands.append((a, b))
+    for table in (a, b):
+        program.axis_count.append(len(table.axes))
+        program.axis_var.extend(table.axes)
+        program.axis_stride.extend(strides_of([cards[v] for v in table.axes]))
     return result

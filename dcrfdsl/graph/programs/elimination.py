@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["OrderCost", "best_order", "cheapest_order", "least_table", "order_cost", "slice_order"]
+__all__ = ["OrderCost", "best_order", "cheapest_order", "forest_order", "least_table", "order_cost", "slice_order"]
 
 Scopes = Sequence[Sequence[int]]
 Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
@@ -132,6 +132,21 @@ def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
     return math.prod(map(float, sorted(cards)[:degree]))
 
 
+def forest_order(scopes: Scopes, num_variables: int) -> list[int] | None:
+    """Leaves first, in linear time, if the graph is a forest; else None. No table has more than two variables then."""
+    if any(len(scope) > 2 for scope in scopes):
+        return None
+    neighbours = _neighbour_sets(scopes, num_variables)
+    order = [variable for variable in range(num_variables) if len(neighbours[variable]) < 2]
+    for variable in order:  # it grows on the way
+        for other in neighbours[variable]:
+            neighbours[other].discard(variable)
+            if len(neighbours[other]) == 1:
+                order.append(other)
+        neighbours[variable] = set()
+    return order if len(order) == num_variables else None
+
+
 def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:
     """A good elimination order for one graph: the cheaper of greedy minimum fill and greedy minimum table size."""
     graph = interaction_graph(scopes, len(cards))
@@ -143,23 +158,27 @@ def cheapest_order(scopes: Scopes, cards: Sequence[int], candidates: Iterable[Se
     return list(min(candidates, key=lambda order: order_cost(scopes, cards, order).work))
 
 
-def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int) -> list[int]:
+def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int, last: Sequence[int] = ()) -> list[int]:
     """The best order of the variables *inside* a position, for a sequence eliminated from left to right.
 
     Variables are numbered t·`num_labels` + label. The order is chosen on a graph that should be a short sequence of the
-    template; it is then used at every position of every sequence.
+    template; it is then used at every position of every sequence.   last: labels that are not in it, as they are of
+    the whole sequence: each is one variable, at the first position, and is eliminated after all others.
     """
     length = len(cards) // num_labels
-    if num_labels > MAX_PERMUTED:
-        inside = sorted(range(num_labels), key=lambda label: -cards[label])
-        candidates: Iterable[Sequence[int]] = [inside, inside[::-1], range(num_labels)]
+    labels = [label for label in range(num_labels) if label not in last]
+    if len(labels) > MAX_PERMUTED:
+        inside = sorted(labels, key=lambda label: -cards[label])
+        candidates: Iterable[Sequence[int]] = [inside, inside[::-1], labels]
     else:
-        candidates = itertools.permutations(range(num_labels))
+        candidates = itertools.permutations(labels)
     return list(
         min(
             candidates,
             key=lambda inside: (
-                order_cost(scopes, cards, (t * num_labels + label for t in range(length) for label in inside)).work
+                order_cost(
+                    scopes, cards, (*(t * num_labels + label for t in range(length) for label in inside), *last)
+                ).work
             ),
         )
     )

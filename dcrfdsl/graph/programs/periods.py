@@ -130,7 +130,9 @@ class ProgramBuilder:
         """The program of a shape, step by step."""
         order = self.order_of(shape)  # raises for a shape whose tables cannot fit
         end = shape.local_end(self.local_start)
-        return build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end, self.turned)
+        return build_program(
+            shape.scopes, shape.cards, shape.tables, order, self.patterns, end, self.turned, self.local_start
+        )
 
     def _insert(self, shape: GraphShape, place: _Place, unroll: Callable[[int], GraphShape]) -> RepeatedProgram | None:
         """The shape's program by insertion at a place, or None if nothing recurs there."""

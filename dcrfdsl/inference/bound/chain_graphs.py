@@ -156,7 +156,7 @@ class Chain:
 
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
     """The chain of a graph, None if it is not a chain. `kinds`: the graph's, and perhaps some that have no template."""
-    if len(graph.cards) != 1 or graph.relational or len(graph.kinds) < len(kinds.base):
+    if len(graph.cards) != 1 or graph.of_sentence or graph.relational or len(graph.kinds) < len(kinds.base):
         return None
     return graph.once("chain", lambda: _chain_of(graph, kinds))
 

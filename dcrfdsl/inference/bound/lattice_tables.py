@@ -34,6 +34,8 @@ def lattice_refusal(graph: ModelGraph) -> tuple[str, str] | None:
     """Why lattices cannot hold a graph, and a remedy; None if they can."""
     if len(graph.cards) > 1:
         return f"the model has {len(graph.cards)} variables a position", "join the labels to one, or use `trp`"
+    if graph.of_sentence:
+        return f"`{graph.variables[0]}` is of the whole sentence", "use `exact`"
     if graph.cards[0] >= MOST_STATES:
         return f"the label has {graph.cards[0]:,} states, at most {MOST_STATES - 1:,} are possible", "use fewer states"
     for template in graph.templates:

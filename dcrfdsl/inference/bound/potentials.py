@@ -96,7 +96,23 @@ class BoundData:
             columns = table[:, end - card : end]
             columns[~columns.any(axis=1)] = 1.0 / card
             out.append(columns)
+        for variable in self.graph.of_sentence:
+            out[variable][:] = out[variable][self._first_tokens]
         return out
+
+    def spread(self, labelling: Ints32) -> Ints32:
+        """Flat labellings [..., labels] with the state of each variable of a sentence at all its tokens, in place."""
+        for variable in self.graph.of_sentence:
+            of_variable = labelling[..., variable :: len(self.graph.cards)]
+            of_variable[:] = of_variable[..., self._first_tokens]
+        return labelling
+
+    @cached_property
+    def _first_tokens(self) -> Ints:
+        """For each token the first one of its sentence, [N]."""
+        off = self.rows.token_off
+        first: Ints = np.repeat(off[:-1], np.diff(off)) - off[0]
+        return first
 
     def packed(self, *, bundled: bool = False) -> BoundData:
         """The same data set in a layout for repeated passes.

@@ -207,6 +207,7 @@ def ordered_labellings(
 ) -> Iterator[Labellings]:
     """Yields the labellings of each sentence from the results of kernels, best first, without latent variables."""
     names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
+    data.spread(labelling)
     for s, rank in enumerate(list_lengths.tolist()):
         order = np.argsort(-score[s, :rank], kind="stable")  # messages do not find them in order
         states = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
@@ -306,7 +307,7 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
         )  # fmt: skip
 
     workers.map(run, data.runs)
-    table = samples.reshape(count, data.rows.token_off[-1], len(data.graph.variables))
+    table = data.spread(samples).reshape(count, data.rows.token_off[-1], len(data.graph.variables))
     labels = data.graph.variables[: data.graph.num_labels]
     codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(labels)}
     return Samples(codes, out.summary())

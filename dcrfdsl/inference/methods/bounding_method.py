@@ -18,13 +18,13 @@ from ...foundation import Floats, Ints, Ints32
 from ...kernels.messages import round_marginals
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
-from ...semantics import GbpSettings, MeanFieldSettings, TrwSettings
+from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
 from ..base import Expectations
 from ..bound import BoundData
 
 __all__ = ["BoundingMethod"]
 
-Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings)
+Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings, EpSettings)
 NOTHING = np.zeros(0)
 SHARPEST = 1e-8  # a bound is off by about the square of the last change; below this, rounding errors dominate
 NO_MESSAGES = np.zeros(0, np.float32)

@@ -30,6 +30,7 @@ from ...graph import (
 from ...semantics import (
     AutoSettings,
     BpSettings,
+    EpSettings,
     ExactSettings,
     GbpSettings,
     GibbsSettings,
@@ -43,6 +44,7 @@ from ...semantics import (
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal, without_segments
 from .exact_method import AutomatonMethod, ExactMethod
+from .expectation_method import ExpectationMethod
 from .gibbs_method import GibbsMethod
 from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
@@ -92,6 +94,7 @@ METHODS: Table[MethodEntry] = Table(
         "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
         "trw": MethodEntry((TrwSettings,), ReweightedMethod),
         "gbp": MethodEntry((GbpSettings,), RegionMethod),
+        "ep": MethodEntry((EpSettings,), ExpectationMethod),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), MixedMethod.of),
         "segments": MethodEntry((ExactSettings, AutoSettings), SegmentMethod),

@@ -1,4 +1,5 @@
 from .beliefs import read_beliefs as read_beliefs, read_labelling as read_labelling, score_labelling as score_labelling
+from .expectation_propagation import forest_expectations as forest_expectations
 from .feasible_search import message_labelling as message_labelling, round_marginals as round_marginals
 from .gibbs_sampling import CHAINS as CHAINS, Sampling as Sampling, gibbs as gibbs, gibbs_sequences as gibbs_sequences
 from .mean_field_ascent import mean_field_expectations as mean_field_expectations
@@ -12,5 +13,11 @@ from .propagation import (
 )
 from .random_trees import first_trees as first_trees
 from .region_beliefs import region_expectations as region_expectations
+from .score_bounds import (
+    DualGraph as DualGraph,
+    ascend_dual as ascend_dual,
+    prune_states as prune_states,
+    state_bounds as state_bounds,
+)
 from .sum_product import node_potentials as node_potentials, recall as recall, remember as remember
 from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations

@@ -44,6 +44,7 @@ from .packed import (
     sum_bundles as sum_bundles,
 )
 from .wiring import (
+    Approximations as Approximations,
     Bindings as Bindings,
     Edges as Edges,
     Kinds as Kinds,

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 
 from .packed import Packed
 
-__all__ = ["Bindings", "Edges", "Kinds", "Patterns", "Programs", "Regions", "Rows", "Schedules", "Shapes"]
+__all__ = [
+    "Approximations",
+    "Bindings",
+    "Edges",
+    "Kinds",
+    "Patterns",
+    "Programs",
+    "Regions",
+    "Rows",
+    "Schedules",
+    "Shapes",
+]
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -130,6 +141,47 @@ class Schedules(NamedTuple):
     pass_off: Ints  #      [G+1]   passes of a shape
     send_off: Ints  #      [passes + 1]
     send: Small  #         [..]    edge, counted from the shape's first
+
+
+class Approximations(NamedTuple):
+    """The forest of each shape (N factors), the factors held by it (H), and walks (W): one a term, then the whole
+    forest. A walk has items (I), factors of the forest from the top down, and variables (U).
+    """
+
+    held_end: Ints  #      [G+1]  factors held by the forest
+    held_factor: Ints  #   [H]    factor, counted from the shape's first
+    held_cell: Ints  #     [H]    where the table of the forest that holds it lies, counted from the shape's first
+    held_size: Ints  #     [H]    entries of that table
+    held_map: Ints  #      [H]    where in `map` the entry of the factor for each of them begins
+    map: Ints  #           [..]
+    tree_cells: Ints  #    [G]    entries of the forest's tables
+    cells: Ints  #         [G]    numbers that the terms take
+    walk_end: Ints  #      [G+1]
+    walk_factor: Ints  #   [W]    the term's factor, or -1
+    walk_item: Ints  #     [W+1]
+    walk_var: Ints  #      [W+1]
+    walk_cell: Ints  #     [W]    where the term's numbers lie: of the items' tables, then of the variables
+    walk_table: Ints  #    [W]    entries of the items' tables
+    walk_states: Ints  #   [W]    states of the variables
+    walk_scope: Ints  #    [W]    where in `term_scope` its variables begin
+    term_scope: Ints  #    [..]   variable of the walk for each axis of the term's factor
+    item_tree: Ints  #     [I]    number in the forest
+    item_cell: Ints  #     [I]    where its table lies in the forest …
+    item_size: Ints  #     [I]
+    item_local: Ints  #    [I]    … and in the walk
+    item_axis: Ints  #     [I]    the axis of the variable above it
+    item_first: Ints  #    [I]    its siblings, items below the same variable, counted from the walk's first
+    item_last: Ints  #     [I]
+    item_scope: Ints  #    [I]    where in `scope` its variables begin
+    item_arity: Ints  #    [I]
+    scope: Ints  #         [..]   variables, counted from the walk's first
+    var: Ints  #           [U]    variable of the graph
+    var_local: Ints  #     [U]    where its states lie in the walk
+    var_degree: Ints  #    [U]    items at it
+    var_is_top: Ints  #    [U]
+    child_first: Ints  #   [U]    items below it, counted from the walk's first
+    child_last: Ints  #    [U]
+    above: Ints  #         [U]    the item above it in the whole forest, or -1; -1 in walks of terms
 
 
 class Regions(NamedTuple):

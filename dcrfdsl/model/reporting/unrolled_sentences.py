@@ -36,19 +36,19 @@ def sentence_graph(
     """
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
     words = _words(corpus, graph.variables, first, length)
+    sites = [(t, m) for t in range(length) for m in range(len(graph.cards)) if graph.is_there(t, m)]
     variables = tuple(
-        VariableMark(label, t, card, *told(label, t))
-        for t in range(length)
-        for label, card in zip(graph.variables, graph.cards, strict=True)
+        VariableMark(graph.variables[m], t, graph.cards[m], *told(graph.variables[m], t)) for t, m in sites
     )
+    number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
     factors = []
-    for kind, anchor, scope in graph.instances(length, pairs):
-        template = graph.kinds[kind].template
+    for kind, anchor, instance in graph.instances(length, pairs):
+        template, scope = graph.kinds[kind].template, tuple(number[v] for v in instance)
         factors.append(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
-    return GraphDrawing(title, words, variables, tuple(factors))
+    return GraphDrawing(title, words, variables, tuple(factors), notes=graph.not_drawn)
 
 
 def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ def minimise_perceptron(
         if walk.passes == schedule.epochs:
             break
         total, norm = walk.one_pass(batches)
+        objective.voters = walk.voters(start) if schedule.vote else None
         stop = watch(Iteration(walk.passes, total, norm, time.perf_counter() - begun), walk.result())
     result = walk.result()
     value, gradient = objective.value_and_gradient(result)

@@ -17,6 +17,7 @@ from . import (
     clique_rules,
     constraint_rules,
     data_rules,
+    decoding_rules,
     group_rules,
     guide_rules,
     hidden_rules,
@@ -38,6 +39,7 @@ from . import (
     relation_rules,
     risk_rules,
     segment_rules,
+    sentence_rules,
     setting_rules,
     training_rules,
     view_rules,
@@ -70,6 +72,7 @@ RULES: tuple[Rule, ...] = (
     *view_rules.RULES,
     *constraint_rules.RULES,
     *once_rules.RULES,
+    *decoding_rules.RULES,
     *training_rules.RULES,
     *piece_rules.RULES,
     *not_yet.RULES,
@@ -84,6 +87,7 @@ RULES: tuple[Rule, ...] = (
     *risk_rules.RULES,
     *occurrence_rules.RULES,
     *segment_rules.RULES,
+    *sentence_rules.RULES,
 )
 
 

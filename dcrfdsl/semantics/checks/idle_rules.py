@@ -65,7 +65,7 @@ def _texts(part: Any, *, but: str = "") -> Iterator[str]:
         elif isinstance(node, tuple):
             left.extend(node)
         elif isinstance(node, Frozen):
-            left.extend(getattr(node, name) for name in type(node).model_fields if name not in ("doc", "kind"))
+            left.extend(getattr(node, name) for name in type(node).model_fields if name not in ("doc", "kind", "per"))
 
 
 def _is_in_main_file(context: Context, at: Path) -> bool:

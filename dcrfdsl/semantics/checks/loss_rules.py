@@ -70,6 +70,11 @@ def together(context: Context) -> Iterator[Diagnostic]:
             message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
             at = stage.place("smoothing")
             yield context.complaint("loss-settings", message, at, "not with this loss", help="write `sigmoid`")
+        if stage.written("segments") is not None and not isinstance(settings.loss, MeasureLoss):
+            message = f"`segments` says when a segment is right, and `loss = {loss}` counts none"
+            remedy = "leave it out, or write `loss = fscore(…)`"
+            at = stage.place("segments")
+            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
         if settings.measure == "difference" and not isinstance(settings.loss, SequenceLoss):
             message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
             remedy = "write `measure = softmax`, or `loss = sequence`"

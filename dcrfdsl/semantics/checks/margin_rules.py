@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from ...foundation import Diagnostic
 from ..schema import Apply, CliqueSpec, Here, Reference, as_call, nodes
-from ..settings import INFERENCE, MARGIN_LOSSES, CostLoss, HmsvmSettings, state_costs
+from ..settings import INFERENCE, MARGIN_LOSSES, CostLoss, HmsvmSettings, SegmentsLoss, state_costs
 from .checked_stages import running_stages
 from .context import Context, Rule
 from .optimizer_rules import EXACT, StageView, stage_views
-from .training_rules import not_measurable
+from .training_rules import needs_segments, not_measurable
 
 __all__ = ["RULES"]
 
@@ -25,8 +25,14 @@ def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
 
 
 def loss_labels(context: Context) -> Iterator[Diagnostic]:
-    """The losses `hamming` and `cost` name labels only."""
-    for stage, _ in _margins(context):
+    """The losses `hamming`, `cost` and `segments` name labels only; `segments` names some, with segments."""
+    for stage, settings in _margins(context):
+        if isinstance(settings.loss, SegmentsLoss) and not settings.loss.labels:
+            known = context.names("label")
+            remedy = f"write `segments({next(iter(known))})`" if known else None
+            message = "`segments` does not say what it measures"
+            yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", help=remedy)
+            continue
         for setting in stage.stage.criterion.settings:
             if setting.key != ("loss",):
                 continue
@@ -35,9 +41,13 @@ def loss_labels(context: Context) -> Iterator[Diagnostic]:
                     continue
                 for n, argument in enumerate(node.arguments):
                     name = argument.value
-                    if isinstance(name, Reference) and context.named(name.name, "label") is None:
-                        where = (*at, "arguments", n, "value")
+                    if not isinstance(name, Reference):
+                        continue
+                    where = (*at, "arguments", n, "value")
+                    if context.named(name.name, "label") is None:
                         yield from not_measurable(context, node.function, name.name, "label", where)
+                    elif node.function == SegmentsLoss.method:
+                        yield from needs_segments(context, name.name, where, f"loss = {node.function}", "hamming")
 
 
 def pair_costs(context: Context) -> Iterator[Diagnostic]:
@@ -61,8 +71,31 @@ def pair_costs(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("bad-argument", message, at, "in this loss", help=remedy)
 
 
+def exact_decoding(context: Context) -> Iterator[Diagnostic]:
+    """`slack = labelling` lists labellings, and `loss = segments` follows segments, by exact inference."""
+    for stage, settings in _margins(context):
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else context.spec.infer
+        if call is None or call.name not in INFERENCE or call.name in EXACT:
+            continue
+        at = stage.place("infer") if written is not None else ("infer", "name")
+        for key, asked, what, remedy in (
+            ("slack", settings.slack == "labelling", "`slack = labelling` lists the best labellings",
+             "`slack = sequence`"),
+            ("loss", isinstance(settings.loss, SegmentsLoss), "`loss = segments` follows segments from end to end",
+             "`loss = hamming`"),
+        ):  # fmt: skip
+            if asked:
+                message = f"{what}, which `exact` does and `{call.name}` does not"
+                others = [(stage.place(key), "asked for here")]
+                yield context.complaint(
+                    "needs-exact", message, at, "not exact", help=f"write `infer = exact` in the stage, or {remedy}",
+                    others=others,
+                )  # fmt: skip
+
+
 def slacks(context: Context) -> Iterator[Diagnostic]:
-    """`slack = labelling` lists labellings by exact inference; with `slack = sequence` the list's settings are idle."""
+    """With `slack = sequence` the settings of the list of labellings are idle."""
     for stage, settings in _margins(context):
         if settings.slack == "sequence":
             for key in ("most", "weight"):
@@ -70,15 +103,6 @@ def slacks(context: Context) -> Iterator[Diagnostic]:
                     message = f"`{key}` changes nothing without `slack = labelling`"
                     at = stage.place(key)
                     yield context.complaint("idle-setting", message, at, "no effect", severity="warning")
-            continue
-        written = stage.value("infer")
-        call = as_call(context.spec.settled(written)) if written is not None else context.spec.infer
-        at = stage.place("infer") if written is not None else ("infer", "name")
-        if call is not None and call.name in INFERENCE and call.name not in EXACT:
-            message = f"`slack = labelling` lists the best labellings, which `exact` does and `{call.name}` does not"
-            remedy = "write `infer = exact` in the stage, or `slack = sequence`"
-            others = [(stage.place("slack"), "asked for here")]
-            yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others)
 
 
 def kernels(context: Context) -> Iterator[Diagnostic]:
@@ -134,4 +158,4 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("idle-setting", message, at, "no effect", help="leave it out", severity="warning")
 
 
-RULES: tuple[Rule, ...] = (loss_labels, pair_costs, slacks, kernels, what_follows)
+RULES: tuple[Rule, ...] = (loss_labels, pair_costs, exact_decoding, slacks, kernels, what_follows)

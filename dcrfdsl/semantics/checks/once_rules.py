@@ -88,6 +88,8 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
         return
     known = {name: listed for name, listed in states.items() if listed is not None}
     complete = len(known) == len(states)
+    if complete and not any(bound_types(once, spec.labels_by_name[once.label], known[once.label]) for once in onces):
+        return  # `bound_labels` reports it
     refusal = search_refusal(spec, known) if complete else None
     if refusal is not None:
         message = (
@@ -97,7 +99,7 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint("once-not-exact", message, ("onces", 0), "too many types", help=remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
-        if rule == "local" or (rule == "marginal" and complete and searched_runs(spec, known)):
+        if rule == "local" or (rule != "joint" and complete and searched_runs(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
             at: Path = ("onces", 0) if spec.decode is None else ("decode",)
             yield context.complaint("once-not-exact", message, at, "not kept", help="write `decode joint`")

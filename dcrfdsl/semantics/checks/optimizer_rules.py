@@ -20,6 +20,7 @@ from ..settings import (
     TREATS,
     WITHOUT_PENALTY,
     GaussianPrior,
+    GroupLassoPrior,
     IisSettings,
     InduceSettings,
     LikelyCases,
@@ -40,6 +41,7 @@ SHAPES: Mapping[Shape, str] = {
     "quadratic": "a penalty",
     "smooth": "whose penalty is not quadratic",
     "corner": "whose penalty has a corner at zero",
+    "groups": "whose penalty has a corner where a group of weights is zero",
 }
 EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
 
@@ -142,6 +144,20 @@ def priors(context: Context) -> Iterator[Diagnostic]:
                 yield _not_treated(stage, key, prior)
 
 
+def groups(context: Context) -> Iterator[Diagnostic]:
+    """`induce` judges each new weight by itself, so it takes no prior on groups."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.criterion, InduceSettings):
+            continue
+        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
+        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
+        for key, prior in named.items():
+            if isinstance(prior, GroupLassoPrior):
+                message = f"`induce` judges each cross by its own weights, and `{prior.method}` is on whole groups"
+                remedy = "induce with `laplace` or `gaussian`, and train a later stage with `group_lasso`"
+                yield context.complaint("prior-not-treated", message, stage.place(*key), "not here", help=remedy)
+
+
 def ties(context: Context) -> Iterator[Diagnostic]:
     """A mean that is a clique: of the prior of another one with as many sites, and not in a circle."""
     for stage in stage_views(context):
@@ -175,8 +191,8 @@ def kept(context: Context) -> Iterator[Diagnostic]:
             why, remedy = f"`{stage.criterion}`", "train by `likelihood` or another criterion with a gradient"
         elif isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases):
             why, remedy = "cases of `nota` that the model chooses", "leave out one of the two"
-        elif stage.optimizer not in (*SMOOTH, "owlqn"):
-            why, remedy = f"`{stage.optimizer}`", f"train by {listed([*SMOOTH, 'owlqn'])}"
+        elif stage.optimizer not in SMOOTH:
+            why, remedy = f"`{stage.optimizer}`", f"train by {listed(SMOOTH)}"
         elif stage.settings.patience is not None:
             why, remedy = "`patience`, which may go back to weights that were left out", "leave out one of the two"
         else:
@@ -251,4 +267,4 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
 
 
-RULES: tuple[Rule, ...] = (trained_by, priors, ties, kept, scaling)
+RULES: tuple[Rule, ...] = (trained_by, priors, groups, ties, kept, scaling)

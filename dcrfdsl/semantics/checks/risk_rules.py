@@ -54,4 +54,14 @@ def hidden_labels(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("cannot-sum-out", message, at, "sums nothing out", help=remedy, others=there)
 
 
-RULES: tuple[Rule, ...] = (all_wrong_labellings, hidden_labels)
+def idle_division(context: Context) -> Iterator[Diagnostic]:
+    """`weight = uniform` divides by itself."""
+    for stage in stage_views(context):
+        criterion, at = stage.settings.criterion, stage.written("divide")
+        if isinstance(criterion, AdaboostSettings) and criterion.weight == "uniform" and at is not None:
+            message = "`divide` changes nothing without a number as `weight`: `uniform` is divided by itself"
+            remedy = "write `weight = 0.5`, for example, or leave out `divide`"
+            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
+
+
+RULES: tuple[Rule, ...] = (all_wrong_labellings, hidden_labels, idle_division)

@@ -26,7 +26,7 @@ from .walk import constraint_nodes
 __all__ = ["RULES"]
 
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
-OPTIMIZERS = ("auto", "lbfgs", "owlqn", "cg", "quickprop")  # which ask for value and gradient alone
+OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop")  # which ask for value and gradient alone
 SLUG = "cannot-segment"
 
 

@@ -253,8 +253,10 @@ def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Itera
         yield context.complaint("bad-argument", message, at, "has marks", help=f"write `{metric}({name})`")
 
 
-def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
-    """Legal if every state is O, or B-, I-, E-, S- and a type, declared or learned."""
+def needs_segments(
+    context: Context, name: str, at: Path, metric: str, otherwise: str = "accuracy"
+) -> Iterator[Diagnostic]:
+    """Legal if every state is O, or B-, I-, E-, S- and a type, declared or learned.   otherwise: what counts labels."""
     entry = context.named(name, "label")
     states, source = _states_or_values(context, name)
     odd = next((state for state in states if not _is_segment_state(state)), None)
@@ -262,7 +264,9 @@ def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterat
         return
     message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
     schemes = listed([f"{scheme}(…)" for scheme in SCHEMES], "or")
-    remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
+    remedy = (
+        f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `{otherwise}({name})`"
+    )
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"
     there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []

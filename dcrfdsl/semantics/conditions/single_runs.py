@@ -54,6 +54,7 @@ __all__ = [
 CAME_BY = " came by"  # ends the names of memories; other names have no blanks
 MOST_SEARCHED = 2**9  # joint states of a position with which decoding can search
 MOST_JOINT = 2**13  # joint states of a position, with the memories of `once`, up to which it is a part of the graph
+COUNTED = 2**1000  # the most joint states that are told apart; a float holds it
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +134,17 @@ def is_run_memory(variable: str) -> bool:
 
 
 def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
-    """The joint states of as many positions as a state of the model's automaton holds, with a memory for each type."""
+    """The joint states of as many positions as a state of the model's automaton holds, with a memory for each type.
+
+    At most `COUNTED`, which stands for all numbers above.
+    """
     names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
     one = math.prod(len(states[name]) for name in names)
     types = sum(len(bound_types(once, spec.labels_by_name[once.label], states[once.label])) for once in spec.onces)
-    return int(one ** max(1, _span(spec))) << types
+    span = max(1, _span(spec))
+    if span * math.log2(max(1, one)) + types > math.log2(COUNTED):  # a power that would take for ever
+        return COUNTED
+    return int(one**span) << types
 
 
 def _span(spec: ModelSpec) -> int:
@@ -164,11 +171,12 @@ def once_words(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
     types = sum(len(runs.types) for runs in single_runs(spec, states))
     bound = f"{types} type{'' if types == 1 else 's'}"
     joint = joint_states(spec, states)
+    size = "more than 1e300" if joint == COUNTED else f"{joint:.2g}"
     if _is_unrolled(spec, states):
         return f"exact: a part of the graph, with a memory for each of {bound}; {joint:,} joint states of a position"
     return (
         f"kept by decoding alone, which searches for the best labelling; training and probabilities are without it: "
-        f"{bound} in the graph would take {joint:.2g} joint states of a position, and {MOST_JOINT:,} fit"
+        f"{bound} in the graph would take {size} joint states of a position, and {MOST_JOINT:,} fit"
     )
 
 
@@ -176,6 +184,9 @@ def search_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str 
     """What keeps decoding from seeing to the `once` of a specification where the graph does not, in words."""
     if not spec.onces or _is_unrolled(spec, states):
         return None
+    whole = next((label.name for label in spec.labels if label.per == "sentence"), None)
+    if whole is not None:
+        return f"`{whole}` is of the whole sentence"
     joined = next((clique for clique in spec.cliques if clique.relational), None)
     if joined is not None:
         return f"`clique {joined.label}` joins positions by `where`"

@@ -23,6 +23,11 @@ CONSTRAINTS: Mapping[str, tuple[str, str]] = {
         "What stands after `except` is no type of the label's segments, and without segments none of its states.",
         "Name types, as `STREET` for `B-STREET` and `I-STREET`. `O` need not be named.",
     ),
+    "no-bound": (
+        "`decode certified` and `decode optimal` bound what any labelling scores. That needs the potentials of all "
+        "labels at once, and labels alone: a latent variable is summed out, and `infer pruned` leaves most labels out.",
+        "Write `decode joint`, or leave the latent variable out, or choose another `infer`.",
+    ),
     "once-not-exact": (
         "`once` holds on whole sequences. Up to about nine types it is a part of the graph; with more, decoding "
         "searches for labellings that keep to it. What is named here can do neither.",

@@ -12,6 +12,11 @@ DATA: Mapping[str, tuple[str, str]] = {
         "Raise the limit to the longest one; or write `with longer = together`, so that longer ones are possible, have "
         "one length, and no other feature of the list.",
     ),
+    "mixed-sentence": (
+        "A label `for sentence` has one value in a sentence, and its column has several in this one.",
+        "Correct the data; mark tokens that say nothing by the label's `missing`. For a label of tokens, leave out "
+        "`for sentence`.",
+    ),
     # files
     "binary-file": (
         "The data file has bytes that no text has: it is compressed, or of another program.",
@@ -20,6 +25,14 @@ DATA: Mapping[str, tuple[str, str]] = {
     "disk-full": (
         "The disk has no room for the file. A file that was there before is unchanged.",
         "Free some space, or write to another disk.",
+    ),
+    "data-warning": (
+        "The data can be read, and something in it is odd, which the message names.",
+        "Look at the place. If the data is meant so, nothing has to be done.",
+    ),
+    "unknown-schema": (
+        "No output of a command has this name.",
+        "`dcrfdsl schema` lists the outputs that have a schema.",
     ),
     "file-error": (
         "The operating system does not let the file be read or the output be written, for the reason in the message.",

@@ -124,6 +124,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Exact inference would build a larger table than is allowed: the variables are joined too densely.",
         "Use `infer trp`, join fewer positions, or raise `max_table` if there is memory for it.",
     ),
+    "too-many-cells": (
+        "`infer ep` keeps tables along the path of each clique outside of its tree. Here paths are long, and states "
+        "many.",
+        "Use `ep(family = factored)`, which keeps no paths, or `infer trp`.",
+    ),
     "too-many-regions": (
         "`infer gbp` takes clusters of variables and all regions that clusters share; here there are too many of them.",
         "Use a smaller `size`, `clusters = factors`, which has the fewest regions, or `infer trp`.",
@@ -146,6 +151,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`--apart` keeps gold labels where predictions would take their place, which they do not in this format.",
         "Leave out `--apart`.",
     ),
+    "idle-nodes": (
+        "`--nodes` asks for an upper bound on the score of the best assignment, and another task was asked for.",
+        "Write `--task map`, or leave `--nodes` out.",
+    ),
     "idle-decode": (
         "`--nbest` lists labellings from the most to the less probable, and no way to decode changes this order.",
         "Leave out `--decode` or `--nbest`.",
@@ -163,6 +172,12 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Segments are summed out by their own recursion along one label whose other cliques join neighbours. Other "
         "graphs, other methods and criteria, and what looks at single tokens only, do not see the weights of segments.",
         "Change what the message names, or leave out the `segment` statement.",
+    ),
+    "sentence-label": (
+        "A label `for sentence` is one variable of the whole sentence. It has no positions, marks no segments, and is "
+        "in no chain; methods and criteria that go along the tokens of one do not reach it.",
+        "Name it without a place, `intent` for `intent[-1]`; else change what the message names, or declare the label "
+        "without `for sentence`.",
     ),
     "token-in-segment": (
         "The list of a `segment` statement describes whole segments, and a column is read at one token.",

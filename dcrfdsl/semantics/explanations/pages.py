@@ -333,7 +333,8 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "prior-not-treated": (
         "The optimizer needs a penalty of another kind: no penalty at all, a quadratic one, or one without corners.",
-        "A penalty with a corner at zero needs `owlqn`; `optimizer = auto` takes it. `iis` needs `prior = none`.",
+        "A penalty with a corner at zero needs `owlqn` or `proximal`, and `group_lasso` needs `proximal`; `optimizer = "
+        "auto` takes the one that fits. `iis` needs `prior = none`, and `induce` a prior of each weight by itself.",
     ),
     "cannot-scale": (
         "Iterative scaling needs exact expectations, features that are not negative and that the data shows, the label "

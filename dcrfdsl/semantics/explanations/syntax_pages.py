@@ -64,6 +64,14 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
         "Functions take a column, or a function of one; a test is a feature or a condition by itself, at one position.",
         "Join the positions: `(word[-1] in days or word in days)`. A memory keeps what was true at any earlier one.",
     ),
+    "bad-owner": (
+        "After `for` in a `label` statement stands what has one state of the label.",
+        "Write `for sentence`, or leave it out: then every token has one.",
+    ),
+    "missing-limit": (
+        "A `segment` statement says how many tokens a segment has at most.",
+        "Write `segment y up to 8: …`. Longer ones are possible `with longer = together`, as one length.",
+    ),
     "too-many-errors": ("There are so many errors that the rest is not shown.", "Correct the first ones."),
     "two-statements": ("One statement a line.", "Put the second one on a new line."),
     "unclosed-bracket": ("A bracket is never closed.", "Close it on the same line."),

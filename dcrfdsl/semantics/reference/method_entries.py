@@ -18,6 +18,7 @@ from ...foundation import Table
 from ..settings import (
     CASES,
     CRITERIA,
+    DECODINGS,
     IMPORTANCE,
     INFERENCE,
     KERNELS,
@@ -41,6 +42,7 @@ __all__ = ["method_entries", "stage_settings"]
 # How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
 USAGE: dict[str, str] = {
     INFERENCE.kind: "infer {}",
+    DECODINGS.kind: "decode {}",
     CRITERIA.kind: "train {}",
     PRIORS.kind: "prior = {}",
     OPTIMIZERS.kind: "optimizer = {}",
@@ -52,7 +54,7 @@ USAGE: dict[str, str] = {
     IMPORTANCE.kind: "importance = {}",
 }
 TABLES: tuple[Table[Any], ...] = (
-    INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES, IMPORTANCE,
+    DECODINGS, INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES, IMPORTANCE,
 )  # fmt: skip
 STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}

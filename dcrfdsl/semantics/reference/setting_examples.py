@@ -18,6 +18,10 @@ _PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"
 
 # the kind of method, or `data format` -> its name -> lines
 SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    "decoding rule": {
+        "certified": "infer trp\ndecode certified(iterations = 500)",
+        "optimal": "infer trp\ndecode optimal(iterations = 500, nodes = 5000)",
+    },
     INFERENCE.kind: {
         "exact": "infer exact(max_table = 1000000)",
         "trp": f"infer trp(trees = random, tolerance = 1e-4, {_MESSAGES})",
@@ -27,11 +31,15 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
         "gbp": "infer gbp(clusters = join, size = 6, max_table = 100000, double_loop = always, tolerance = 1e-5,\n"
         "          max_iterations = 500, damping = 0.5)",
+        "ep": "infer ep(family = tree, power = 0.8, tolerance = 1e-5, max_iterations = 500, damping = 0.5)",
         "gibbs": "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact",
         "pruned": "view early = chunk in {B-NP, I-NP}\nclique early[-1], early\n"
         "infer pruned(by = early, threshold = 1e-3, keep = 16, states = 4)",
     },
-    PRIORS.kind: {"gaussian": "train likelihood: prior = gaussian(variance = 1, mean = model)"},
+    PRIORS.kind: {
+        "gaussian": "train likelihood: prior = gaussian(variance = 1, mean = model)",
+        "group_lasso": "train likelihood: prior = group_lasso(strength = 2, groups = features)",
+    },
     CRITERIA.kind: {
         "likelihood": "train likelihood: prior = gaussian(variance = 5), keep = 1000",
         "piecewise": f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})",
@@ -44,6 +52,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         ),
         "mce": (
             "train mce(loss = fscore(chunk), gamma = 2) as recall\n"
+            "train mce(loss = fscore(chunk), segments = literal) as written\n"
             "train mce(loss = label(chunk), psi = 2, normalise = yes) as soft\n"
             "train mce(measure = ratio, smoothing = logistic) as ratios"
         ),
@@ -53,7 +62,8 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
             "train induce(likelihood, group = form, rounds = 5, per_round = 200, iterations = 20, candidates = 10000,\n"
             "             min_count = 2)"
         ),
-        "adaboost": "train adaboost(rounds = 100, tolerance = 1e-4, max_step = 0.5, update = steepest, weight = 1)",
+        "adaboost": "train adaboost(rounds = 100, tolerance = 1e-4, max_step = 0.5, update = steepest, weight = 1)\n"
+        "train adaboost(weight = 0.5, divide = yes, bounds = all) as papers",
         "hmsvm": ("train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"),
         "hmm": "train hmm(order = reverse, overlapping = yes, smoothing = 0.1, moves = 1, unseen = once)",
     },
@@ -77,6 +87,11 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
             "train likelihood:\n"
             "    prior = laplace\n"
             "    optimizer = owlqn(tolerance = 1e-6, max_iterations = 200, memory = 10)"
+        ),
+        "proximal": (
+            "train likelihood:\n"
+            "    prior = group_lasso\n"
+            "    optimizer = proximal(tolerance = 1e-6, max_iterations = 200, memory = 10)"
         ),
         "cg": "train likelihood: optimizer = cg(tolerance = 1e-6, max_iterations = 200)",
         "sgd": "train likelihood: optimizer = sgd(epochs = 10, rate = 0.1, tolerance = 1e-3, seed = 1)",

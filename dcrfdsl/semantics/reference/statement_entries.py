@@ -34,9 +34,12 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "data conll(word, pos, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "label": (
-        "label NAME [in DOMAIN] [with OPTION = …]",
+        "label NAME [in DOMAIN] [for sentence] [with OPTION = …]",
         "A variable to predict, read from the column of that name.",
-        "Without a domain it learns its states from the training data.",
+        "Without a domain it learns its states from the training data. With `for sentence` a sentence has one state, "
+        "as an intent or a genre; else each token has one. Its column has the same value at all tokens, or with "
+        "`missing` the mark at some. A clique over it alone sees the features of all tokens, summed, and `bias` once; "
+        "one over it and a label of tokens lies at every token.",
         'label chunk in {B-NP, I-NP, O} with others = O\nclique chunk: word\nclique chunk[-1], chunk',
     ),
     "latent": (

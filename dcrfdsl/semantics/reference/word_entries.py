@@ -243,19 +243,6 @@ DOMAINS: Words = {
         'label chunk in "states.txt"\nclique chunk: word',
     ),
 }
-DECODINGS: Words = {
-    "joint": ("decode joint", "The best labelling of a sentence as a whole.", "decode joint"),
-    "marginal": (
-        "decode marginal",
-        "The likeliest state of each label by itself; on a tie the first declared. It repairs no segments.",
-        "decode marginal",
-    ),
-    "local": (
-        "decode local",
-        "The best product of locally normalised pieces, which is what `memm` and its like train for.",
-        "train memm\ndecode local",
-    ),
-}
 METRIC_TEXTS: Mapping[str, str] = {
     "accuracy": "The share of positions where the label is right.",
     "joint_accuracy": "The share of positions where all labels are right.",
@@ -307,7 +294,6 @@ def word_entries() -> Iterator[ReferenceEntry]:
         yield ReferenceEntry(
             entry.kind, entry.name, entry.usage, entry.summary, example=entry.example, synonyms=synonyms
         )
-    yield from _plain("decoding rule", DECODINGS)
     for name, takes in METRICS.items():
         usages = metric_usages(name, takes)
         yield ReferenceEntry(

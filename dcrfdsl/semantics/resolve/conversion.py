@@ -7,9 +7,9 @@ statements (`declarations`), the meaning of names (`checks`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from ...foundation import Diagnostic, Label, Span
+from ...foundation import Diagnostic, Label, Span, did_you_mean
 from ...syntax import ast
 from ..schema import SCHEMES, SYNTAX, Path, expressions as ex, model_spec as model
 
@@ -40,6 +40,20 @@ class Converter:
 
     def complain(self, slug: str, message: str, node: ast.Node, words: str = "", help: str | None = None) -> None:
         self.problems.append(Diagnostic(slug, message, Label(self._relocate(node.span), words), help=help))
+
+    def owner(self, node: ast.Name | None, path: Path) -> Literal["token", "sentence"]:
+        """What has one state of a label: `for sentence`, or `for token`, which goes without saying."""
+        if node is None:
+            return "token"
+        self.note(path, node)
+        if node.text == "sentence":
+            return "sentence"
+        if node.text != "token":
+            guess = did_you_mean(node.text, ("sentence", "token"))
+            remedy = f"did you mean `for {guess}`?" if guess else "write `for sentence`: one state for all its tokens"
+            message = f"a label is for each token or for a sentence, and `{node.text}` is neither"
+            self.complain("bad-owner", message, node, "expected `sentence`", remedy)
+        return "token"
 
     # places and terms ---------------------------------------------------------------------------------------
 

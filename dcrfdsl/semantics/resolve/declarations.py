@@ -185,7 +185,8 @@ def _label(self: Declarer, statement: ast.Label) -> None:
     options = self.options(statement.settings, LABEL_OPTIONS, "label", at)
     domain = self.convert.domain(statement.domain, (*at, "domain")) if statement.domain else model.Learned()
     self.remember_directory(statement.name.text, statement.domain)
-    item = model.Label(name=statement.name.text, domain=domain, doc=statement.doc, **options)
+    per = self.convert.owner(statement.per, (*at, "per"))
+    item = model.Label(name=statement.name.text, domain=domain, per=per, doc=statement.doc, **options)
     self.draft.add(item, statement.name.span)
 
 

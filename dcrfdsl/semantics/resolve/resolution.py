@@ -7,7 +7,7 @@ All problems are collected, and resolving continues after each. Not here: whethe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +89,7 @@ def load_text(
     *,
     directory: Path = Path("."),
     path: Path | None = None,
+    reading: Callable[[Path], str] = read_template,
 ) -> Resolved:
     """Reads a template given as text. Returns a `Resolved`.
 
@@ -98,6 +99,7 @@ def load_text(
     stage: the training stage that `train.KEY` in `overrides` refers to; by default the last one.
     directory: to which the paths in the template are relative.
     path: the file that it was read from, if any, so that a file that uses itself is detected.
+    reading: gives the text of a file that is used, or raises DcrfError; editors have texts that are not saved.
 
     Raises TypeError if it is no text. Problems of the template are kept, for `require`, `check` or `fit` to report.
 
@@ -106,7 +108,7 @@ def load_text(
     """
     require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
-    resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path)
+    resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path, reading=reading)
     if not problems:
         return resolved
     diagnostics = tuple(_in_order([*problems, *resolved.diagnostics]))
@@ -120,11 +122,12 @@ def resolve(
     overrides: Sequence[str] = (),
     stage: str | None = None,
     path: Path | None = None,
+    reading: Callable[[Path], str] = read_template,
 ) -> Resolved:
     """Resolves a parsed template; `train.KEY` in `overrides` refers to `stage` (None: the last)."""
     require_list(overrides, "overrides", "texts such as `train.seed=7`")
     draft = Draft(doc=template.doc)
-    reader = _Reader(draft)
+    reader = _Reader(draft, reading)
     main = None if path is None else path.resolve()
     reader.read(template, directory, opened=() if main is None else (main,))
     for text in overrides:
@@ -143,8 +146,8 @@ def resolve(
 class _Reader:
     """Reads a file and the files that it uses into the draft, the used ones first."""
 
-    def __init__(self, draft: Draft):
-        self.draft = draft
+    def __init__(self, draft: Draft, reading: Callable[[Path], str]):
+        self.draft, self.reading = draft, reading
         self.complete = True
         self._done: set[Path] = set()
 
@@ -181,7 +184,7 @@ class _Reader:
             return
         self._done.add(real)
         try:
-            text = read_template(path)
+            text = self.reading(path)
         except DcrfError as error:
             for problem in error.diagnostics:
                 where = f" (at {problem.location})" if problem.slug == "no-text" else ""

@@ -1,11 +1,13 @@
 from .condition_tree import (
     Node as Node,
+    children as children,
     conjuncts as conjuncts,
     nodes as nodes,
     reference_names as reference_names,
     term_places as term_places,
     terms as terms,
     value_if_nodes as value_if_nodes,
+    with_children as with_children,
 )
 from .domains import (
     Cardinality as Cardinality,
@@ -71,6 +73,7 @@ from .model_spec import (
     ModelSpec as ModelSpec,
     Once as Once,
     Piece as Piece,
+    Setting as Setting,
     Site as Site,
     Stage as Stage,
     View as View,

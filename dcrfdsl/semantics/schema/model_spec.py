@@ -83,7 +83,7 @@ class DataSpec(Frozen):
 
 
 class Label(Frozen):
-    """An output variable, one instance per position, read from the column with its name."""
+    """An output variable, read from the column with its name: one for each token, or one for a sentence."""
 
     kind: Literal["label"] = "label"
     name: str
@@ -92,6 +92,7 @@ class Label(Frozen):
     missing: str | None = None
     ambiguous: str | None = None
     constrain: bool = True
+    per: Literal["token", "sentence"] = "token"
     doc: tuple[str, ...] = ()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from ...foundation import require_kind
 from ...syntax import ast, format_statement, format_template, format_value
@@ -34,31 +35,35 @@ from .unparsed_terms import (
 
 __all__ = ["statement_text", "to_template", "to_text", "value_text"]
 
+_Options: TypeAlias = Callable[..., tuple[ast.Setting, ...]]  # `option_nodes`, perhaps of every option
+_RELATIONAL = ("min_gap", "max_gap", "link", "order")  # options of cliques that `where` joins
 _INLINE = 3  # features or members that still fit on the statement's line
 
 
-def to_text(spec: model.ModelSpec) -> str:
+def to_text(spec: model.ModelSpec, *, every_option: bool = False) -> str:
     """The canonical text of a specification; reading it again gives an equal specification.
 
     spec: a `ModelSpec`, as `m.spec()`, `load_template(…).require()` and `model.spec` are.
+    every_option: writes the options of statements that have their default value, too.
 
     >>> print(to_text(load_text("label   tag in {A,B}").spec).splitlines()[1])
     label tag in {A, B}
     """
     require_kind(spec, model.ModelSpec, "spec", "a ModelSpec")
-    return format_template(to_template(spec))
+    return format_template(to_template(spec, every_option=every_option))
 
 
-def to_template(spec: model.ModelSpec) -> ast.Template:
+def to_template(spec: model.ModelSpec, *, every_option: bool = False) -> ast.Template:
     """The tree of a template that resolves to `spec`. All its places are the same, empty one."""
+    options = partial(option_nodes, every=every_option)
     sections: list[list[ast.Statement]] = [
         [_data(spec.data)] if spec.data else [],
         [_let(item) for item in spec.lets],
-        [*map(_label, spec.labels), *map(_latent, spec.latents)],
-        [_lexicon(item) for item in spec.lexicons],
+        [*(_label(item, options) for item in spec.labels), *map(_latent, spec.latents)],
+        [_lexicon(item, options) for item in spec.lexicons],
         [*map(_memory, spec.memories), *map(_view, spec.views)],
-        [_group(item) for item in spec.groups],
-        [_segment(item) if item.segmental else _clique(item) for item in spec.cliques],
+        [_group(item, options) for item in spec.groups],
+        [_segment(item, options) if item.segmental else _clique(item, options) for item in spec.cliques],
         [*map(_constraint, spec.constraints), *map(_once, spec.onces)],
         [_piece(item) for item in spec.pieces],
         [
@@ -81,12 +86,16 @@ def value_text(value: ex.Value) -> str:
     return format_value(value_node(value))
 
 
-def statement_text(item: model.Label | model.Constraint | model.DataSpec | model.Once) -> str:
+def statement_text(
+    item: model.Label | model.Constraint | model.DataSpec | model.Once | model.Piece | model.Stage,
+) -> str:
     """A declaration in the notation of a template, without its doc comment."""
     writers: Mapping[type, Callable[[Any], ast.Statement]] = {
         model.Label: _label,
         model.DataSpec: _data,
         model.Once: _once,
+        model.Piece: _piece,
+        model.Stage: _stage,
     }
     return format_statement(writers.get(type(item), _constraint)(item.model_copy(update={"doc": ()})))
 
@@ -123,10 +132,14 @@ def _let(let: model.Let) -> ast.Let:
     return ast.Let(**_common(let.doc), name=name_node(let.name), value=value_node(let.value), tune=tune)
 
 
-def _label(label: model.Label) -> ast.Label:
-    options = option_nodes(label, ("others", "missing", "ambiguous", "constrain"))
+def _label(label: model.Label, options: _Options = option_nodes) -> ast.Label:
+    idle = () if isinstance(label.domain, model.Scheme) else ("constrain",)
     return ast.Label(
-        **_common(label.doc), name=name_node(label.name), domain=domain_node(label.domain), settings=options
+        **_common(label.doc),
+        name=name_node(label.name),
+        domain=domain_node(label.domain),
+        per=None if label.per == "token" else name_node(label.per),
+        settings=options(label, ("others", "missing", "ambiguous", "constrain"), idle=idle),
     )
 
 
@@ -137,10 +150,11 @@ def _latent(latent: model.Latent) -> ast.Latent:
     return ast.Latent(**_common(latent.doc), name=name_node(latent.name), domain=domain)
 
 
-def _lexicon(lexicon: model.Lexicon) -> ast.Lexicon:
+def _lexicon(lexicon: model.Lexicon, options: _Options = option_nodes) -> ast.Lexicon:
     path = ast.Literal(span=NOWHERE, value=lexicon.path)
-    options = option_nodes(lexicon, ("case",))
-    return ast.Lexicon(**_common(lexicon.doc), name=name_node(lexicon.name), path=path, settings=options)
+    return ast.Lexicon(
+        **_common(lexicon.doc), name=name_node(lexicon.name), path=path, settings=options(lexicon, ("case",))
+    )
 
 
 def _memory(memory: model.Memory) -> ast.Memory:
@@ -157,12 +171,12 @@ def _view(view: model.View) -> ast.View:
     return ast.View(**_common(view.doc), name=name_node(view.name), value=value_if_node(view.value))
 
 
-def _group(group: model.FeatureGroup) -> ast.FeatureGroup:
+def _group(group: model.FeatureGroup, options: _Options = option_nodes) -> ast.FeatureGroup:
     return ast.FeatureGroup(
         **_common(group.doc, len(group.features)),
         name=name_node(group.name),
         features=condition_nodes(group.features),
-        settings=option_nodes(group, ("min_count", "outside")),
+        settings=options(group, ("min_count", "outside")),
     )
 
 
@@ -170,8 +184,9 @@ def _site(site: model.Site) -> ast.Site:
     return ast.Site(span=NOWHERE, variable=name_node(site.variable), place=place_node(site.place))
 
 
-def _clique(clique: model.CliqueSpec) -> ast.Clique:
-    options = option_nodes(clique, ("states", "edges", "min_gap", "max_gap", "link", "order"))
+def _clique(clique: model.CliqueSpec, options: _Options = option_nodes) -> ast.Clique:
+    idle = ("edges",) if clique.relational else _RELATIONAL
+    settings = options(clique, ("states", "edges", *_RELATIONAL), idle=idle)
     in_block = clique.where is not None
     rows = len(clique.features) if in_block else _rows(clique.features)
     common = _common(clique.doc, rows)
@@ -182,20 +197,20 @@ def _clique(clique: model.CliqueSpec) -> ast.Clique:
         sites=tuple(map(_site, clique.sites)),
         where=None if clique.where is None else condition_node(clique.where),
         name=maybe_name_node(clique.name),
-        settings=options,
+        settings=settings,
         features=condition_nodes(clique.features),
         where_in_block=in_block,
-        settings_in_block=in_block and bool(options),
+        settings_in_block=in_block and bool(settings),
     )
 
 
-def _segment(clique: model.CliqueSpec) -> ast.Segment:
+def _segment(clique: model.CliqueSpec, options: _Options = option_nodes) -> ast.Segment:
     return ast.Segment(
         **_common(clique.doc, _rows(clique.features)),
         variable=name_node(clique.sites[0].variable),
         limit=option_value(clique.up_to or 1),
         name=maybe_name_node(clique.name),
-        settings=option_nodes(clique, ("states", "longer", "min_count")),
+        settings=options(clique, ("states", "longer", "min_count")),
         features=condition_nodes(clique.features),
     )
 

@@ -163,11 +163,18 @@ def setting_node(key: str, value: ast.Value) -> ast.Setting:
     return ast.Setting(span=NOWHERE, key=ast.Key(span=NOWHERE, parts=tuple(key.split("."))), value=value)
 
 
-def option_nodes(item: ex.Frozen, names: Sequence[str]) -> tuple[ast.Setting, ...]:
-    """`with` options that differ from their defaults."""
-    defaults: Mapping[str, Any] = {name: type(item).model_fields[name].default for name in names}
-    changed = [(name, getattr(item, name)) for name in names if getattr(item, name) != defaults[name]]
-    return tuple(setting_node(name, option_value(value)) for name, value in changed)
+def option_nodes(
+    item: ex.Frozen, names: Sequence[str], *, every: bool = False, idle: Sequence[str] = ()
+) -> tuple[ast.Setting, ...]:
+    """`with` options that differ from their defaults.   every: those with their defaults, too, where these are values
+    and mean something: none of `idle`.
+    """
+    written = []
+    for name in names:
+        value, default = getattr(item, name), type(item).model_fields[name].default
+        if value != default or (every and value is not None and name not in idle):
+            written.append((name, value))
+    return tuple(setting_node(name, option_value(value)) for name, value in written)
 
 
 def option_value(value: bool | int | str | ex.Reference) -> ast.Value:

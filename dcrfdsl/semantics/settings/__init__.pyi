@@ -1,9 +1,15 @@
 from .decode_rules import decoding as decoding
+from .decoding_settings import (
+    DECODINGS as DECODINGS,
+    bounding_decoding as bounding_decoding,
+    read_decoding as read_decoding,
+)
 from .guiding_stages import guiding_stage as guiding_stage, stage_inference as stage_inference
 from .importance_settings import (
     IMPORTANCE as IMPORTANCE,
     SentenceImportance as SentenceImportance,
     StateImportance as StateImportance,
+    TokenImportance as TokenImportance,
     state_factors as state_factors,
 )
 from .loss_settings import (
@@ -19,6 +25,7 @@ from .margin_settings import (
     MARGIN_LOSSES as MARGIN_LOSSES,
     CostLoss as CostLoss,
     HmsvmSettings as HmsvmSettings,
+    SegmentsLoss as SegmentsLoss,
     state_costs as state_costs,
 )
 from .method_settings import (
@@ -30,7 +37,12 @@ from .method_settings import (
 from .nota_settings import CASES as CASES, LikelyCases as LikelyCases
 from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
 from .piece_shorthands import PIECES as PIECES
-from .prior_settings import PRIORS as PRIORS, GaussianPrior as GaussianPrior, Prior as Prior
+from .prior_settings import (
+    PRIORS as PRIORS,
+    GaussianPrior as GaussianPrior,
+    GroupLassoPrior as GroupLassoPrior,
+    Prior as Prior,
+)
 from .pruned_settings import PrunedSettings as PrunedSettings
 from .risk_settings import (
     AdaboostSettings as AdaboostSettings,
@@ -64,3 +76,4 @@ from .training_settings import (
     RescaleSettings as RescaleSettings,
     TrainSettings as TrainSettings,
 )
+from .written_defaults import with_defaults as with_defaults

@@ -121,6 +121,11 @@ class MceSettings(CriterionSettings):
         math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7); `inf` is the maximum", gt=0
     )
     gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0)
+    segments: Literal["conlleval", "literal"] = setting(
+        "conlleval", "when a labelling has a segment of the gold one in `fscore`, `precision` and `recall`: if it also "
+        "ends there, as evaluation counts (`conlleval`), or if its states are the same there, whatever follows "
+        "(`literal`, eq. 15)",
+    )  # fmt: skip
     smoothing: SmoothingSettings = setting(SigmoidSmoothing(), "what makes the count smooth")
     normalise: bool = setting(
         False, "whether the soft maximum is a mean over wrong labellings: A = 1 / (|Y| − 1) in eq. 7"

@@ -14,7 +14,7 @@ from .method_settings import CriterionSettings, MethodSettings, setting
 
 __all__ = [
     "KERNELS", "MARGIN_LOSSES", "CostLoss", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel",
-    "PolyKernel", "RbfKernel", "ZeroOneLoss", "state_costs",
+    "PolyKernel", "RbfKernel", "SegmentsLoss", "ZeroOneLoss", "state_costs",
 ]  # fmt: skip
 
 
@@ -80,6 +80,18 @@ class CostLoss(MethodSettings):
     others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=1e6)
 
 
+class SegmentsLoss(MethodSettings):
+    """A wrong labelling costs 1 for each gold segment that it does not have, and 1 for each of its segments that is not
+    a gold one: FN + FP. A segment with a wrong end, or of a wrong type, costs 2. Needs `exact`.
+    """
+
+    method = "segments"
+    source = "Tsochantaridis et al. 2005, margin rescaling; counts of Suzuki 2006, §4"
+    example = "train hmsvm(loss = segments(chunk))"
+    names = "labels"
+    labels: tuple[str, ...] = setting((), "the labels whose segments count, one or more")
+
+
 def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
     """What each predicted state costs for each gold state; 0 for the gold state itself.
 
@@ -110,7 +122,7 @@ KERNELS: Table[type[MethodSettings]] = Table(
 )
 MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
     "loss of a margin",
-    {s.method: s for s in (ZeroOneLoss, HammingLoss, CostLoss)},
+    {s.method: s for s in (ZeroOneLoss, HammingLoss, CostLoss, SegmentsLoss)},
     {"label": "hamming", "sequence": "zero_one", "zero-one": "zero_one"},
 )
 
@@ -129,6 +141,7 @@ class HmsvmSettings(CriterionSettings):
     takes_prior = False
     margin = True
     methods = {"loss": MARGIN_LOSSES}
+    idle_beside = dict.fromkeys(("most", "weight"), ("slack", "sequence"))
     C: float = setting(1.0, "the weight of the slacks: the larger, the fewer errors on the training data", gt=0, le=1e9)
     slack: Literal["sequence", "labelling"] = setting(
         "sequence", "a slack ξ for each `sequence` (SVM1), or for each wrong `labelling` (SVM2)"

@@ -16,7 +16,7 @@ from ..schema import Frozen
 
 __all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape", "setting"]
 
-Shape = Literal["none", "quadratic", "smooth", "corner"]
+Shape = Literal["none", "quadratic", "smooth", "corner", "groups"]
 # gradient: value and gradient over all data. sequences: gradients of single sequences. counts: exact expected counts,
 # which only the likelihood offers. margins: the labellings that violate a margin most.
 Access = Literal["gradient", "sequences", "counts", "margins"]
@@ -42,6 +42,7 @@ class MethodSettings(Frozen):
     texts: ClassVar[str] = ""  # the field that unnamed texts go to
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
+    idle_beside: ClassVar[Mapping[str, tuple[str, Any]]] = {}  # fields without effect where another one has a value
     gives_log_z: ClassVar[bool] = True
 
 

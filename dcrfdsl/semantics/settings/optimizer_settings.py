@@ -13,11 +13,12 @@ from .method_settings import OptimizerSettings, Shape, setting
 
 __all__ = [
     "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
-    "LbfgsSettings", "OnlineSettings", "OwlqnSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings",
-    "WorkingSetSettings",
+    "LbfgsSettings", "OnlineSettings", "OwlqnSettings", "ProximalSettings", "QuickpropSettings", "SgdSettings",
+    "StoppingSettings", "WorkingSetSettings",
 ]  # fmt: skip
 
-EVERY_SHAPE: tuple[Shape, ...] = ("none", "quadratic", "smooth", "corner")
+SINGLE: tuple[Shape, ...] = ("none", "quadratic", "smooth", "corner")
+EVERY_SHAPE: tuple[Shape, ...] = (*SINGLE, "groups")
 QUADRATIC: tuple[Shape, ...] = ("none", "quadratic")
 NO_PENALTY: tuple[Shape, ...] = ("none",)
 
@@ -51,6 +52,17 @@ class OwlqnSettings(LbfgsSettings):
     method = "owlqn"
     source = "Andrew & Gao 2007"
     example = "train likelihood: prior = laplace(scale = 1), optimizer = owlqn"
+    treats = SINGLE
+
+
+class ProximalSettings(LbfgsSettings):
+    """Proximal quasi-Newton, for penalties with a corner where single weights or whole groups are zero, such as
+    `group_lasso`.
+    """
+
+    method = "proximal"
+    source = "Lee, Sun & Saunders 2014"
+    example = "train likelihood: prior = group_lasso(strength = 1), optimizer = proximal"
     treats = EVERY_SHAPE
 
 
@@ -152,8 +164,8 @@ class BcfwSettings(DualSettings):
 
 
 class AutoOptimizer(LbfgsSettings):
-    """The optimizer that fits: OWL-QN for a penalty with a corner, else L-BFGS, where it helps after a start by AdaGrad
-    on batches of sentences.
+    """The optimizer that fits: OWL-QN for a penalty with a corner, `proximal` for one of groups, else L-BFGS, where it
+    helps after a start by AdaGrad on batches of sentences.
     """
 
     method = "auto"
@@ -175,10 +187,10 @@ OPTIMIZERS: Table[type[OptimizerSettings]] = Table(
     {
         s.method: s
         for s in (
-            AutoOptimizer, LbfgsSettings, OwlqnSettings, CgSettings, SgdSettings, GpdSettings, QuickpropSettings,
-            IisSettings, WorkingSetSettings, BcfwSettings,
+            AutoOptimizer, LbfgsSettings, OwlqnSettings, ProximalSettings, CgSettings, SgdSettings, GpdSettings,
+            QuickpropSettings, IisSettings, WorkingSetSettings, BcfwSettings,
         )
     },
     {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis", "owl-qn": "owlqn", "fahlman": "quickprop", "sag": "sgd",
-     "frank_wolfe": "bcfw"},
+     "frank_wolfe": "bcfw", "fista": "proximal", "ista": "proximal", "proximal_gradient": "proximal"},
 )  # fmt: skip

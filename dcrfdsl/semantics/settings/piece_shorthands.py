@@ -179,11 +179,13 @@ def times_trained(pieces: Iterable[Piece]) -> dict[str, int]:
 def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
     """The same model with shorthands expanded: it declares their pieces and trains `piecewise`."""
     chain = {entry.label for entry in stage_chain(spec, stage)}
+    if any(isinstance(stage_settings(spec, label).criterion, PieceSettings) for label in chain):
+        spec = _with_named_cliques(spec)
     pieces, stages = {piece.name: piece for piece in spec.pieces}, []
     for entry in spec.stages:
         criterion = stage_settings(spec, entry.label).criterion if entry.label in chain else None
         if isinstance(criterion, PieceSettings):
-            pieces_of_stage = pieces_of(spec, criterion)
+            pieces_of_stage = [_with_free_name(spec, pieces, piece) for piece in pieces_of(spec, criterion)]
             pieces |= {piece.name: piece for piece in pieces_of_stage}
             kept = tuple(a for a in entry.criterion.arguments if a.name is not None and a.name not in _SHORT)
             names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in pieces_of_stage)
@@ -192,6 +194,34 @@ def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
             entry = entry.model_copy(update={"criterion": call, "name": entry.label})
         stages.append(entry)
     return spec.model_copy(update={"pieces": tuple(pieces.values()), "stages": tuple(stages)})
+
+
+def _with_named_cliques(spec: ModelSpec) -> ModelSpec:
+    """The same model with a name for each clique, by which pieces can hold it."""
+    taken = _taken(spec)
+    cliques = []
+    for number, clique in enumerate(spec.cliques, 1):
+        name = clique.name or f"clique_{number}"
+        while clique.name is None and name in taken:
+            name += "_"
+        taken.add(name)
+        cliques.append(clique if clique.name else clique.model_copy(update={"name": name}))
+    return spec.model_copy(update={"cliques": tuple(cliques)})
+
+
+def _with_free_name(spec: ModelSpec, pieces: Mapping[str, Piece], piece: Piece) -> Piece:
+    """The piece, by another name where the template has its name for something else."""
+    others, name = _taken(spec) - {one.name for one in spec.pieces}, piece.name
+    while name in others or pieces.get(name, piece).model_copy(update={"name": "", "doc": ()}) != piece.model_copy(
+        update={"name": ""}
+    ):
+        name += "_"
+    return pieces.get(name, piece.model_copy(update={"name": name}))
+
+
+def _taken(spec: ModelSpec) -> set[str]:
+    """The names that the template declares."""
+    return {name for name, _ in spec.named()} | {column.name for column in (spec.data.columns if spec.data else ())}
 
 
 _SHORT = ("order", "by")  # settings that the pieces express

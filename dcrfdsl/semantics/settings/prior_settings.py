@@ -7,11 +7,14 @@ room that computes penalties. Not here: which optimizers treat which shape (`tra
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Literal
 
 from ...foundation import Table
 from .method_settings import MethodSettings, Shape, setting
 
-__all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior"]
+__all__ = [
+    "PRIORS", "ElasticNetPrior", "GaussianPrior", "GroupLassoPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior",
+]  # fmt: skip
 
 
 class Prior(MethodSettings):
@@ -20,7 +23,9 @@ class Prior(MethodSettings):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """`none`; `quadratic`; `smooth` for any other differentiable penalty; `corner` if it has one at zero."""
+        """`none`; `quadratic`; `smooth` for any other differentiable penalty; `corner` if it has one
+        wherever a weight is zero; `groups` if wherever a whole group of weights is.
+        """
 
 
 class NoPrior(Prior):
@@ -96,8 +101,34 @@ class ElasticNetPrior(Prior):
         return "corner" if self.l1 else "quadratic" if self.l2 else "none"
 
 
+class GroupLassoPrior(Prior):
+    """The penalty strength · Σ_g √|g| ‖λ_g‖: whole groups of weights become exactly zero, all those of a feature or of
+    an entry of a feature list. |g| is the number of weights in the group.
+    """
+
+    method = "group_lasso"
+    source = "Yuan & Lin 2006"
+    example = "train likelihood: prior = group_lasso(strength = 2)"
+    strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", gt=0)
+    groups: Literal["templates", "features"] = setting(
+        "templates", "`templates`: the weights of a clique that one feature of its list gives, each offset by itself, "
+        "as `word[-1]`, and its biases; `features`: the weights of one value, as `word[-1]=the`, for all states",
+    )  # fmt: skip
+
+    @property
+    def shape(self) -> Shape:
+        return "groups"
+
+
 PRIORS: Table[type[Prior]] = Table(
     "prior",
-    {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior)},
-    {"l2": "gaussian", "l1": "laplace", "ridge": "gaussian", "lasso": "laplace"},
+    {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior, GroupLassoPrior)},
+    {
+        "l2": "gaussian",
+        "l1": "laplace",
+        "ridge": "gaussian",
+        "lasso": "laplace",
+        "group_l1": "group_lasso",
+        "l21": "group_lasso",
+    },
 )

@@ -62,6 +62,14 @@ class AdaboostSettings(CriterionSettings):
         "uniform", "as in `exponential`, of a risk that is 1 at the start: `uniform` gives each sequence the same "
         "share, 1 gives it to each wrong labelling, and so most of it to the longest sequences",
     )  # fmt: skip
+    divide: bool = setting(
+        False, "divides what a number as `weight` gives a sequence among its wrong labellings: the paper's D₀ with "
+        "w(T) = π to the power T, where `uniform` is that with w(T) = 1",
+    )  # fmt: skip
+    bounds: Literal["sequence", "all"] = setting(
+        "sequence", "how much more often a wrong labelling may count a feature than the known one: bounds of each "
+        "sequence by itself, or one pair for `all` of them, under which a step has a closed form and promises less",
+    )  # fmt: skip
 
     @property
     def passes(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, did_you_mean
+from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table
 from ..schema import (
     CallSpec,
     Frozen,
@@ -27,6 +27,7 @@ from ..schema import (
     stage_cycle,
     unknown_stage,
 )
+from .decoding_settings import DECODINGS, decoding_text
 from .expected_values import expected_words
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .importance_settings import IMPORTANCE, column_alone, unnamed_texts
@@ -35,7 +36,7 @@ from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .prior_settings import PRIORS
 from .retired_settings import RETIRED
-from .training_settings import CRITERIA, DECODINGS, INFERENCE, TrainSettings
+from .training_settings import CRITERIA, INFERENCE, TrainSettings
 
 __all__ = [
     "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
@@ -70,10 +71,8 @@ def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str 
     """The rule that the `decode` statement names; None where there is none."""
     if spec.decode is None:
         return None
-    rule = (reader := _Reader(spec, spans or SpanTable())).decoding(spec.decode, ("decode",))
-    if spec.decode.arguments or spec.decode.settings:
-        reader.complain("unknown-setting", f"`decode {spec.decode.name}` takes no setting", ("decode",))
-    return reader.finish(rule)
+    reader = _Reader(spec, spans or SpanTable())
+    return reader.finish(reader.decoding(spec.decode, ("decode",)))
 
 
 def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
@@ -184,19 +183,13 @@ class _Reader:
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
 
     def decoding(self, call: CallSpec | None, path: Path) -> str | None:
-        """The decoding rule that `call` names; None after a complaint. `call` None: the value was no call."""
-        if call is not None and call.name in DECODINGS:
-            return call.name
-        known = ", ".join(f"`{name}`" for name in DECODINGS)
-        guess = (
-            did_you_mean(call.name, DECODINGS, {"viterbi": "joint", "map": "joint", "posterior": "marginal"})
-            if call
-            else None
-        )
-        written = f"`{call.name}`" if call else "this"
-        remedy = f"did you mean `{guess}`?" if guess else f"the ways to decode are {known}"
-        self.complain("unknown-method", f"{written} is not a way to decode", path, "unknown", remedy)
-        return None
+        """The text of the decoding rule that `call` names; None after a complaint. `call` None: it was no call."""
+        if call is None:
+            remedy = f"the ways to decode are {', '.join(f'`{name}`' for name in DECODINGS)}"
+            self.complain("unknown-method", "this is not a way to decode", path, "unknown", remedy)
+            return None
+        settings = self.method(DECODINGS, call, path)
+        return None if settings is None else decoding_text(settings)
 
     def value_method(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
         """A method that is the value of a setting, directly or through a constant."""

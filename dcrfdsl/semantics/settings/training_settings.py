@@ -12,6 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 from ...foundation import Table
 from ..schema import Frozen
+from .expectation_settings import EpSettings
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings
 from .method_settings import CriterionSettings, MethodSettings, OptimizerSettings, setting
@@ -35,7 +36,7 @@ from .region_settings import GbpSettings
 from .risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
 
 __all__ = [
-    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
+    "CRITERIA", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
     "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GbpSettings", "GibbsSettings", "GpdSettings",
     "HmmSettings",
     "IisSettings", "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior",
@@ -237,6 +238,7 @@ class PerceptronSettings(CriterionSettings):
     method = "perceptron"
     source = "Collins 2002"
     example = "train perceptron(epochs = 20)"
+    idle_beside = {"average": ("vote", True)}
     offers = ()  # it brings steps of its own
     takes_prior = False
     margin = True
@@ -310,11 +312,12 @@ INFERENCE: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GbpSettings,
+            EpSettings,
             GibbsSettings, PrunedSettings,
         )
     },
     {
-        "kikuchi": "gbp", "cvm": "gbp", "loopy": "bp",
+        "kikuchi": "gbp", "expectation_propagation": "ep", "power_ep": "ep", "cvm": "gbp", "loopy": "bp",
         "belief_propagation": "bp", "lbp": "bp", "viterbi": "exact", "junction_tree": "exact",
         "forward_backward": "exact", "beam": "pruned", "coarse_to_fine": "pruned",
     },
@@ -331,7 +334,6 @@ CRITERIA: Table[type[CriterionSettings]] = Table(
     },
     {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
 )  # fmt: skip
-DECODINGS: tuple[str, ...] = ("joint", "marginal", "local")
 
 
 Chosen = TypeVar("Chosen", bound=CriterionSettings)

@@ -40,7 +40,7 @@ from .summed_perceptron import SummedPerceptron
 
 __all__ = ["PartedSupervision", "empty_supervision", "refuse_unsummed", "refuse_unsummed_stages"]
 
-FULL = ("auto", "lbfgs", "owlqn", "cg")  # optimizers that need value and gradient alone
+FULL = ("auto", "lbfgs", "owlqn", "proximal", "cg")  # optimizers that need value and gradient alone
 SUMMED = {  # the optimizers of each criterion that is a sum over sentences
     **dict.fromkeys(("likelihood", "mce", "marginal", "exponential", *PIECES), FULL),
     "hmsvm": ("auto", "working_set"),
@@ -106,7 +106,7 @@ class PartedSupervision(Supervision):
             self.earlier, self.runner.threads,
         )  # fmt: skip
         summed = BY_PARTS.get(settings.criterion.method, SummedCriterion)
-        return summed(terms, self.runner, self.workers, self.fits)
+        return summed(terms, self.runner, self.workers, self.fits, self.extractor)
 
 
 def empty_supervision(

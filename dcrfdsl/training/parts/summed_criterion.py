@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...criteria import CRITERIA, Criterion
+from ...features import FeatureExtractor
 from ...foundation import Floats
 from ...inference import RunStatus, Workers
 from ...semantics import (
@@ -36,8 +37,12 @@ class SummedCriterion(Criterion):
 
     total_status = RunStatus()  # summed over all evaluations
 
-    def __init__(self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None]):
-        self._terms, self._runner, self._fits = terms, runner, fits
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        """extractor: of the features, for priors that ask what a weight stands for."""
+        self._terms, self._runner, self._fits, self._extractor = terms, runner, fits, extractor
         self._count, self._sharpened = len(terms.paths), 0
         self.num_weights, self.workers = terms.parameters.num_weights, workers
         first = self._first(terms.joint)  # what is the same in all parts, penalty included
@@ -48,7 +53,8 @@ class SummedCriterion(Criterion):
 
     def _first(self, settings: TrainSettings[Any]) -> Criterion:
         part = read_compiled(self._terms.paths[0])
-        return CRITERIA[self._terms.method](supervision_of(self._terms, part), settings)
+        supervision = replace(supervision_of(self._terms, part), extractor=self._extractor)
+        return CRITERIA[self._terms.method](supervision, settings)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The sum over all parts with the penalty, and its gradient [W]."""

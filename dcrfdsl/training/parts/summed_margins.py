@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...criteria import Hmsvm, margin_remarks
+from ...features import FeatureExtractor
 from ...foundation import DcrfError, Diagnostic, Floats
 from ...inference import RunStatus, Workers
 from ...kernels.optimization import Cuts
@@ -81,8 +82,11 @@ class SummedMargins(SummedCriterion, MarginProblem):
 
     solver = "working_set"
 
-    def __init__(self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None]):
-        super().__init__(terms, runner, workers, fits)
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        super().__init__(terms, runner, workers, fits, extractor)
         first = self._first(terms.joint)
         assert isinstance(first, Hmsvm)
         _refuse_unknown(first, terms.stage)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...features import FeatureExtractor
 from ...foundation import Floats
 from ...inference import Workers
 from ...optimizers import PartedPasses, PassOfPart, perceptron_pass
@@ -46,8 +47,11 @@ class SummedPerceptron(SummedCriterion, PartedPasses):
 
     solver = "mixed_perceptron"
 
-    def __init__(self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None]):
-        super().__init__(terms, runner, workers, fits)
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        super().__init__(terms, runner, workers, fits, extractor)
         schedule = self._first(terms.joint).perceptron_schedule()
         assert schedule is not None
         self.schedule = schedule

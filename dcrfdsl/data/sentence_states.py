@@ -1,0 +1,58 @@
+"""Labels of whole sentences: the one value of a sentence, read from the cells of all its tokens.
+
+A cell may hold the value or say nothing (the label's mark of a missing value); cells that say something have to agree.
+Not here: how a cell is read (`partial`), the unrolled variable (`graph.unroll`).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from ..foundation import DcrfError, Diagnostic, Ints, Ints32
+from ..semantics import Label
+from .corpus import Corpus
+
+__all__ = ["mixed_values", "refuse_mixed", "value_of_sentence"]
+
+Numbers = TypeVar("Numbers", Ints, Ints32)
+
+
+def value_of_sentence(codes: Numbers, nothing: int, corpus: Corpus) -> tuple[Numbers, Ints]:
+    """For each token the value of its sentence, [N], and the tokens that say something else.
+
+    codes [N]: of the cells, `nothing` where they say nothing. The first cell that says something counts.
+    """
+    off = np.asarray(corpus.sentence_off, np.int64)
+    lengths, says = np.diff(off), np.flatnonzero(codes != nothing)
+    place = np.searchsorted(says, off[:-1])
+    first = np.append(says, corpus.num_tokens)[place]
+    known = first < off[1:]
+    of_sentence = np.where(known, codes[np.where(known, first, 0)], nothing) if len(codes) else codes[:0]
+    spread = np.repeat(of_sentence, lengths) if len(codes) else codes.copy()
+    return spread.astype(codes.dtype), np.flatnonzero((codes != nothing) & (codes != spread))
+
+
+def mixed_values(label: Label, corpus: Corpus, tokens: Ints) -> Diagnostic:
+    """What is wrong where `tokens` say something else than the tokens before them in their sentence."""
+    token, column = int(tokens[0]), corpus.text_column(label.name)
+    start = int(corpus.sentence_off[corpus.sentence_of(token)])
+    values = [column.values[code] for code in column.codes[start : token + 1].tolist()]
+    other = next(value for value in values if value != values[-1] and value != label.missing)
+    sentences = len({corpus.sentence_of(at) for at in tokens.tolist()})
+    more = f", and {sentences - 1:,} more" if sentences > 1 else ""
+    return Diagnostic(
+        "mixed-sentence",
+        f"`{label.name}` is of the sentence, and this one has the values `{other}` and `{values[-1]}` "
+        f"(line {corpus.token_line[token]}{more})",
+        location=f"{corpus.file}:{corpus.token_line[token]}",
+        help=f"write the same value at all tokens of a sentence, or one at the first token and, with "
+        f'`missing = "_"`, `_` at the others; a label that differs from token to token is `label {label.name}`',
+    )
+
+
+def refuse_mixed(label: Label, corpus: Corpus, tokens: Ints) -> None:
+    """DcrfError if there are such tokens."""
+    if len(tokens):
+        raise DcrfError([mixed_values(label, corpus, tokens)])

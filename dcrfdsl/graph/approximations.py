@@ -1,0 +1,248 @@
+"""The forest that expectation propagation keeps of each graph, and the way of each other factor through it.
+
+The approximating family is a forest of factors: factors of two or more variables whose factor graph has no loop, and
+all variables. A factor within the scope of one in the forest goes with it; every other one is a *term*. A term changes
+the forest's distribution along its *walk* alone, the factors between the variables of its scope. Forests are grown from
+the factors of one clique after the other; of the orders of cliques that are tried, the one with the cheapest walks is
+taken. With `factored`, the forest has no factors. Not here: the messages (`kernels.messages.expectation_propagation`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..foundation import data_error
+from ..kernels.tables import Approximations
+from .edge_appearance import grown_forest, upward_edges
+from .shape_bank import ShapeBank
+from .shapes import GraphShape
+
+__all__ = ["bank_approximations"]
+
+MOST_ORDERS = 24  # of cliques
+MOST_CELLS = 2**26  # numbers that the terms of one graph may take
+
+
+def bank_approximations(bank: ShapeBank, family: str) -> Approximations:
+    """The forests of all shapes of a bank, made once. Raises DcrfError where the walks of a graph take too much."""
+    return bank.once(("approximations", family), lambda: _joined(bank.shapes, family == "tree"))
+
+
+@dataclass(frozen=True)
+class _Forest:
+    """Factors of a graph that close no loop, from the roots down, each with the axis of the variable above it."""
+
+    shape: GraphShape
+    down: tuple[tuple[int, int], ...]
+
+    @property
+    def above(self) -> dict[int, int]:
+        """By variable, the place in `down` of the factor above it; roots have none."""
+        scopes = self.shape.scopes
+        return {v: n for n, (f, axis) in enumerate(self.down) for a, v in enumerate(scopes[f]) if a != axis}
+
+    def walk(self, scope: Sequence[int], above: dict[int, int]) -> tuple[list[int], list[int]]:
+        """Places in `down` of the factors between variables, from the top down, and the variables without one above."""
+        lines: list[list[int]] = []  # from each variable up to its root
+        roots = []
+        for v in scope:
+            line, at = [], v
+            while at in above:
+                line.append(above[at])
+                f, axis = self.down[above[at]]
+                at = self.shape.scopes[f][axis]
+            lines.append(line)
+            roots.append(at)
+        kept: set[int] = set()
+        tops: list[int] = []
+        for root in dict.fromkeys(roots):
+            mine = [n for n, other in enumerate(roots) if other == root]
+            common = set.intersection(*(set(lines[n]) for n in mine))
+            own = {n for m in mine for n in lines[m]} - common
+            deepest = max(common, default=-1)  # factors lie after those above them
+            if common and len(mine) > 1:
+                starts = {self._parent(n) for n in own if self._parent(n) not in self._below(own)}
+                starts |= {scope[m] for m in mine if not set(lines[m]) - common}
+                if len(starts) > 1:
+                    own.add(deepest)
+            below = self._below(own)
+            top = [self._parent(n) for n in own if self._parent(n) not in below]
+            tops += list(dict.fromkeys(top)) if own else [scope[mine[0]]]
+            kept |= own
+        return sorted(kept), tops
+
+    def _parent(self, place: int) -> int:
+        f, axis = self.down[place]
+        return self.shape.scopes[f][axis]
+
+    def _below(self, places: set[int]) -> set[int]:
+        return {v for n in places for a, v in enumerate(self.shape.scopes[self.down[n][0]]) if a != self.down[n][1]}
+
+
+def _forest(shape: GraphShape, order: Sequence[int]) -> _Forest:
+    return _Forest(shape, tuple(upward_edges(shape, grown_forest(shape, order)))[::-1])
+
+
+def _orders(shape: GraphShape, large: Sequence[int]) -> Iterator[list[int]]:
+    """Orders in which factors may come into the forest: clique by clique."""
+    by_kind: dict[int, list[int]] = defaultdict(list)
+    for f in large:
+        by_kind[shape.kinds[f]].append(f)
+    if len(by_kind) > len(large) / 2:  # factors of one graph, each a kind of its own
+        yield sorted(large, key=lambda f: (-math.prod(shape.cards[v] for v in shape.scopes[f]), f))
+        yield list(large)
+        return
+    for kinds in itertools.islice(itertools.permutations(by_kind), MOST_ORDERS):
+        yield [f for kind in kinds for f in by_kind[kind]]
+
+
+def _cost(shape: GraphShape, forest: _Forest) -> float:
+    """About the additions of a sweep."""
+    above, cost = forest.above, 0.0
+    hosts = [set(shape.scopes[f]) for f, _ in forest.down]
+    at: dict[int, list[set[int]]] = defaultdict(list)
+    for host in hosts:
+        for v in host:
+            at[v].append(host)
+    for scope in shape.scopes:
+        if len(scope) > 1 and not any(set(scope) <= host for host in at[scope[0]]):
+            places, _ = forest.walk(scope, above)
+            tables = sum(math.prod(shape.cards[v] for v in shape.scopes[forest.down[n][0]]) for n in places)
+            cost += (tables + 1) * math.prod(shape.cards[v] for v in scope[:-1])
+    return cost
+
+
+@dataclass
+class _Lists:
+    """The fields of `Approximations` while they are collected."""
+
+    columns: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def put(self, name: str, *numbers: int) -> None:
+        self.columns[name] += numbers
+
+    def size(self, name: str) -> int:
+        return len(self.columns[name])
+
+    def add(self, shape: GraphShape, by_trees: bool) -> None:
+        """Adds a graph: its terms' walks, and then the walk through the whole forest."""
+        large = [f for f, scope in enumerate(shape.scopes) if len(scope) > 1]
+        forests = [_forest(shape, order) for order in _orders(shape, large)] if by_trees else [_Forest(shape, ())]
+        forest = min(forests, key=lambda one: _cost(shape, one)) if len(forests) > 1 else forests[0]
+        above, sizes = forest.above, [math.prod(shape.cards[v] for v in shape.scopes[f]) for f, _ in forest.down]
+        starts = list(itertools.accumulate(sizes, initial=0))
+        host_of: dict[int, int] = {}
+        for n, (f, _) in enumerate(forest.down):
+            host_of[f] = n
+        terms = []
+        for f in large:
+            host = host_of.get(f, -1)
+            if host < 0:
+                inside = (n for n, (g, _) in enumerate(forest.down) if set(shape.scopes[f]) <= set(shape.scopes[g]))
+                host = next(inside, -1)
+            if host < 0:
+                terms.append(f)
+                continue
+            around = shape.scopes[forest.down[host][0]]
+            cards = tuple(shape.cards[v] for v in around)
+            states, entry = np.indices(cards).reshape(len(cards), -1), np.zeros(sizes[host], np.int64)
+            for v in shape.scopes[f]:
+                entry = entry * shape.cards[v] + states[around.index(v)]
+            self.put("held_factor", f)
+            self.put("held_cell", starts[host])
+            self.put("held_size", sizes[host])
+            self.put("held_map", self.size("map"))
+            self.put("map", *entry.tolist())
+        self.put("held_end", self.size("held_factor"))
+        self.put("tree_cells", starts[-1])
+        cells = 0
+        for f in terms:
+            places, tops = forest.walk(shape.scopes[f], above)
+            cells = self._walk(shape, forest, starts, places, tops, f, cells)
+            if cells > MOST_CELLS:
+                raise data_error(
+                    "too-many-cells",
+                    f"`ep` would need more than {MOST_CELLS:,} numbers for the factors outside of the tree of one "
+                    "sequence", help="use `ep(family = factored)` or `infer trp`",
+                )  # fmt: skip
+        self.put("cells", cells)
+        roots = [v for v in range(len(shape.cards)) if v not in above]
+        self._walk(shape, forest, starts, list(range(len(forest.down))), roots, -1, 0)
+        self.put("walk_end", self.size("walk_factor"))
+
+    def _walk(
+        self, shape: GraphShape, forest: _Forest, starts: list[int], places: list[int], tops: list[int], factor: int,
+        cells: int,
+    ) -> int:  # fmt: skip
+        """Adds a walk, breadth first. Returns where the numbers of the next term begin."""
+        under: dict[int, list[int]] = defaultdict(list)
+        for n in places:
+            f, axis = forest.down[n]
+            under[shape.scopes[f][axis]].append(n)
+        number = {v: i for i, v in enumerate(tops)}
+        queue, local = list(tops), 0
+        first_item = self.size("item_tree")
+        for v in queue:
+            siblings = under[v]
+            begin = self.size("item_tree") - first_item
+            for n in siblings:
+                f, axis = forest.down[n]
+                scope = shape.scopes[f]
+                for u in scope:
+                    if u not in number:
+                        number[u] = len(number)
+                        queue.append(u)
+                size = math.prod(shape.cards[u] for u in scope)
+                self.put("item_tree", n)
+                self.put("item_cell", starts[n])
+                self.put("item_size", size)
+                self.put("item_local", local)
+                self.put("item_axis", axis)
+                self.put("item_first", begin)
+                self.put("item_last", begin + len(siblings))
+                self.put("item_scope", self.size("scope"))
+                self.put("scope", *(number[u] for u in scope))
+                self.put("item_arity", len(scope))
+                local += size
+        states = 0
+        degree: dict[int, int] = defaultdict(int)
+        for n in places:
+            for u in shape.scopes[forest.down[n][0]]:
+                degree[u] += 1
+        inverse = {n: i for i, n in enumerate(self.columns["item_tree"][first_item:])}
+        for v in queue:
+            self.put("var", v)
+            self.put("var_local", states)
+            self.put("var_degree", degree[v])
+            self.put("var_is_top", int(v in tops))
+            children = [inverse[n] for n in under[v]]
+            self.put("child_first", min(children, default=0))
+            self.put("child_last", max(children, default=-1) + 1)
+            at = forest.above.get(v, -1) if factor < 0 else -1
+            self.put("above", inverse.get(at, -1))
+            states += shape.cards[v]
+        self.put("walk_factor", factor)
+        self.put("walk_item", self.size("item_tree"))
+        self.put("walk_var", self.size("var"))
+        self.put("walk_cell", cells)
+        self.put("walk_table", local)
+        self.put("walk_states", states)
+        self.put("walk_scope", self.size("term_scope"))
+        if factor >= 0:
+            self.put("term_scope", *(number[v] for v in shape.scopes[factor]))
+        return cells + local + states
+
+
+def _joined(shapes: Sequence[GraphShape], by_trees: bool) -> Approximations:
+    lists = _Lists()
+    for name in ("held_end", "walk_end", "walk_item", "walk_var"):
+        lists.put(name, 0)
+    for shape in shapes:
+        lists.add(shape, by_trees)
+    return Approximations(**{name: np.array(lists.columns[name], np.int64) for name in Approximations._fields})

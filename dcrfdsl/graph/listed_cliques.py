@@ -1,0 +1,94 @@
+"""The cliques of a specification unrolled over a few positions, as text: which variables stand in one factor.
+
+It needs no data, so that states may be unknown; anchors are those of `CliqueTemplate`. Not here: the graph of a
+sentence (`drawing`), what is computed on it (`unroll`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..semantics import CliqueSpec, ModelSpec, Reference, longest_segment, place_text, shift_of_site, statement_text
+from .templates import CliqueTemplate
+
+__all__ = ["clique_listing"]
+
+FEWEST = 4  # positions
+OUTSIDE = {-1: "START", 1: "STOP"}
+
+
+def clique_listing(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> str:
+    """The variables of a position, and the instances of each clique.   states: by variable, None if data tell them."""
+    length = max([FEWEST, *(_width(clique) + 1 for clique in spec.cliques if not clique.relational)])
+    lines = [f"variables of each of the positions 1 to {length}"]
+    for kind, items in (("label", spec.labels), ("latent", spec.latents), ("memory", spec.memories)):
+        for item in items:
+            known = states.get(item.name)
+            lines.append(f"  {kind} {item.name}: {'states of the data' if known is None else _counted(len(known))}")
+    for number, clique in enumerate(spec.cliques):
+        lines += ["", f"clique {_title(clique)}", *(f"  {text}" for text in _instances(spec, number, clique, length))]
+    constraints = [*map(statement_text, spec.constraints), *map(statement_text, spec.onces)]
+    if constraints:
+        lines += ["", "at each position", *(f"  {line}" for text in constraints for line in text.splitlines())]
+    for piece in spec.pieces:
+        over = ", ".join(site.variable + place_text(site.place) for site in piece.over)
+        members = ", ".join("locked " * one.locked + one.clique + place_text(one.place) for one in piece.members)
+        lines += ["", f"piece {piece.name} over {over}", f"  {members}"]
+    return "\n".join(lines) + "\n"
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} state{'s' * (count != 1)}"
+
+
+def _width(clique: CliqueSpec) -> int:
+    """Positions from its first to its last site."""
+    offsets = [shift_of_site(site.place) for site in clique.sites]
+    return max(offsets) - min(offsets)
+
+
+def _title(clique: CliqueSpec) -> str:
+    index = ", ".join(site.variable + place_text(site.place) for site in clique.sites)
+    return f"{clique.name}: {index}" if clique.name else index
+
+
+def _instances(spec: ModelSpec, number: int, clique: CliqueSpec, length: int) -> Iterator[str]:
+    if clique.segmental:
+        yield from _segments(clique.sites[0].variable, longest_segment(spec, clique), clique, length)
+    elif clique.relational:
+        yield f"wherever the data join {_joined(clique)}"
+    else:
+        offsets = tuple(shift_of_site(site.place) for site in clique.sites)
+        one = (1,) * len(offsets)
+        template = CliqueTemplate(clique.label, number, one, offsets, one, pad=clique.edges == "pad")
+        for anchor in template.anchors(length):
+            pattern = template.pattern(anchor, length)
+            if 0 in pattern:
+                sites = zip(clique.sites, offsets, pattern, strict=True)
+                yield ", ".join(
+                    f"{site.variable}[{anchor + offset + 1}]" if not outside else OUTSIDE[outside]
+                    for site, offset, outside in sites
+                )
+
+
+def _joined(clique: CliqueSpec) -> str:
+    """`positions i and j, at most 200 apart`"""
+    gaps = [
+        f"{words} {bound.name if isinstance(bound, Reference) else bound}"
+        for words, bound in (("at least", clique.min_gap), ("at most", clique.max_gap))
+        if bound is not None and bound != 1
+    ]
+    apart = f", {' and '.join(gaps)} apart" if gaps else ""
+    return f"positions {' and '.join(clique.positions)}{apart}" if clique.positions else "a pair of positions"
+
+
+def _segments(variable: str, longest: int, clique: CliqueSpec, length: int) -> Iterator[str]:
+    """The candidates at each position, from the shortest on."""
+    for first in range(1, length + 1):
+        last = min(length, first + longest - 1)
+        ends = (
+            f"{variable}[{first}..{end}]" if end > first else f"{variable}[{first}]" for end in range(first, last + 1)
+        )
+        yield " | ".join(ends)
+    if clique.longer == "together":
+        yield f"segments of more than {longest:,} tokens, which have one length together"

@@ -1,0 +1,118 @@
+"""The graph in which wrong segments get a higher score: margin rescaling by segments that are missed or false.
+
+    cost(y) = |s*| + |s| − 2 |s ∩ s*|          s, s*: the segments of y and of the gold labels, by place and type
+
+A segment is right if it begins and ends where a gold segment of its type does, which no pair of states can tell. So
+each label y that the loss looks at is followed by a variable R with two states: whether the segment at this position
+has begun with a gold segment, and is right so far:
+
+    R_t = a segment of type k begins in y and in the gold labels at t
+          or R_{t-1}, and both segments go on from t-1 to t
+
+These are hard constraints. A segment adds `amount` where it begins, in y or in the gold labels, and takes 2 `amount`
+where it ends in both while R. Maxima over the graph are exact if the method is.
+Source: margin rescaling, Tsochantaridis et al. 2005; the counts are those of F in Suzuki 2006 §4 before smoothing:
+FN + FP = |s*| + |s| − 2 TP. Not here: decoding, costs of states (`cost_augmented`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...features import FeatureRows
+from ...foundation import Floats, Ints, Mask
+from ..templates import LAST, CliqueTemplate
+from ..unroll import ModelGraph
+
+__all__ = ["SegmentMoves", "segment_cost_graph", "segment_cost_rows"]
+
+
+class SegmentMoves(NamedTuple):
+    """How the states of a label mark segments. kind [K]: the number of the type, -1 outside; starts [K+1, K]: whether a
+    segment starts, by the state before (row K: none) and the one here; goes_on [K, K]: whether it goes on.
+    """
+
+    kind: Ints
+    starts: Mask
+    goes_on: Mask
+
+
+def segment_cost_graph(
+    graph: ModelGraph, moves: Mapping[int, SegmentMoves], amount: float, first_set: int
+) -> ModelGraph:
+    """`graph` with these variables and factors. Its feature sets have the rows of `segment_cost_rows` and are numbered
+    from `first_set` on, two for each label in the order of `moves`; its new variables come last.
+    """
+    templates = []
+    for n, (variable, of_label) in enumerate(moves.items()):
+        card, right, name = graph.cards[variable], len(graph.cards) + n, f"segments of {graph.variables[variable]}"
+        begins, ends = first_set + 2 * n, first_set + 2 * n + 1
+        first, later = _tables(of_label, amount)
+        templates += [
+            CliqueTemplate(
+                name=f"{name} at first", clique=-1, variables=(variable, right), offsets=(0, 0), cards=(card, 2),
+                feature_set=begins, coded=first, position=0,
+            ),
+            CliqueTemplate(
+                name=name, clique=-1, variables=(variable, right, variable, right), offsets=(-1, -1, 0, 0),
+                cards=(card, 2, card, 2), feature_set=begins, coded=later,
+            ),
+            CliqueTemplate(
+                name=f"{name} at last", clique=-1, variables=(right,), offsets=(0,), cards=(2,), feature_set=ends,
+                coded=np.array([[0.0, 0.0], [0.0, -2.0 * amount]]), position=LAST,
+            ),
+        ]  # fmt: skip
+    return replace(
+        graph,
+        variables=(*graph.variables, *(f"right.{graph.variables[variable]}" for variable in moves)),
+        cards=(*graph.cards, *(2 for _ in moves)),
+        templates=(*graph.templates, *templates),
+    )
+
+
+def _tables(moves: SegmentMoves, amount: float) -> tuple[Floats, Floats]:
+    """Log potentials of y and R at the first position, [codes, K, 2], and at two in a row, [codes, K, 2, K, 2].
+
+    A code is 2 (1 + the type of the gold segment that begins here, or 0) + whether one ended just before.
+    """
+    card = len(moves.kind)
+    kinds = int(moves.kind.max(initial=-1)) + 1
+    first, later = np.empty((2 * (kinds + 1), card, 2)), np.empty((2 * (kinds + 1), card, 2, card, 2))
+    starts, goes_on = moves.starts[:card, None, :], moves.goes_on[:, None, :]  # [K, 1, K], beside R before
+    was_right = np.array([False, True])[None, :, None]
+    for begun in range(kinds + 1):
+        is_kind = (moves.kind == begun - 1) & (begun > 0)
+        missed = 1.0 * (begun > 0)
+        for ended in (False, True):
+            code = 2 * begun + ended
+            here = moves.starts[card]
+            first[code] = _with(here & is_kind, amount * (here + missed))
+            is_right = (starts & is_kind) | (was_right & goes_on & (not ended) & (begun == 0))
+            found = was_right & ~goes_on & ended
+            later[code] = _with(is_right, amount * (starts + missed - 2.0 * found))
+    return first, later
+
+
+def _with(value: Mask, cost: Floats) -> Floats:
+    """[..., 2]: the cost where R is `value`, and impossible where it is not."""
+    return np.stack([np.where(value, -np.inf, cost), np.where(value, cost, -np.inf)], axis=-1)
+
+
+def segment_cost_rows(codes: Ints, moves: SegmentMoves, sentence_off: Ints) -> tuple[FeatureRows, FeatureRows]:
+    """The rows of the two feature sets of a label: of its gold `codes` [N], all known."""
+    card, tokens = len(moves.kind), len(codes)
+    is_first = np.zeros(tokens + 1, np.bool_)
+    is_first[sentence_off] = True
+    before = np.where(is_first[:-1], card, np.concatenate([codes[:1], codes[:-1]]))
+    begins = np.where(moves.starts[before, codes], 1 + moves.kind[codes], 0)
+    inside = np.append(moves.kind, -1)[before] >= 0
+    goes_on = np.concatenate([moves.goes_on, np.zeros((1, card), np.bool_)])[before, codes]
+    row_off, nothing = np.arange(tokens + 1, dtype=np.int64), np.zeros(0)
+    return (
+        FeatureRows(row_off, (2 * begins + (inside & ~goes_on)).astype(np.int32), nothing),
+        FeatureRows(row_off, (moves.kind[codes] >= 0).astype(np.int32), nothing),
+    )

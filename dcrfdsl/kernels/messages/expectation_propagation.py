@@ -1,0 +1,348 @@
+"""Expectation propagation with a forest of factors: marginals, log Z, expectations of data sets.
+
+q(x) ∝ Π_t φ_t(x_t) Π_f f̃(x): the factors of the forest, and for each other factor f, a *term*, tables on the items of
+its walk through the forest. So q sums exactly. A term is renewed as a whole (Minka & Qi 2003, tree-structured EP; power
+α by Minka 2004). All of it is divided out, f itself is put in, and the marginals along the walk are projected back:
+
+    p̂ ∝ f^α q / f̃^α,    q' = Π_t p̂(x_t) / Π_v p̂(x_v)^{d_v − 1},    f̃ ← (q' / (q / f̃^α))^{1/α}
+
+p̂ is summed exactly by fixing all variables of f but the last (conditioning). It rests where q and each p̂ have the same
+marginals along the walk. There
+
+    log Z ≈ log Σ Π_t φ_t Π_f f̃ + Σ_f 1/α log E_q[f^α / f̃^α]
+
+is stationary in the f̃, so its gradient by a factor's logarithm is the marginal of q, or for a term that of p̂. Where
+the forest has all factors this is exact; where it has none, fixed points are those of belief propagation (α = 1).
+
+Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. Not here:
+sums along walks (`forest_walks`), the forest (`graph.approximations`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime import IMPOSSIBLE, OK, inner, kernel
+from ..tables import fill_tables, scatter_gradient
+from .feasible_search import largest_sequence
+from .forest_walks import WalkTables, sum_walk
+from .sum_product import node_potentials
+from .tilted_walks import TiltedTables, project, tilt
+
+__all__ = ["forest_expectations"]
+
+Floats = NDArray[np.float64]
+
+
+class _State(NamedTuple):
+    """The potentials of q as sums of logarithms, without −inf, and how many of these there were."""
+
+    table: Floats  #                 [entries of the forest]
+    table_zeros: NDArray[np.int64]
+    node: Floats  #                  [states]
+    node_zeros: NDArray[np.int64]
+    term: Floats  #                  [cells]   log f̃
+
+
+@inner
+def _add(state, zeros, at, value, sign):
+    """Adds a logarithm to a sum, or takes it out."""
+    if value == -np.inf:
+        zeros[at] += sign
+    else:
+        state[at] += sign * value
+
+
+@inner
+def _add_term(w, sign, walks, offsets, cards, state):
+    """Multiplies f̃ into q, or divides it out."""
+    cell = walks.walk_cell[w]
+    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
+        for j in range(walks.item_size[item]):
+            at = walks.item_cell[item] + j
+            _add(state.table, state.table_zeros, at, state.term[cell + walks.item_local[item] + j], sign)
+    cell += walks.walk_table[w]
+    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
+        for x in range(cards[walks.var[u]]):
+            _add(
+                state.node, state.node_zeros, offsets[walks.var[u]] + x, state.term[cell + walks.var_local[u] + x], sign
+            )
+
+
+@inner
+def _load(w, walks, offsets, cards, state, tables):
+    """The potentials of q on a walk into linear tables. Returns the logarithm taken out, -inf if nothing is left."""
+    taken = 0.0
+    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
+        peak, cell, at = -np.inf, walks.item_cell[item], walks.item_local[item]
+        for j in range(walks.item_size[item]):
+            if state.table_zeros[cell + j] == 0:
+                peak = max(peak, state.table[cell + j])
+        if peak == -np.inf:
+            return -np.inf
+        for j in range(walks.item_size[item]):
+            tables.table[at + j] = np.exp(state.table[cell + j] - peak) if state.table_zeros[cell + j] == 0 else 0.0
+        taken += peak
+    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
+        peak, cell, at = -np.inf, offsets[walks.var[u]], walks.var_local[u]
+        for x in range(cards[walks.var[u]]):
+            if state.node_zeros[cell + x] == 0:
+                peak = max(peak, state.node[cell + x])
+        if peak == -np.inf:
+            return -np.inf
+        for x in range(cards[walks.var[u]]):
+            tables.node[at + x] = np.exp(state.node[cell + x] - peak) if state.node_zeros[cell + x] == 0 else 0.0
+        taken += peak
+    return taken
+
+
+@inner
+def _surround(w, whole, walks, cards, longest, full, full_of, item_of, inside, outside):
+    """What the rest of the forest says to the variables of a walk, into `outside` [states of the walk]."""
+    i0, u0 = walks.walk_item[w], walks.walk_var[w]
+    f0 = walks.walk_var[whole]
+    for item in range(i0, walks.walk_item[w + 1]):
+        inside[item_of[walks.item_tree[item]]] = True
+    for u in range(u0, walks.walk_var[w + 1]):
+        at, other = walks.var_local[u], f0 + full_of[walks.var[u]]
+        for x in range(cards[walks.var[u]]):
+            value = 1.0
+            if walks.above[other] >= 0 and not inside[walks.above[other]]:
+                value = full.down[walks.var_local[other] + x]
+            for child in range(walks.child_first[other], walks.child_last[other]):
+                if not inside[child]:
+                    value *= full.up[child * longest + x]
+            outside[at + x] = value
+    for item in range(i0, walks.walk_item[w + 1]):
+        inside[item_of[walks.item_tree[item]]] = False
+
+
+@inner
+def _start(g, shapes, walks, logs, node, state):
+    """q without terms: the factors that the forest holds, and those of one variable."""
+    f0 = shapes.fac_off[g]
+    for j in range(walks.tree_cells[g]):
+        state.table[j], state.table_zeros[j] = 0.0, 0
+    for h in range(walks.held_end[g], walks.held_end[g + 1]):
+        table = shapes.fac_table[f0 + walks.held_factor[h]]
+        for j in range(walks.held_size[h]):
+            _add(
+                state.table,
+                state.table_zeros,
+                walks.held_cell[h] + j,
+                logs[table + walks.map[walks.held_map[h] + j]],
+                1,
+            )
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        for x in range(shapes.state_off[v], shapes.state_off[v] + shapes.card[v]):
+            state.node[x], state.node_zeros[x] = 0.0, 0
+            _add(state.node, state.node_zeros, x, node[x], 1)
+
+
+@inner
+def _exchange(w, alpha, sign, walks, offsets, cards, state):
+    """Divides f̃^α out of q (sign −1), or multiplies it in. With α < 1 what is impossible stays so."""
+    cell = walks.walk_cell[w]
+    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
+        for j in range(walks.item_size[item]):
+            value, at = state.term[cell + walks.item_local[item] + j], walks.item_cell[item] + j
+            if value > -np.inf:
+                state.table[at] += sign * alpha * value
+            elif alpha == 1.0:
+                state.table_zeros[at] += sign
+    cell += walks.walk_table[w]
+    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
+        for x in range(cards[walks.var[u]]):
+            value, at = state.term[cell + walks.var_local[u] + x], offsets[walks.var[u]] + x
+            if value > -np.inf:
+                state.node[at] += sign * alpha * value
+            elif alpha == 1.0:
+                state.node_zeros[at] += sign
+
+
+@inner
+def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, memory, spare):
+    """Renews a term, if `update`; p̂(x_f) in `term.joint`. Returns (change of marginals, log E_q[f^α / f̃^α], status)."""
+    (table, sizes), (offsets, cards, longest), (tables, full) = factor, sites, memory
+    term, full_of, item_of, inside = spare
+    mean, mean_single, outside = term.mean, term.mean_single, term.outside
+    if _load(whole, walks, offsets, cards, state, full) == -np.inf:
+        return 0.0, 0.0, IMPOSSIBLE
+    if sum_walk(whole, walks, cards, longest, full) == -np.inf:
+        return 0.0, 0.0, IMPOSSIBLE
+    _surround(w, whole, walks, cards, longest, full, full_of, item_of, inside, outside)
+    _exchange(w, alpha, -1, walks, offsets, cards, state)
+    taken = _load(w, walks, offsets, cards, state, tables)
+    _exchange(w, alpha, 1, walks, offsets, cards, state)
+    if taken == -np.inf:
+        return 0.0, 0.0, IMPOSSIBLE
+    tilted = tilt(w, alpha, table, sizes, logs, walks, cards, longest, tables, term)
+    if tilted == -np.inf:
+        return 0.0, 0.0, IMPOSSIBLE
+    if update:
+        for x in range(walks.walk_states[w]):
+            tables.node[x] = term.kept[x]
+        if sum_walk(w, walks, cards, longest, tables) == -np.inf:
+            return 0.0, 0.0, IMPOSSIBLE
+        _add_term(w, -1, walks, offsets, cards, state)
+        project(w, alpha, damping, walks, cards, tables, term, state)
+        _add_term(w, 1, walks, offsets, cards, state)
+    tilted += taken
+    # q itself on the walk, as it was before the renewal: its marginals are in `full`
+    difference = 0.0
+    f0, u0 = walks.walk_var[whole], walks.walk_var[w]
+    for u in range(u0, walks.walk_var[w + 1]):
+        at, other = walks.var_local[u], walks.var_local[f0 + full_of[walks.var[u]]]
+        for x in range(cards[walks.var[u]]):
+            difference = max(difference, abs(mean_single[at + x] - full.single[other + x]))
+    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
+        at = walks.item_local[item]
+        other = walks.item_local[walks.walk_item[whole] + item_of[walks.item_tree[item]]]
+        for j in range(walks.item_size[item]):
+            difference = max(difference, abs(mean[at + j] - full.belief[other + j]))
+    if update:
+        return difference, 0.0, OK
+    taken = _load(w, walks, offsets, cards, state, tables)
+    for x in range(walks.walk_states[w]):
+        tables.node[x] *= outside[x]
+    whole_sum = sum_walk(w, walks, cards, longest, tables)
+    return difference, tilted - taken - whole_sum, OK
+
+
+@kernel
+def forest_expectations(
+    first, last, problem, edges, potentials, walks, control, alpha, totals, results, marginals, start
+):
+    """As `sequences.message_expectations`, by expectation propagation."""
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    status, log_z = results.status, results.log_z
+    arena, states = largest_sequence(shapes, rows, first, last)
+    shared, longest, entries, cells, variables, items, largest, keeps = (
+        shapes.local_start, 1, 1, 1, 1, 1, 1, len(start.value) > 0,
+    )  # fmt: skip
+    for s in range(first, last):
+        g = rows.shape[s]
+        entries, cells = max(entries, walks.tree_cells[g]), max(cells, walks.cells[g])
+        variables = max(variables, shapes.var_off[g + 1] - shapes.var_off[g])
+        w = walks.walk_end[g + 1] - 1
+        items = max(items, walks.walk_item[w + 1] - walks.walk_item[w])
+        for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+            longest = max(longest, shapes.card[v])
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            largest = max(largest, shapes.fac_size[f])
+    logs, belief, node = np.empty(arena), np.zeros(arena), np.empty(states)
+    state = _State(
+        np.zeros(entries), np.zeros(entries, np.int64), np.zeros(states), np.zeros(states, np.int64), np.zeros(cells)
+    )
+    tables = WalkTables(
+        np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
+        np.empty(longest), np.empty(entries), np.empty(states),
+    )  # fmt: skip
+    full = WalkTables(
+        np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
+        np.empty(longest), np.empty(entries), np.empty(states),
+    )  # fmt: skip
+    full_of, item_of, inside = np.zeros(variables, np.int64), np.zeros(items, np.int64), np.zeros(items, np.bool_)
+    term = TiltedTables(
+        np.empty(states), np.empty(entries), np.empty(states), np.empty(largest), np.empty(states),
+    )  # fmt: skip
+    spare, memory, joint = (term, full_of, item_of, inside), (tables, full), term.joint
+    cards, offsets = np.empty(variables, np.int64), np.empty(variables, np.int64)
+    sites = (offsets, cards, longest)
+    logs[:shared] = log_base
+    for s in range(first, last):
+        g = rows.shape[s]
+        f0, v0 = shapes.fac_off[g], shapes.var_off[g]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        taken, code = node_potentials(g, shapes, logs, True, node)
+        w0, whole = walks.walk_end[g], walks.walk_end[g + 1] - 1
+        for v in range(v0, shapes.var_off[g + 1]):
+            cards[v - v0], offsets[v - v0] = shapes.card[v], shapes.state_off[v]
+        for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
+            full_of[walks.var[u]] = u - walks.walk_var[whole]
+        for item in range(walks.walk_item[whole], walks.walk_item[whole + 1]):
+            item_of[walks.item_tree[item]] = item - walks.walk_item[whole]
+        damping = max(0.0, control.damping)
+        rounds, left, calm, lowest, waited = 0, np.inf, False, np.inf, 0
+        if code == OK:
+            _start(g, shapes, walks, logs, node, state)
+            warm = keeps and start.is_kept[s]
+            for x in range(walks.cells[g]):
+                state.term[x] = start.value[start.off[s] + x] if warm else 0.0
+            if warm:
+                for w in range(w0, whole):
+                    _add_term(w, 1, walks, offsets, cards, state)
+            while rounds < control.max_iterations and code == OK and not calm:
+                left = 0.0
+                for step in range(whole - w0):
+                    w = w0 + step if rounds % 2 == 0 else whole - 1 - step
+                    f = f0 + walks.walk_factor[w]
+                    sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
+                    factor = shapes.fac_table[f], sizes
+                    change, _, code = _renew(
+                        w, whole, alpha, damping, True, factor, logs, walks, sites, state, memory, spare
+                    )  # fmt: skip
+                    if code != OK:
+                        break
+                    left = max(left, change)
+                rounds += 1
+                calm = left < control.tolerance
+                waited += 1
+                if left < 0.9 * lowest:
+                    lowest, waited = left, 0
+                elif waited >= 15 and damping < 0.9:  # it swings
+                    damping, lowest, waited = 0.5 * (1.0 + damping), np.inf, 0
+        status[s], results.residual[s], results.damped[s] = code, left, damping > max(0.0, control.damping)
+        results.iterations[s] = rounds if calm else -rounds
+        log_z[s] = -np.inf
+        if keeps:
+            start.is_kept[s] = code == OK
+            for x in range(walks.cells[g]):
+                start.value[start.off[s] + x] = state.term[x]
+        if code != OK:
+            continue
+        belief[shared : shapes.local_end[g]] = 0.0
+        total = taken
+        for w in range(w0, whole):
+            f = f0 + walks.walk_factor[w]
+            sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
+            factor = shapes.fac_table[f], sizes
+            _, value, code = _renew(w, whole, alpha, 0.0, False, factor, logs, walks, sites, state, memory, spare)
+            if code != OK:
+                break
+            total += value / alpha
+            for j in range(shapes.fac_size[f]):
+                belief[shapes.fac_table[f] + j] += joint[j]
+        out = -np.inf
+        if code == OK:
+            out = _load(whole, walks, offsets, cards, state, full)
+            out = out + sum_walk(whole, walks, cards, longest, full) if out > -np.inf else out
+        if out == -np.inf:
+            status[s] = IMPOSSIBLE
+            continue
+        log_z[s] = total + out
+        for h in range(walks.held_end[g], walks.held_end[g + 1]):
+            table = shapes.fac_table[f0 + walks.held_factor[h]]
+            for item in range(walks.walk_item[whole], walks.walk_item[whole + 1]):
+                if walks.item_cell[item] == walks.held_cell[h]:
+                    for j in range(walks.held_size[h]):
+                        entry = table + walks.map[walks.held_map[h] + j]
+                        belief[entry] += full.belief[walks.item_local[item] + j]
+        for f in range(f0, shapes.fac_off[g + 1]):
+            if shapes.scope_off[f + 1] - shapes.scope_off[f] == 1:
+                at = walks.var_local[walks.walk_var[whole] + full_of[shapes.scope[shapes.scope_off[f]]]]
+                for x in range(shapes.fac_size[f]):
+                    belief[shapes.fac_table[f] + x] += full.single[at + x]
+        if len(marginals.value) > 0:
+            for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
+                v = walks.var[u]
+                for x in range(cards[v]):
+                    marginals.value[marginals.off[s] + offsets[v] + x] = full.single[walks.var_local[u] + x]
+        if len(totals.gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+    for j in range(shared):
+        totals.expected[j] += belief[j]

@@ -1,0 +1,354 @@
+"""What may be written at the cursor: statements, names in scope, settings with their defaults, values, states.
+
+    propose(template, offset, workspace, learned)   -> what may stand there, and the word that it replaces
+
+Which lists apply follows from the context of the cursor alone, so unfinished text is the usual case. Not here: what
+stands around the cursor (`cursor_context`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ..semantics import FORMATS, SettingEntry
+from .answers import Proposal
+from .cursor_context import context_at
+from .proposal_lists import (
+    RANK_WORDS,
+    CursorPlace,
+    files,
+    named,
+    of_entries,
+    of_names,
+    of_settings,
+    of_states,
+    of_words,
+)
+from .reference_words import (
+    entries_of,
+    facts_of_setting,
+    kinds_here,
+    settings_here,
+    values_of,
+)
+from .template_index import Template, Workspace
+from .text_words import is_name
+
+__all__ = ["Proposals", "propose"]
+
+OBSERVED = ("column", "label", "latent variable", "memory", "view", "feature group")
+VARIABLES = ("label", "latent variable", "memory", "view")
+AFTER_TERM = ("is", "in", "matches", "has", "and", "or", "&")
+BEFORE_OPERAND = frozenset(
+    {"", ":", ",", "&", "(", "and", "or", "not", "where", "when", "=", "!=", "<", "<=", ">", ">=", "if", "else",
+     "forbid", "require", "-"}
+)  # fmt: skip
+CLAUSES_OF: Mapping[str, tuple[str, ...]] = {
+    "label": ("in", "with"), "latent": ("in",), "memory": ("in", "="), "features": ("with",),
+    "clique": ("where", "as", "with"), "segment": ("up to", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
+    "require": ("when", "as"), "once": ("except", "as"), "train": ("as", "after"), "lexicon": ("=",), "let": ("=",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """The items, for what stands from `start` to `end` (offsets in the text)."""
+
+    items: tuple[Proposal, ...]
+    start: int
+    end: int
+
+
+def propose(template: Template, offset: int, workspace: Workspace, learned: Mapping[str, Sequence[str]]) -> Proposals:
+    """learned: the states of labels as the data teaches them, by label."""
+    line = template.text.rfind("\n", 0, offset) + 1
+    word = template.text[line:offset]
+    placed = template.at(offset)
+    if placed is None or placed.start >= line:
+        if word.strip() == word and (word == "" or word.isalnum()) and (placed is None or placed.start == line):
+            return Proposals(tuple(of_entries(entries_of("statement"))), line, offset)
+        if placed is None:
+            return Proposals((), offset, offset)
+    # The cursor may stand below the last line of the statement, where its block goes on.
+    text = template.text[placed.start : max(placed.end, offset)]
+    context = context_at(text, offset - placed.start)
+    place = CursorPlace(template, placed, context, workspace.names(template), workspace, learned)
+    items: dict[str, Proposal] = {}
+    for item in _items(place):
+        items.setdefault(item.label, item)
+    start = placed.start + context.start
+    ordered = sorted(items.values(), key=lambda item: item.rank)
+    return Proposals(tuple(ordered), start + (context.inside == "text"), offset)
+
+
+def _items(place: CursorPlace) -> Iterator[Proposal]:
+    context = place.context
+    if context.inside == "comment":
+        return
+    if context.inside == "text":
+        yield from files(place)
+    elif context.last in ("as",) and context.clause == "as":
+        return
+    elif context.call is not None:
+        yield from _in_brackets(place)
+    elif context.key:
+        yield from _setting_values(place, context.key)
+    else:
+        yield from CLAUSES.get((place.keyword, context.clause), _in_head)(place)
+
+
+# expressions ------------------------------------------------------------------------------------------------------
+
+
+def _expression(place: CursorPlace) -> Iterator[Proposal]:
+    """Features and conditions: a term, a test of the one before, or what follows a test."""
+    context = place.context
+    last = context.last
+    if last == "is" or (last == "not" and len(context.before) > 1 and context.before[-2].text == "is"):
+        yield from of_states(place, _tested(place, 2 if last == "not" else 1))
+        yield from of_words(("not",) if last == "is" else ())
+    elif last == "in":
+        yield from of_names(place, "lexicon")
+    elif last in BEFORE_OPERAND or context.new_item:
+        yield from _terms(place)
+    else:
+        yield from of_words(AFTER_TERM if last != "not" else ("in",))
+        if not context.calls and context.clause != ":":
+            yield from of_words(_clauses_left(place))
+
+
+def _terms(place: CursorPlace) -> Iterator[Proposal]:
+    of_positions = [
+        declaration for declaration in place.names.of_kind(*OBSERVED)
+        if declaration.placed is not place.placed or declaration.declared.kind == "memory"
+    ]  # fmt: skip
+    for declaration in of_positions:
+        if declaration.declared.kind != "feature group" or place.context.clause == ":":
+            yield named(declaration)
+    yield from of_entries(entries_of("feature function"))
+    for name in place.workspace.registered:
+        yield Proposal(name, "feature function", "a function of your own", rank=RANK_WORDS)
+    yield from of_words(("not",))
+    if place.keyword == "clique" and place.context.clause == ":" and _begins_a_line(place):
+        yield from of_words(("where", "with"))
+
+
+def _begins_a_line(place: CursorPlace) -> bool:
+    before = place.template.text[: place.placed.start + place.context.start]
+    return not before[before.rfind("\n") + 1 :].strip()
+
+
+def _tested(place: CursorPlace, back: int) -> str:
+    """The name that is tested by `is`, which is the word number `back` from the cursor: `chunk[-1] is`."""
+    words = place.context.before[:-back]
+    depth = 0
+    for n in range(len(words) - 1, -1, -1):
+        word = words[n]
+        depth += (word.text == "]") - (word.text == "[")
+        if depth == 0 and word.kind == "name":
+            return word.text
+    return ""
+
+
+def _clauses_left(place: CursorPlace) -> list[str]:
+    written = {word.text for word in place.context.before}
+    return [clause for clause in CLAUSES_OF.get(place.keyword, ()) if clause.partition(" ")[0] not in written]
+
+
+# brackets ---------------------------------------------------------------------------------------------------------
+
+
+def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
+    context = place.context
+    call = context.call
+    assert call is not None
+    if call.opener == "{":
+        yield from of_states(place, _in_braces(place))
+    elif call.opener == "[":
+        yield from _positions(place)
+    elif place.keyword == "data" and not (call.key and call.key != ":"):
+        if call.key == ":":
+            yield from of_entries(entries_of("column type"))
+        else:
+            yield from of_settings(settings_here(context))
+            data_format = FORMATS.get(call.callee)
+            yield from of_words((data_format.sources or ()) if data_format else (), "a column of the format")
+    elif call.key:
+        yield from _setting_values(place, call.key)
+    elif place.keyword == "evaluate":
+        yield from of_names(place, "label")
+        yield from of_words(("runs",) if call.argument and call.callee in ("segments", "by_type") else ())
+    elif context.clause == "in":
+        yield from of_names(place, "label", "latent variable") if call.callee == "states" else ()
+    else:
+        of_call = settings_here(context)
+        if _holds_terms(place):
+            yield from _expression(place)
+            yield from of_settings(one for one in of_call if one.type == "`yes` or `no`")
+            if any("lexicon" in one.name for one in of_call) and call.argument:
+                yield from of_names(place, "lexicon")
+        else:
+            yield from of_settings(one for one in of_call if one.name not in ("labels", "pieces", "columns"))
+            yield from _named_by(place, of_call)
+
+
+def _holds_terms(place: CursorPlace) -> bool:
+    """Whether names in these brackets are columns: in features and conditions."""
+    of_settings = place.keyword in ("train", "infer", "decode", "let") or place.context.clause == "with"
+    return not of_settings
+
+
+def _named_by(place: CursorPlace, settings: Sequence[SettingEntry]) -> Iterator[Proposal]:
+    """What the unnamed arguments of a method are the names of."""
+    kinds = {"labels": ("label",), "columns": ("column", "label"), "pieces": ("piece",), "criteria": ()}
+    for setting in settings:
+        yield from of_names(place, *kinds.get(setting.name, ())) if kinds.get(setting.name) else ()
+        if setting.name == "criteria":
+            yield from of_entries(entries_of("training criterion"))
+
+
+def _in_braces(place: CursorPlace) -> str:
+    """The label whose states stand in the braces."""
+    before = place.context.before
+    opened = max((n for n, word in enumerate(before) if word.text == "{"), default=0)
+    if place.keyword == "once":
+        return before[1].text if len(before) > 1 else ""
+    back = len(before) - opened + 1
+    if opened and before[opened - 1].text == "in" and place.context.clause != "in":
+        negated = opened > 1 and before[opened - 2].text == "not"
+        return _tested(place, back + negated)
+    return ""
+
+
+def _positions(place: CursorPlace) -> Iterator[Proposal]:
+    words = place.placed.facts.words
+    opened = pairwise(words)
+    for name in dict.fromkeys(word.text for before, word in opened if before.text == "[" and word.kind == "name"):
+        yield Proposal(name, "position")
+    if place.keyword == "piece":
+        yield from of_words(("all",))
+
+
+# settings ---------------------------------------------------------------------------------------------------------
+
+
+def _setting_values(place: CursorPlace, key: str) -> Iterator[Proposal]:
+    first = key.partition(".")[0]
+    settings = [one for one in settings_here(place.context) if one.name.partition(".")[0] == first]
+    if first == "others" and len(place.context.before) > 1:
+        yield from of_states(place, place.context.before[1].text)
+        return
+    kinds = kinds_here(place.context)
+    methods = {proposal.label: proposal for proposal in of_entries(entries_of(*kinds))} if kinds else {}
+    for setting in settings:
+        for value in values_of(setting):
+            detail = f"of {setting.name}{', the default' if value == setting.default else ''}"
+            yield methods.get(value) or Proposal(value, "value", detail, setting.meaning, rank=RANK_WORDS)
+        if not values_of(setting):
+            yield from of_names(place, *_named_values(first))
+            if setting.default and is_name(setting.default) and setting.default not in ("none", "required"):
+                yield Proposal(setting.default, "value", "the default", setting.meaning, rank=RANK_WORDS)
+            elif setting.default and setting.default[0].isdigit():
+                yield Proposal(setting.default, "value", f"the default; {facts_of_setting(setting)}", setting.meaning)
+
+
+def _named_values(key: str) -> tuple[str, ...]:
+    return {"mean": ("clique",), "by": ("stage", "view")}.get(key, ("constant",))
+
+
+# statements -------------------------------------------------------------------------------------------------------
+
+
+def _in_head(place: CursorPlace) -> Iterator[Proposal]:
+    """The first line of a statement, outside its brackets: a method, a name, or the next clause."""
+    context = place.context
+    if len(context.before) == 1 or context.last == ",":
+        yield from HEADS.get(place.keyword, lambda place: iter(()))(place)
+    else:
+        yield from of_words(_clauses_left(place))
+
+
+def _kinds(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
+    return lambda place: of_entries(entries_of(*kinds))
+
+
+def _names(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
+    def listed(place: CursorPlace) -> Iterator[Proposal]:
+        if place.context.last in (place.context.clause, ",", place.keyword, "locked") or place.context.new_item:
+            yield from of_names(place, *kinds)
+        else:
+            yield from of_words(_clauses_left(place))
+
+    return listed
+
+
+def _domain(place: CursorPlace) -> Iterator[Proposal]:
+    if place.context.last == "in":
+        yield from of_entries(entries_of("domain"))
+    else:
+        yield from of_words(_clauses_left(place))
+
+
+def _options(place: CursorPlace) -> Iterator[Proposal]:
+    if place.context.last in ("with", ",") or place.context.new_item:
+        written = {word.text for word in place.context.before}
+        yield from of_settings(one for one in settings_here(place.context) if one.name not in written)
+    else:
+        yield from of_words(_clauses_left(place))
+
+
+def _block_settings(place: CursorPlace) -> Iterator[Proposal]:
+    if place.context.new_item or place.context.last in (":", ","):
+        for setting in settings_here(place.context):
+            first, dot, _ = setting.name.partition(".")  # `prior.CLIQUE`
+            cliques = [one.declared.name for one in place.names.of_kind("clique")]
+            names = [f"{first}.{clique}" for clique in cliques] if dot else [setting.name]
+            yield from of_settings(replace(setting, name=name) for name in names)
+
+
+def _members(place: CursorPlace) -> Iterator[Proposal]:
+    yield from of_names(place, "clique")
+    yield from of_words(("locked",))
+
+
+def _lets(place: CursorPlace) -> Iterator[Proposal]:
+    yield from of_names(place, "constant") if place.context.last == "=" else of_words(("tune",))
+
+
+def _metrics(place: CursorPlace) -> Iterator[Proposal]:
+    yield from of_entries(entries_of("metric"))
+
+
+def _column_names(place: CursorPlace) -> Iterator[Proposal]:
+    """For `label`: columns that are no label yet."""
+    for declaration in place.names.of_kind("column"):
+        yield named(declaration)
+
+
+HEADS: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
+    "data": _kinds("data format"), "infer": _kinds("inference method"), "decode": _kinds("decoding rule"),
+    "train": _kinds("training criterion"), "evaluate": _metrics, "label": _column_names,
+    "clique": _names(*VARIABLES), "segment": _names("label", "view"), "once": _names("label"),
+    "forbid": _expression, "require": _expression,
+}  # fmt: skip
+
+CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] = {
+    **{(keyword, "in"): _domain for keyword in ("label", "latent", "memory")},
+    **{(keyword, "with"): _options for keyword in ("label", "lexicon", "features", "clique", "segment")},
+    **{(keyword, ":"): _expression for keyword in ("features", "clique", "segment")},
+    **{(keyword, ":"): _block_settings for keyword in ("train", "infer", "decode")},
+    **{(keyword, clause): _expression for keyword in ("forbid", "require") for clause in ("head", "when")},
+    **{(keyword, "="): _expression for keyword in ("memory", "view")},
+    ("clique", "where"): _expression,
+    ("piece", ":"): _members,
+    ("piece", "over"): _names("label", "latent variable"),
+    ("train", "after"): _names("stage"),
+    ("evaluate", ":"): _metrics,
+    ("let", "="): _lets,
+    ("let", "tune"): _kinds("search range"),
+    ("memory", "initially"): lambda place: of_states(place, place.context.before[1].text),
+    ("segment", "up"): lambda place: of_words(("to",)),
+    ("segment", "to"): _names("constant"),
+}

@@ -1,0 +1,122 @@
+"""What stands under the cursor, in words: a declared name with its documentation, or a word of the language.
+
+    hover(template, offset, workspace, costs)
+
+What is said of a word is what `dcrfdsl explain` says. Not here: the cost of a clique, which data tells (`data_costs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..semantics import ReferenceEntry, entries_named
+from .answers import HoverText
+from .cost_report import CostReport
+from .cursor_context import CursorContext, context_at
+from .label_states import states_of
+from .name_navigation import name_at
+from .reference_words import callee_kinds, entry_markdown, entry_of, kinds_here, setting_markdown, settings_here
+from .template_index import Declaration, Names, Placed, Template, Workspace
+from .text_words import Word
+
+__all__ = ["hover"]
+
+SHOWN_STATES = 24
+# A statement's clause -> the entry that explains its word.
+STATEMENT_KINDS = ("statement",)
+TESTS = ("test",)
+
+
+def hover(template: Template, offset: int, workspace: Workspace, costs: CostReport) -> HoverText | None:
+    """The text for the name or word at an offset; None where nothing is known of it."""
+    placed = template.at(offset)
+    if placed is None:
+        return None
+    names = workspace.names(template)
+    found = name_at(template, offset, names)
+    if found is not None and found.declarations:
+        text = "\n\n".join(_of_name(found.declarations, names, template, costs))
+        return HoverText(text, found.start, found.end)
+    word = _word_at(placed, offset - placed.start)
+    if word is None:
+        return None
+    markdown = _of_word(placed, word, workspace)
+    return HoverText(markdown, placed.start + word.start, placed.start + word.end) if markdown else None
+
+
+def _word_at(placed: Placed, offset: int) -> Word | None:
+    for word in placed.facts.words:
+        if word.start <= offset <= word.end and word.kind in ("name", "mark", "state"):
+            return word
+    return None
+
+
+# declared names ---------------------------------------------------------------------------------------------------
+
+
+def _of_name(declarations: Sequence[Declaration], names: Names, template: Template, costs: CostReport) -> Iterator[str]:
+    best = declarations[-1]
+    name, kind = best.declared.name, best.declared.kind
+    where = "" if best.template is template else f" · {best.template.path.name}"
+    yield f"**{name}** · {kind}{where}"
+    yield f"```dcrf\n{best.placed.facts.text}\n```"
+    for declaration in declarations:
+        if declaration.placed.doc:
+            yield declaration.placed.doc
+    states = states_of(name, names, costs.states)
+    if states:
+        shown = ", ".join(f"`{state}`" for state in states[:SHOWN_STATES])
+        more = len(states) - SHOWN_STATES
+        yield f"{len(states)} states: {shown}{f' and {more} more' if more > 0 else ''}"
+    cost = costs.of_clique(name) if kind == "clique" else None
+    if cost is not None:
+        yield f"{cost.words()}, by `{costs.data_name}`"
+
+
+# words of the language --------------------------------------------------------------------------------------------
+
+
+def _of_word(placed: Placed, word: Word, workspace: Workspace) -> str | None:
+    if word.start == 0:
+        return _entry(word.text, STATEMENT_KINDS)
+    if word.kind == "mark":
+        return _entry(word.text, TESTS)
+    context = context_at(placed.facts.text, word.start)
+    for setting in settings_here(context):
+        if setting.name.partition(".")[0] == word.text and _is_key(placed, word):
+            return setting_markdown(setting)
+    if word.text in workspace.registered:
+        return f"**{word.text}** · a feature function of your own"
+    called = _called(context, placed, word)
+    entry = called or _entry_here(word.text, context)
+    return entry_markdown(entry) if entry is not None else None
+
+
+def _is_key(placed: Placed, word: Word) -> bool:
+    rest = placed.facts.text[word.end :].lstrip()
+    return rest.startswith(("=", ".")) and not rest.startswith("==")
+
+
+def _called(context: CursorContext, placed: Placed, word: Word) -> ReferenceEntry | None:
+    """What a word with a bracket after it calls."""
+    if placed.facts.text[word.end : word.end + 1] != "(":
+        return None
+    inside = context_at(placed.facts.text, word.end + 1)
+    return entry_of(word.text, callee_kinds(inside, len(inside.calls) - 1)) if inside.calls else None
+
+
+def _entry_here(word: str, context: CursorContext) -> ReferenceEntry | None:
+    found = [entry for entry in entries_named(word) if entry.name == word and entry.kind != "message"]
+    kinds = (*kinds_here(context), "feature function", "test", "column type", "decoding rule", "metric", "domain")
+    for kind in kinds:
+        for entry in found:
+            if entry.kind == kind:
+                return entry
+    return None
+
+
+def _entry(word: str, kinds: Sequence[str]) -> str | None:
+    for entry in entries_named(word):
+        if entry.kind in kinds and entry.name == word:
+            return entry_markdown(entry)
+    return None

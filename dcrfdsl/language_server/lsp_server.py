@@ -1,0 +1,337 @@
+"""The language server over stdio: the one module that knows pygls. It asks the others, and says nothing of its own.
+
+pygls keeps no texts here: it splits lines as Python does, which is not as editors do. Source: Language Server Protocol
+3.17. Not here: answers (the modules by their questions), their form (`protocol_values`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.uris import from_fs_path, to_fs_path
+
+from .. import __version__
+from .answers import Refused
+from .call_signatures import signature
+from .completion import propose
+from .editor_session import EditorSession, OpenFile
+from .fix_actions import quick_fixes
+from .hover import hover
+from .inlay_hints import inlay_hints
+from .layout_edits import layout_edits
+from .name_navigation import definitions, name_at, references, rename, renameable
+from .outline import folds, symbols
+from .protocol_values import ProtocolValues
+from .template_index import Template, absolute
+from .template_problems import Problem
+from .template_refactorings import refactorings
+from .text_positions import UTF16, EditorText
+from .word_colours import COLOURS, MODIFIERS, colours
+from .workspace_settings import read_settings
+
+__all__ = ["serve"]
+
+SECTION = "dcrf"  # of the settings
+TRIGGERS = ["(", "{", "=", ",", ":", '"', "[", ".", " "]
+SWITCH_SECONDS = 0.001  # after which a check lets an answer go first
+
+
+class _Protocol(LanguageServerProtocol):
+    """Leaves the texts to the session."""
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        handler = self.fm.features.get(lsp.TEXT_DOCUMENT_DID_CHANGE)
+        if handler is not None:
+            yield handler, (params,), None
+
+
+class TemplateServer(LanguageServer):
+    """A session, and the forms of its answers."""
+
+    def __init__(self) -> None:
+        super().__init__("dcrfdsl", __version__, protocol_cls=_Protocol)
+        self.session = EditorSession(self._publish, self._refresh)
+        self.values = ProtocolValues(self.session.text_of, self._uri_of)
+
+    def at(self, document: Any, position: lsp.Position) -> tuple[OpenFile, Template, int]:
+        """The open file, its template, and an offset in it."""
+        one = self.file(document)
+        return one, self.session.template(one), one.text.offset(position.line, position.character)
+
+    def file(self, document: Any) -> OpenFile:
+        one = self.session.files.get(document.uri)
+        if one is None:
+            raise _refused(f"{document.uri} is not open")
+        return one
+
+    def _uri_of(self, path: Path) -> str:
+        one = self.session.opened(path)
+        return one.uri if one is not None else from_fs_path(str(path)) or str(path)
+
+    def _publish(self, path: Path, problems: Sequence[Problem]) -> None:
+        one, text = self.session.opened(path), self.session.text_of(path)
+        version = None if one is None else one.version
+        shown = [self.values.diagnostic(text, problem) for problem in problems]
+        uri = self._uri_of(path)
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
+
+    def _refresh(self) -> None:
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+
+    def root(self) -> Path:
+        return absolute(Path(self.workspace.root_path or "."))
+
+
+def _path_of(uri: str) -> Path:
+    """The path of a text; a text without a file is named by its URI."""
+    return Path(to_fs_path(uri) or uri.replace("/", "_"))
+
+
+def _refused(words: str) -> JsonRpcException:
+    return JsonRpcException(words, lsp.LSPErrorCodes.RequestFailed.value)
+
+
+def _is_failure(record: logging.LogRecord) -> bool:
+    """Whether a message of pygls is about more than a request that was refused, which the editor shows by itself."""
+    return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcException))
+
+
+def serve() -> None:
+    """Answers on stdin and stdout until the editor ends the session."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_failure)
+    server = TemplateServer()
+    for method, handler, options in (*TEXTS, *ANSWERS):
+        server.feature(method, options)(handler)
+    server.start_io(*_streams())
+    server.session.end()
+
+
+def _streams() -> tuple[BinaryIO, BinaryIO]:
+    """Copies of stdin and stdout, as pygls closes them. What anything else prints goes to stderr, so that it does not
+    come between the messages.
+    """
+    try:
+        copies = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    except OSError:  # they are no files
+        return sys.stdin.buffer, sys.stdout.buffer
+    return os.fdopen(copies[0], "rb"), os.fdopen(copies[1], "wb")
+
+
+# texts and settings -------------------------------------------------------------------------------------------------
+
+
+def _initialize(server: TemplateServer, params: lsp.InitializeParams) -> None:
+    encoding = server.workspace.position_encoding
+    server.session.encoding = str(getattr(encoding, "value", encoding) or UTF16)
+    server.session.settings = read_settings(params.initialization_options, server.root())
+    server.session.workspace.registered = server.session.settings.own_functions()
+
+
+async def _initialized(server: TemplateServer, params: lsp.InitializedParams) -> None:
+    await _ask_settings(server)
+    workspace = server.client_capabilities.workspace
+    if workspace and workspace.did_change_watched_files and workspace.did_change_watched_files.dynamic_registration:
+        watchers = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher("**/*.dcrf")])
+        registration = lsp.Registration(SECTION, lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, watchers)
+        await server.client_register_capability_async(lsp.RegistrationParams([registration]))
+
+
+async def _ask_settings(server: TemplateServer) -> None:
+    workspace = server.client_capabilities.workspace
+    if workspace and workspace.configuration:
+        item = lsp.ConfigurationItem(section=SECTION)
+        given = await server.workspace_configuration_async(lsp.ConfigurationParams([item]))
+        if given and given[0]:
+            server.session.configure(read_settings(given[0], server.root()))
+
+
+async def _configured(server: TemplateServer, params: lsp.DidChangeConfigurationParams) -> None:
+    if params.settings:
+        server.session.configure(read_settings(params.settings, server.root()))
+    else:
+        await _ask_settings(server)
+
+
+def _opened(server: TemplateServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    one = params.text_document
+    server.session.open(one.uri, _path_of(one.uri), one.version, one.text)
+
+
+def _changed(server: TemplateServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    text = server.file(params.text_document).text
+    for change in params.content_changes:
+        if isinstance(change, lsp.TextDocumentContentChangePartial):
+            start, end = change.range.start, change.range.end
+            text = text.changed((start.line, start.character), (end.line, end.character), change.text)
+        else:
+            text = EditorText(change.text, server.session.encoding)
+    server.session.change(params.text_document.uri, params.text_document.version, text)
+
+
+def _closed(server: TemplateServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    server.session.close(params.text_document.uri)
+
+
+def _saved(server: TemplateServer, params: lsp.DidSaveTextDocumentParams) -> None:
+    server.session.touch(absolute(_path_of(params.text_document.uri)))
+
+
+def _watched(server: TemplateServer, params: lsp.DidChangeWatchedFilesParams) -> None:
+    for change in params.changes:
+        server.session.touch(absolute(_path_of(change.uri)))
+
+
+# answers ------------------------------------------------------------------------------------------------------------
+
+
+def _hover(server: TemplateServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    one, template, offset = server.at(params.text_document, params.position)
+    found = hover(template, offset, server.session.workspace, server.session.costs(one))
+    return server.values.hover(one.text, found) if found else None
+
+
+def _completion(server: TemplateServer, params: lsp.CompletionParams) -> lsp.CompletionList:
+    one, template, offset = server.at(params.text_document, params.position)
+    found = propose(template, offset, server.session.workspace, server.session.costs(one).states)
+    return server.values.completion(one.text, found.items, found.start, found.end)
+
+
+def _signature(server: TemplateServer, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+    _, template, offset = server.at(params.text_document, params.position)
+    found = signature(template, offset)
+    return server.values.signature(found) if found else None
+
+
+def _definition(server: TemplateServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
+    _, template, offset = server.at(params.text_document, params.position)
+    found = definitions(template, offset, server.session.workspace.names(template))
+    return [server.values.location(spot) for spot in found]
+
+
+def _references(server: TemplateServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    _, template, offset = server.at(params.text_document, params.position)
+    names = server.session.workspace.names(template)
+    found = name_at(template, offset, names)
+    if found is None:
+        return []
+    related = server.session.related(template)
+    return [
+        server.values.location(spot) for spot in references(found, names, related, params.context.include_declaration)
+    ]
+
+
+def _highlights(server: TemplateServer, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+    one, template, offset = server.at(params.text_document, params.position)
+    names = server.session.workspace.names(template)
+    found = name_at(template, offset, names)
+    spots = references(found, names, [template]) if found else []
+    return [lsp.DocumentHighlight(server.values.range(one.text, spot.start, spot.end)) for spot in spots]
+
+
+def _renameable(server: TemplateServer, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
+    one, template, offset = server.at(params.text_document, params.position)
+    try:
+        found = renameable(template, offset, server.session.workspace.names(template))
+    except Refused as reason:
+        raise _refused(str(reason)) from None
+    return lsp.PrepareRenamePlaceholder(server.values.range(one.text, found.start, found.end), found.name)
+
+
+def _rename(server: TemplateServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    _, template, offset = server.at(params.text_document, params.position)
+    names, related = server.session.workspace.names(template), server.session.related(template)
+    try:
+        return server.values.edits(rename(template, offset, params.new_name, names, related))
+    except Refused as reason:
+        raise _refused(str(reason)) from None
+
+
+def _symbols(server: TemplateServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    one = server.file(params.text_document)
+    return [server.values.symbol(one.text, symbol) for symbol in symbols(server.session.template(one))]
+
+
+def _folds(server: TemplateServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+    one = server.file(params.text_document)
+    return [server.values.fold(one.text, fold) for fold in folds(server.session.template(one))]
+
+
+def _colours(server: TemplateServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    one = server.file(params.text_document)
+    template = server.session.template(one)
+    return server.values.colours(one.text, colours(template, server.session.workspace.names(template)))
+
+
+def _layout(server: TemplateServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+    one = server.file(params.text_document)
+    return server.values.text_edits(one.text, layout_edits(one.text.code))
+
+
+def _hints(server: TemplateServer, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    one, template, start = server.at(params.text_document, params.range.start)
+    end = one.text.offset(params.range.end.line, params.range.end.character)
+    found = inlay_hints(template, start, end, server.session.costs(one))
+    return [server.values.inlay(one.text, hint) for hint in found]
+
+
+def _actions(server: TemplateServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Fixes of the problems in the range, and changes of form; only those of the text as it is."""
+    one, template, start = server.at(params.text_document, params.range.start)
+    end = one.text.offset(params.range.end.line, params.range.end.character)
+    analysis = one.fresh
+    only = params.context.only
+    found: list[lsp.CodeAction] = []
+    for problem in analysis.problems.get(one.path, ()) if analysis else ():
+        if problem.start <= end and problem.end >= start:
+            shown = server.values.diagnostic(one.text, problem)
+            found += [server.values.action(action, [shown]) for action in quick_fixes(template, problem)]
+    names = server.session.workspace.names(template)
+    resolved = analysis.resolved if analysis and not analysis.has_errors else None
+    found += [server.values.action(action, []) for action in refactorings(template, start, end, names, resolved)]
+    return [action for action in found if only is None or any(str(action.kind).startswith(kind) for kind in only)]
+
+
+TEXTS = (
+    (lsp.INITIALIZE, _initialize, None),
+    (lsp.INITIALIZED, _initialized, None),
+    (lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, _configured, None),
+    (lsp.TEXT_DOCUMENT_DID_OPEN, _opened, None),
+    (lsp.TEXT_DOCUMENT_DID_CHANGE, _changed, None),
+    (lsp.TEXT_DOCUMENT_DID_CLOSE, _closed, None),
+    (lsp.TEXT_DOCUMENT_DID_SAVE, _saved, None),
+    (lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, _watched, None),
+)
+LEGEND = lsp.SemanticTokensLegend(list(COLOURS), list(MODIFIERS))
+KINDS_OF_ACTIONS = [
+    lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorExtract, lsp.CodeActionKind.RefactorRewrite,
+]  # fmt: skip
+ANSWERS: tuple[tuple[str, Any, Any], ...] = (
+    (lsp.TEXT_DOCUMENT_HOVER, _hover, None),
+    (lsp.TEXT_DOCUMENT_COMPLETION, _completion, lsp.CompletionOptions(trigger_characters=TRIGGERS)),
+    (lsp.TEXT_DOCUMENT_SIGNATURE_HELP, _signature, lsp.SignatureHelpOptions(["(", ","])),
+    (lsp.TEXT_DOCUMENT_DEFINITION, _definition, None),
+    (lsp.TEXT_DOCUMENT_REFERENCES, _references, None),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, _highlights, None),
+    (lsp.TEXT_DOCUMENT_PREPARE_RENAME, _renameable, None),
+    (lsp.TEXT_DOCUMENT_RENAME, _rename, lsp.RenameOptions(prepare_provider=True)),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _symbols, None),
+    (lsp.TEXT_DOCUMENT_FOLDING_RANGE, _folds, None),
+    (lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _colours, LEGEND),
+    (lsp.TEXT_DOCUMENT_FORMATTING, _layout, None),
+    (lsp.TEXT_DOCUMENT_INLAY_HINT, _hints, None),
+    (lsp.TEXT_DOCUMENT_CODE_ACTION, _actions, lsp.CodeActionOptions(KINDS_OF_ACTIONS)),
+)

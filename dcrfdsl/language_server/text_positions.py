@@ -1,0 +1,95 @@
+"""Places in a text as editors count them: lines, and columns in units of an encoding (UTF-16 unless agreed otherwise).
+
+Line ends are `\\n`, `\\r\\n` and a lone `\\r`, as the protocol has it; Python's `splitlines` knows more of them. A byte
+order mark belongs to the text of the editor and not to that of the parser, which begins behind it. Source: Language
+Server Protocol 3.17, "Text Documents" and "Position". Not here: ranges in answers (`protocol_values`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["BYTE_ORDER_MARK", "UTF16", "EditorText"]
+
+UTF16 = "utf-16"
+BYTE_ORDER_MARK = "\ufeff"
+LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def _utf16_units(text: str) -> int:
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+
+
+# Units of a text in each encoding that the protocol knows.
+UNITS: Mapping[str, Callable[[str], int]] = {
+    "utf-8": lambda text: len(text.encode(errors="surrogatepass")),
+    UTF16: _utf16_units,
+    "utf-32": len,
+}
+
+
+@dataclass(frozen=True)
+class EditorText:
+    """A text as the editor has it, and `code`, the same without a byte order mark, to which all offsets refer."""
+
+    text: str
+    encoding: str = UTF16
+
+    @cached_property
+    def code(self) -> str:
+        return self.text.removeprefix(BYTE_ORDER_MARK)
+
+    @property
+    def _lead(self) -> int:
+        return len(self.text) - len(self.code)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(match.end() for match in LINE_END.finditer(self.text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 0, of an offset in `code`."""
+        place = min(max(offset + self._lead, self._lead), len(self.text))
+        line = bisect.bisect_right(self._starts, place) - 1
+        return line, UNITS[self.encoding](self.text[self._starts[line] : place])
+
+    def length(self, start: int, end: int) -> int:
+        """How many units stand between two offsets of a line."""
+        return UNITS[self.encoding](self.code[start:end])
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset in `code`; the end of the line or of the text for places beyond it."""
+        return max(0, self._place(line, column) - self._lead)
+
+    def changed(self, start: tuple[int, int], end: tuple[int, int], new: str) -> EditorText:
+        """With `new` in place of what stands from `start` to `end`, both lines and columns."""
+        first, last = self._place(*start), self._place(*end)
+        first, last = min(first, last), max(first, last)
+        return EditorText(self.text[:first] + new + self.text[last:], self.encoding)
+
+    def _place(self, line: int, column: int) -> int:
+        if line < 0:
+            return 0
+        if line >= len(self._starts):
+            return len(self.text)
+        start = self._starts[line]
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        content = self.text[start:end].rstrip("\r\n")
+        if content.isascii() or self.encoding == "utf-32":
+            return start + min(max(column, 0), len(content))
+        units, place = UNITS[self.encoding], 0
+        for char in content:
+            column -= units(char)
+            if column < 0:  # inside a character: before it
+                break
+            place += 1
+        return start + place
+
+    @cached_property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return len(self._starts)

@@ -1,0 +1,95 @@
+"""The kind of each word of a template, for colours that know what names stand for.
+
+    colours(template, names)   -> the words in their order, none of which crosses the end of a line
+
+Not here: grammars that colour without a server (`grammar/editors`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ..syntax import RESERVED
+from .answers import Colour
+from .statement_facts import StatementFacts
+from .template_index import Names, Template
+from .text_words import Word
+
+__all__ = ["COLOURS", "MODIFIERS", "colours"]
+
+# The legend: kinds of the protocol, so that every editor's theme knows them.
+COLOURS = (
+    "keyword", "variable", "parameter", "function", "method", "property", "enumMember", "string", "number", "regexp",
+    "comment", "operator", "class", "namespace", "type",
+)  # fmt: skip
+MODIFIERS = ("declaration", "documentation")
+OF_DECLARED: Mapping[str, str] = {
+    "column": "parameter", "label": "variable", "latent variable": "variable", "memory": "variable", "view": "variable",
+    "lexicon": "type", "constant": "enumMember", "feature group": "namespace", "clique": "class", "piece": "class",
+    "constraint": "class", "stage": "class",
+}  # fmt: skip
+OF_WORD: Mapping[str, str] = {
+    "text": "string", "number": "number", "range": "operator", "state": "enumMember", "regex": "regexp",
+    "mark": "operator", "comment": "comment",
+}  # fmt: skip
+CLAUSE_WORDS = frozenset({"as", "after", "over", "up", "to", "when", "except", "initially", "tune"})
+COMMENT = re.compile(r"#[^\r\n]*")
+
+
+def colours(template: Template, names: Names) -> tuple[Colour, ...]:
+    """The coloured words of the text, comments between statements included."""
+    found: list[Colour] = []
+    place = 0
+    for placed in template.statements:
+        found += _comments(template.text, place, placed.start)
+        found += _of_statement(placed.facts, placed.start, names)
+        place = placed.end
+    found += _comments(template.text, place, len(template.text))
+    return tuple(found)
+
+
+def _comments(text: str, start: int, end: int) -> Iterator[Colour]:
+    for match in COMMENT.finditer(text, start, end):
+        yield _comment(match[0], match.start())
+
+
+def _comment(text: str, start: int) -> Colour:
+    documents = text.startswith("##") and not text.startswith("###")
+    return Colour(start, start + len(text.rstrip("\r")), "comment", documents=documents)
+
+
+def _of_statement(facts: StatementFacts, start: int, names: Names) -> Iterator[Colour]:
+    declared = {one.start: one.kind for one in facts.declared}
+    used = {use.start: use for use in facts.uses}
+    for n, word in enumerate(facts.words):
+        if word.kind == "comment":
+            yield _comment(word.text, start + word.start)
+        elif word.kind != "name":
+            if word.kind in OF_WORD:
+                yield Colour(start + word.start, start + word.end, OF_WORD[word.kind])
+        elif word.start in declared:
+            yield Colour(start + word.start, start + word.end, OF_DECLARED[declared[word.start]], declares=True)
+        else:
+            kind = _of_use(facts, n, word, names, used.get(word.start))
+            if kind:
+                yield Colour(start + word.start, start + word.end, kind)
+
+
+def _of_use(facts: StatementFacts, n: int, word: Word, names: Names, use: object) -> str:
+    if n == 0:
+        return "keyword" if facts.keyword else ""
+    spaces = getattr(use, "spaces", ())
+    if spaces == ("position",):
+        return "parameter"
+    found = names.find(spaces, word.text)[1] if spaces else ()
+    if found:
+        return OF_DECLARED[found[-1].declared.kind]
+    if word.text in RESERVED or word.text in CLAUSE_WORDS:
+        return "keyword"
+    rest = facts.text[word.end : word.end + 8].lstrip(" ")
+    if rest.startswith("("):
+        return "function"
+    if rest.startswith("=") and not use:
+        return "property"
+    return "method" if use is None else "function"

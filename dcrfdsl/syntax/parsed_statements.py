@@ -1,0 +1,85 @@
+"""Statements that were parsed before, at another place: an editor sends the whole text at each key pressed.
+
+A statement is kept by its text, with places that count from its first character, and moved to where it stands. Not
+here: statements with mistakes, whose messages depend on what is around them (`parser`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from lark import Token
+
+from ..foundation import Source, Span
+from . import ast
+from .split import Chunk
+
+__all__ = ["KeptStatements", "is_block"]
+
+MOST_KEPT = 1024
+LONGEST_KEPT = 5_000  # characters of a statement
+
+AnyNode = TypeVar("AnyNode", bound=ast.Node)
+Parse = Callable[[Chunk], "tuple[ast.Statement, Sequence[Token]] | None"]
+
+
+class KeptStatements:
+    """parse: gives the statement of a chunk with its tokens, or None if it has a mistake or is none."""
+
+    def __init__(self, parse: Parse):
+        def parse_alone(text: str) -> tuple[ast.Statement, Sequence[Token]] | None:
+            return parse(Chunk(Source("", text), 0, len(text), ()))
+
+        self._kept = lru_cache(maxsize=MOST_KEPT)(parse_alone)
+
+    def get(self, chunk: Chunk) -> tuple[ast.Statement, Sequence[Token]] | None:
+        """The statement at its place with its tokens; None if it has to be parsed where it stands."""
+        if chunk.indented or chunk.end - chunk.start > LONGEST_KEPT:
+            return None
+        kept = self._kept(chunk.text)
+        if kept is None:
+            return None
+        statement, tokens = kept
+        return _moved(statement, chunk.source, chunk.start), _MovedTokens(tokens, chunk.start)
+
+
+def _moved(node: AnyNode, source: Source, by: int) -> AnyNode:
+    """The same node in another text, `by` characters further on."""
+    parts = {name: _moved_part(part, source, by) for name, part in node.__dict__.items()}
+    moved = object.__new__(type(node))
+    moved.__dict__.update(parts)
+    return moved
+
+
+def _moved_part(part: Any, source: Source, by: int) -> Any:
+    if type(part) is Span:
+        return Span(source, part.start + by, part.end + by)
+    if type(part) is tuple:
+        return tuple([_moved_part(one, source, by) for one in part]) if part else part
+    return _moved(part, source, by) if isinstance(part, ast.Node) else part
+
+
+class _MovedTokens(Sequence[Token]):
+    """Tokens further on. Most statements have no comments inside them, and nobody asks where their tokens are."""
+
+    def __init__(self, tokens: Sequence[Token], by: int):
+        self._tokens, self._by = tokens, by
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __getitem__(self, number: Any) -> Any:
+        return _moved_token(self._tokens[number], self._by)
+
+
+def _moved_token(token: Token, by: int) -> Token:
+    start, end = token.start_pos, token.end_pos
+    place = None if start is None else start + by
+    return Token(token.type, str(token), start_pos=place, end_pos=None if end is None else end + by)
+
+
+def is_block(tokens: Sequence[Token]) -> bool:
+    """Whether the tokens are those of a statement with indented lines."""
+    return any(token.type == "_INDENT" for token in (tokens._tokens if isinstance(tokens, _MovedTokens) else tokens))

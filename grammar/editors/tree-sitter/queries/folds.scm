@@ -1,0 +1,10 @@
+[
+  (features)
+  (clique)
+  (segment)
+  (piece)
+  (infer)
+  (decode)
+  (train)
+  (evaluate)
+] @fold
