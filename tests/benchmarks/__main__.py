@@ -52,6 +52,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "half100": automata.half100,
     "sparse1000": automata.sparse1000,
     "second_order45": automata.second_order45,
+    "second_order_tags": automata.second_order_tags,
     "memory29": automata.memory29,
     "dictionary": candidates.tag_dictionary,
     "partly": candidates.partly_known,

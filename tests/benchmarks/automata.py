@@ -1,7 +1,8 @@
 """Models whose cost follows what is seen and what is possible, each beside its dense twin in the same run.
 
 The corpora are generated: labels that few others follow, contexts of two labels that few follow, and parts of addresses
-with a memory of the last part. Both sides have the same features, weights and sentences, and one thread.
+with a memory of the last part; one is real, the tags of UD English EWT. Both sides have the same features, weights and
+sentences, and one thread.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from figures import Figure, Target, times_faster
 from peers import crfsuite_evaluation
-from work import ROUNDS, SMOKE, objective, resolved_of
+from work import ROUNDS, SMOKE, objective, resolved_of, treebank_sentences
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 
 __all__ = [
-    "addresses", "contexts", "half100", "median_seconds", "memory29", "moves", "second_order45", "sparse121",
-    "sparse1000",
+    "addresses", "contexts", "half100", "median_seconds", "memory29", "moves", "second_order45",
+    "second_order_tags", "sparse121", "sparse1000",
 ]  # fmt: skip
 
 Sentences = list[list[tuple[str, str]]]
@@ -35,7 +36,14 @@ clique y[-1], y with states = seen
 infer exact
 train likelihood: prior = gaussian(variance = 5)
 """
-SECOND_ORDER = FIRST_ORDER.replace("infer", "clique y[-2], y[-1], y with states = seen\ninfer")
+TAGGING = """
+data conll(word, y)
+label y
+clique y with states = seen: word[-2..2], word[-1] & word, word & word[1], prefix(word, 1..4), suffix(word, 1..4)
+clique y[-1], y with states = seen
+infer exact
+train likelihood: prior = gaussian(variance = 5)
+"""
 MEMORY = """
 data conll(word, part)
 label part
@@ -46,6 +54,11 @@ clique part, last
 infer exact
 train likelihood: prior = gaussian(variance = 5)
 """
+
+
+def _second(source: str) -> str:
+    """A template of first order with a clique of second order."""
+    return source.replace("infer", "clique y[-2], y[-1], y with states = seen\ninfer")
 
 
 # corpora --------------------------------------------------------------------------------------------------------------
@@ -201,8 +214,14 @@ def sparse1000() -> Iterator[Figure]:
 def second_order45() -> Iterator[Figure]:
     """A chain of second order over 45 labels with 11,000 triples: a pass beside its dense twin, and beside a chain."""
     sentences = contexts(45, 1234, 11433, 100 if SMOKE else 4000)
-    yield from _beside("second order, 45 labels", SECOND_ORDER, sentences, times_faster(5))
-    yield from _beside("second order beside first", SECOND_ORDER, sentences, times_faster(1 / 4), FIRST_ORDER)
+    yield from _beside("second order, 45 labels", _second(FIRST_ORDER), sentences, times_faster(5))
+    yield from _beside("second order beside first", _second(FIRST_ORDER), sentences, times_faster(1 / 4), FIRST_ORDER)
+
+
+def second_order_tags() -> Iterator[Figure]:
+    """The tags of UD English EWT with a tagger's features: a pass of second order beside one of first order."""
+    tagged = treebank_sentences(lambda field: field[4], 100 if SMOKE else None)
+    yield from _beside("tags, second order beside first", _second(TAGGING), tagged, times_faster(1 / 4), TAGGING)
 
 
 def memory29() -> Iterator[Figure]:

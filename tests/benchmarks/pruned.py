@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterator
 
 from automata import median_seconds
-from figures import Figure, Skip
-from work import SHARED, SMOKE, criterion_of
+from figures import Figure
+from work import SMOKE, criterion_of, treebank_sentences
 
 from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -36,14 +36,8 @@ infer pruned(threshold = 0.001, keep = 8)
 @functools.cache
 def tagged_sentences() -> Corpus:
     """The first sentences of UD English EWT; a tag is the part of speech of the treebank and all features."""
-    path = SHARED / "data" / "ud_english_ewt" / "en_ewt-ud-train.conllu"
-    if not path.exists():
-        raise Skip("UD English EWT is not beside the repository, at ../shared/data/ud_english_ewt")
-    rows: list[list[tuple[str, str]]] = []
-    for block in path.read_text(encoding="utf-8").split("\n\n")[:SENTENCES]:
-        fields = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
-        rows.append([(field[1], f"{field[4]}|{field[5]}") for field in fields if field[0].isdigit()])
-    return corpus_from_rows([row for row in rows if row], load_text(FIRST.format(1)).require().data)
+    rows = treebank_sentences(lambda field: f"{field[4]}|{field[5]}", SENTENCES)
+    return corpus_from_rows(rows, load_text(FIRST.format(1)).require().data)
 
 
 def pruned_passes() -> Iterator[Figure]:

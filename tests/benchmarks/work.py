@@ -37,7 +37,7 @@ from dcrfdsl.training.problem import assemble
 __all__ = [
     "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "criterion_of",
     "objective", "python", "repeated_file", "resolved_of", "segment_errors", "template", "test_file", "trained_weights",
-    "training_file", "work_folder",
+    "training_file", "treebank_sentences", "work_folder",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +97,18 @@ def training_file() -> Path:
 
 def test_file() -> Path:
     return _written("test.txt", lambda: conll2000("test"))
+
+
+def treebank_sentences(tag: Callable[[list[str]], str], count: int | None = None) -> list[list[tuple[str, str]]]:
+    """Words and tags of the first sentences of UD English EWT, for training. tag: of the fields of a word's line."""
+    path = SHARED / "data" / "ud_english_ewt" / "en_ewt-ud-train.conllu"
+    if not path.exists():
+        raise Skip("UD English EWT is not beside the repository, at ../shared/data/ud_english_ewt")
+    sentences = []
+    for block in path.read_text(encoding="utf-8").split("\n\n")[:count]:
+        fields = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
+        sentences.append([(field[1], tag(field)) for field in fields if field[0].isdigit()])
+    return [sentence for sentence in sentences if sentence]
 
 
 def _written(name: str, text: Callable[[], str]) -> Path:
