@@ -127,6 +127,7 @@ WRONG: dict[str, tuple[str, Callable[[Parts], object], str]] = {
         header("spec", "cliques", 0, "sites", 0, "variable", to=""),
         "variable",
     ),
+    "a clique over nothing": ("voters", header("spec", "cliques", 0, "sites", to=[]), "sites"),
     "a header nested deeply": ("voters", deep, "header"),
 }  # fmt: skip
 
