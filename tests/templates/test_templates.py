@@ -50,6 +50,7 @@ CASES = {  # template: data of its shape, its labels
     "address": (ADDRESSES, ["part"]),
     "latent": (ACTS, ["act"]),
     "piecewise": (CHUNKS, ["chunk"]),
+    "bidirectional": (CHUNKS, ["chunk"]),
     "feature_bagging": (TAGS, ["tag"]),
     "criteria": (CHUNKS, ["chunk"]),
 }

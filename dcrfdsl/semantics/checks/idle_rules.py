@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...foundation import Diagnostic
-from ..schema import CliqueSpec, Frozen, ModelSpec, Path
+from ..schema import CliqueSpec, Frozen, ModelSpec, Path, shown
+from .checked_stages import running_stages
 from .context import Context, Rule
 
 __all__ = ["RULES"]
@@ -75,11 +76,15 @@ def _is_in_main_file(context: Context, at: Path) -> bool:
 
 
 def same_cliques(context: Context) -> Iterator[Diagnostic]:
-    """Two cliques that are equal, or that share a name because neither has an explicit one."""
+    """Two cliques that are equal, or that share a name because neither has an explicit one.
+
+    Equal cliques in different pieces have weights that do not add up: each has functions of its own.
+    """
     by_content: dict[object, int] = {}
     by_label: dict[str, int] = {}
+    pieces = _pieces(context)
     for n, clique in enumerate(context.spec.cliques):
-        earlier = by_content.setdefault(_content(clique), n)
+        earlier = by_content.setdefault((_content(clique), pieces.get(clique.name)), n)
         namesake = by_label.setdefault(clique.label, n)
         if earlier != n:
             message = f"clique `{clique.label}` stands twice: the weights of the two only add up"
@@ -93,6 +98,17 @@ def same_cliques(context: Context) -> Iterator[Diagnostic]:
         there = [(("cliques", other), "the other one")]
         at = ("cliques", n, "sites", 0)
         yield context.complaint("same-clique", message, at, words, help=remedy, others=there, severity="warning")
+
+
+def _pieces(context: Context) -> dict[str | None, frozenset[str]]:
+    """Of each clique that pieces of a running `piecewise` hold, by its name, those pieces."""
+    holders: dict[str | None, set[str]] = {}
+    trained = [stage for n in running_stages(context) for stage in context.spec.stages[n : n + 1]]
+    used = {shown(one.value) for stage in trained for one in stage.criterion.arguments}
+    for piece in context.spec.pieces:
+        for member in piece.members if piece.name in used else ():
+            holders.setdefault(member.clique, set()).add(piece.name)
+    return {clique: frozenset(names) for clique, names in holders.items()}
 
 
 def _content(clique: CliqueSpec) -> object:

@@ -27,6 +27,7 @@ from ..schema import (
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages
 from .context import COLUMN, Context, Rule, a, listed
+from .optimizer_rules import stage_views
 
 __all__ = ["METRICS", "RULES", "fits_metric", "metric_usages", "needs_segments", "not_measurable"]
 
@@ -59,6 +60,7 @@ METRICS: Table[tuple[str, ...]] = Table(
     },
 )
 _SEGMENT_MARKS = "BIES"
+_OF_LOG_Z = ("likelihood", "marginal", "induce")  # criteria of sums that need not be exact
 _WITH_SCORES = ("log_likelihood", "rank_risk")
 
 
@@ -166,6 +168,24 @@ def _without_log_z(context: Context, method: str, path: Path, why: str, remedy: 
         able = listed(name for name, settings in INFERENCE.items() if settings.gives_log_z)
         message = f"`{method}` gives no log Z, {why}"
         yield context.complaint("no-log-z", message, path, "no log Z", help=f"{remedy}; log Z is given by {able}")
+
+
+def lower_bounds(context: Context) -> Iterator[Diagnostic]:
+    """Mean field may put log Z below the score of the gold labelling, and has many fixed points to jump between."""
+    for stage in stage_views(context):
+        if stage.criterion not in _OF_LOG_Z:
+            continue
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else None
+        if (call or context.spec.infer).name != "mean_field":
+            continue
+        message = f"`{stage.criterion}` is trained by a lower bound on log Z, which may jump: its weights may be poor"
+        remedy = "write `infer = exact` in the stage, or `infer = trw`, an upper bound, and keep this for tagging"
+        others = [((*stage.path, "name"), "the criterion")]
+        place = stage.place("infer") if call is not None else ("infer", "name")
+        yield context.complaint(
+            "lower-bound", message, place, "a lower bound", help=remedy, others=others, severity="warning"
+        )
 
 
 # evaluation -----------------------------------------------------------------------------------------------------
@@ -288,4 +308,4 @@ def _is_segment_state(state: str) -> bool:
     return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
 
 
-RULES: tuple[Rule, ...] = (stage_names, pieces, induction, log_z, metrics)
+RULES: tuple[Rule, ...] = (stage_names, pieces, induction, log_z, lower_bounds, metrics)

@@ -293,6 +293,11 @@ _MEANING: dict[str, tuple[str, str]] = {
         "A labelling is compared with Z, the sum over all of them, and samples do not tell how large Z is.",
         "Take another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
     ),
+    "lower-bound": (
+        "Mean field bounds log Z from below, by an amount that differs from labelling to labelling and from one fixed "
+        "point to the next. So the objective may fall below what exact inference gives, and its gradient may jump.",
+        "Train under `exact`, or under `trw`, which bounds log Z from above. `infer mean_field` then serves tagging.",
+    ),
     "loss-settings": (
         "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
         "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",

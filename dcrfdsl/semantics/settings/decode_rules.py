@@ -9,9 +9,9 @@ sizes fit (`criteria.pieces.piece_likelihood`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ...foundation import DcrfError
 from ..conditions import view_label
@@ -24,6 +24,7 @@ from .training_settings import BidirectionalSettings, MemmSettings, PiecewiseSet
 __all__ = ["DecodeRule", "decode_rule", "decoding"]
 
 JOINT, LOCAL = "joint", "local"
+Parent: TypeAlias = tuple[str, int | None]  # a variable that a piece conditions on, and its offset if it is fixed
 
 
 class DecodeRule(NamedTuple):
@@ -60,10 +61,10 @@ def _is_local(spec: ModelSpec, criterion: MethodSettings) -> bool:
 
 
 def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
-    """Whether the pieces are those of a directed model.
+    """Whether the pieces are those of a directed model, or of two that read in opposite directions.
 
-    Together they hold every clique. Each is over variables of one position, and each variable is in exactly one of
-    them. Either all condition on earlier variables only, or all on later ones.
+    Together they hold every clique. Each is over variables of one position. Those of a direction have each variable in
+    exactly one of them, and all condition on earlier variables only, or all on later ones.
     """
     try:
         pieces = pieces_of(spec, criterion)
@@ -73,18 +74,38 @@ def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
         return False
     if not all(isinstance(site.place, Here) for piece in pieces for site in piece.over):
         return False
-    over = sorted(site.variable for piece in pieces for site in piece.over)
-    if over != sorted(item.name for part in (spec.labels, spec.latents) for item in part):
+    variables = {item.name for part in (spec.labels, spec.latents) for item in part}
+    parents = [list(_parents(spec, piece, variables)) for piece in pieces]
+    if any(offset is None for piece_parents in parents for _, offset in piece_parents):
         return False
-    piece_of = {site.variable: number for number, piece in enumerate(pieces) for site in piece.over}
-    parents = [list(_parents(spec, piece, piece_of)) for piece in pieces]
-    offsets = {offset for piece_parents in parents for _, offset in piece_parents if offset is not None}
-    if None in [offset for piece_parents in parents for _, offset in piece_parents] or not offsets:
+    offsets = [{offset for _, offset in piece_parents if offset} for piece_parents in parents]
+    directions = [[n for n, own in enumerate(offsets) if any(sign * o > 0 for o in own)] for sign in (-1, 1)]
+    if not all(directions):
+        directions = [list(range(len(pieces)))]
+    elif sorted(directions[0] + directions[1]) != list(range(len(pieces))):  # some have both, or none
         return False
-    return (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(parents, piece_of)
+    return any(parents) and all(_is_ordered(pieces, parents, own, variables) for own in directions)
 
 
-def _parents(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
+def _is_ordered(
+    pieces: Sequence[Piece], parents: Sequence[Sequence[Parent]], chosen: Sequence[int], variables: AbstractSet[str]
+) -> bool:
+    """Whether the chosen pieces have each variable once, and condition on each other in no circle."""
+    piece_of = {site.variable: number for number in chosen for site in pieces[number].over}
+    if sum(len(pieces[number].over) for number in chosen) != len(piece_of) or piece_of.keys() != variables:
+        return False
+    before = {
+        number: {piece_of[name] for name, offset in parents[number] if offset == 0 and name in piece_of}
+        for number in chosen
+    }
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError:
+        return False
+    return True
+
+
+def _parents(spec: ModelSpec, piece: Piece, variables: AbstractSet[str]) -> Iterator[Parent]:
     """The variables that a piece conditions on, with their offsets; None for an offset that the data decides.
 
     A memory follows from earlier variables, so a memory at the piece's position or earlier counts as earlier.
@@ -100,7 +121,7 @@ def _parents(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterato
                 yield name, None
                 continue
             offset = _offset(site) + (member.place.offset if isinstance(member.place, At) else 0)
-            if name not in piece_of:
+            if name not in variables:
                 yield name, None if offset > 0 else -1
             elif offset or name not in over:
                 yield name, offset
@@ -108,16 +129,3 @@ def _parents(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterato
 
 def _offset(site: Site) -> int:
     return site.place.offset if isinstance(site.place, At) else 0
-
-
-def _is_acyclic(parents: Sequence[Sequence[tuple[str, int | None]]], piece_of: dict[str, int]) -> bool:
-    """Whether the pieces of one position can be ordered so that each conditions only on earlier ones."""
-    before = {
-        number: {piece_of[name] for name, offset in piece_parents if offset == 0 and name in piece_of}
-        for number, piece_parents in enumerate(parents)
-    }
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError:
-        return False
-    return True
