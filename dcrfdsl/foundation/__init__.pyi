@@ -59,6 +59,7 @@ from .files import (
     check_within as check_within,
     clear_os_errors as clear_os_errors,
     ensure_writable as ensure_writable,
+    is_pipe as is_pipe,
     is_writable as is_writable,
     keeping_places as keeping_places,
     lock as lock,

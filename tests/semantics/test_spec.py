@@ -6,6 +6,7 @@ In the texts below, `<…>` marks the place that a complaint must point at.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import Phase, given, settings, strategies as st
 from sampling import some
 
 from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
@@ -295,6 +297,16 @@ def test_no_file_and_a_directory(tmp_path: Path) -> None:
         load_template(tmp_path / "none.dcrf")
     with pytest.raises(DcrfError, match="is a directory"):
         load_template(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_that_is_named_inside_a_template_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p")
+    path = tmp_path / "a.dcrf"
+    path.write_text('use "p"\ndata tsv(word, y)\nlexicon towns = "p"\nlabel y\nclique y: word, word in towns\n')
+    found = load_template(path)
+    assert [(d.slug, "is a pipe" in d.message) for d in found.diagnostics] == [("no-file", True)]
+    assert "missing-lexicon" in [d.slug for d in check(found)]
 
 
 def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from ..errors import DcrfError, data_error
 from .file_locks import HAS_POSIX_FILES, lock
 
 __all__ = [
-    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "read_at_most", "read_template",
-    "template_text", "write_whole",
+    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "is_pipe", "read_at_most",
+    "read_template", "template_text", "write_whole",
 ]  # fmt: skip
 
 LONGEST_TEMPLATE = 1 << 24  # bytes
@@ -187,6 +187,14 @@ def read_at_most(path: str | Path, most: int) -> bytes:
     """The first `most` bytes of a file, which may be endless. OSError or ValueError if it cannot be read."""
     with open(path, "rb") as stream:
         return stream.read(most)
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Whether a path names a pipe: who reads it waits until somebody writes."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def read_template(path: str | Path) -> str:

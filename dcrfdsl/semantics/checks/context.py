@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
+from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
 from ..schema import (
@@ -294,6 +294,8 @@ def listed(names: Iterable[str], joint: str = "and") -> str:
 
 
 def _read_lines(path: FilePath) -> tuple[str, ...] | str:
+    if is_pipe(path):
+        return f"`{path.name}` is a pipe"
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)

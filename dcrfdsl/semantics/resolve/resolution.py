@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, read_template, require_kind, require_list
+from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
 from ...syntax import ast, parse_partial
 from ..checks import check
 from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants
@@ -183,6 +183,10 @@ class _Reader:
         if real in self._done:
             return
         self._done.add(real)
+        if is_pipe(path):
+            message = f"`{path}` is a pipe, expected a template file"
+            self._complain("no-file", message, statement.path.span, "used here")
+            return
         try:
             text = self.reading(path)
         except DcrfError as error:
