@@ -24,6 +24,7 @@ from template_cases import CASES, Case
 from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.measures import MEASURES, Counts
 from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.foundation import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
@@ -140,12 +141,17 @@ def test_smooth_counts_come_to_those_of_conlleval(name: str) -> None:
     assert all_right > 0 and all_wrong > 0
 
 
-@pytest.mark.parametrize("loss", ["sequence", "label", "fscore"])
-def test_single_sentences_sum_to_the_gradient_of_all(loss: str) -> None:
+@pytest.mark.parametrize(
+    ("loss", "psi"),
+    [("sequence", math.inf), ("label", math.inf), ("fscore", math.inf), ("label", 1.0), ("fscore", 2.0)],
+)
+def test_single_sentences_sum_to_the_gradient_of_all(loss: str, psi: float) -> None:
     case = SEGMENTED["bio"]
     given, weights = supervised(case)
     names = {} if loss == "sequence" else {"labels": ("y",)}
-    settings = settings_of(loss=LOSSES[loss](**names)).model_copy(update={"prior": GaussianPrior(variance=3.0)})
+    settings = settings_of(loss=LOSSES[loss](**names), psi=psi).model_copy(
+        update={"prior": GaussianPrior(variance=3.0)}
+    )
     objective = build_mce(given, settings)
     _, gradient = objective.value_and_gradient(weights)
     batches = objective.batches(1)
@@ -176,9 +182,48 @@ def test_every_optimizer_lowers_it(optimizer: str) -> None:
     assert after.record.objective < 0.9 * objective.value_and_gradient(before.weights)[0]
 
 
+@pytest.mark.parametrize("name", ["bio", "bioes"])
+def test_a_large_psi_comes_to_the_best_wrong_states_of_a_span(name: str) -> None:
+    given, weights = supervised(SEGMENTED[name])
+    loss = LOSSES["fscore"](labels=("y",))
+    far = [
+        build_mce(given, settings_of(loss=loss, psi=psi)).value_and_gradient(weights)
+        for psi in (10.0, 100.0, 1000.0, math.inf)
+    ]
+    gaps = [abs(value - far[-1][0]) for value, _ in far[:-1]]
+    assert 0.0 < gaps[0] >= gaps[1] >= gaps[2] < 1e-3
+    assert np.abs(far[2][1] - far[3][1]).max() < np.abs(far[0][1] - far[3][1]).max()
+
+
+def test_scores_far_apart_keep_their_digits() -> None:
+    """The sum over wrong states is no difference of a sum over all: far below y*, it is still that of ψ = inf."""
+    case = SEGMENTED["bio"]
+    given, weights = supervised(case)
+    loss = LOSSES["label"](labels=("y",))
+    for scale in (40.0, 200.0):
+        soft, best = (
+            build_mce(given, settings_of(loss=loss, psi=psi, smoothing=LogisticSmoothing(alpha=0.01)))
+            for psi in (50.0, math.inf)
+        )
+        value, gradient = soft.value_and_gradient(scale * weights)
+        expected, expected_gradient = best.value_and_gradient(scale * weights)
+        assert value == pytest.approx(expected, rel=1e-9)
+        np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["second order", "skip", "two labels"])
+def test_soft_maxima_of_spans_are_refused_off_chains(name: str) -> None:
+    given, _ = supervised(SEGMENTED[name])
+    with pytest.raises(DcrfError, match="on chains"):
+        build_mce(given, settings_of(loss=LOSSES["fscore"](labels=("y",)), psi=1.0))
+
+
 @pytest.mark.long
-def test_training_is_the_same_for_any_number_of_threads() -> None:
-    text = HEADER.format(scheme="bio") + "train mce: loss = fscore(y), optimizer = quickprop(online = 2)\n"
+@pytest.mark.parametrize("psi", ["inf", "1"])
+def test_training_is_the_same_for_any_number_of_threads(psi: str) -> None:
+    text = (
+        HEADER.format(scheme="bio") + f"train mce: loss = fscore(y), psi = {psi}, optimizer = quickprop(online = 2)\n"
+    )
     resolved = load_text(text)
     corpus = corpus_from_rows(BIO * 20, resolved.require().data)
     fits = [fit(resolved, corpus, threads=threads).weights for threads in (1, 2, 3)]

@@ -5,11 +5,13 @@ Not here: the tests of a row on a structure (`test_all_criteria`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from criteria_errors import logistic, mce_label, mce_segments, mce_sequence, sigmoid
 from criteria_pieces import Cases, both_ways, by_clique, by_site, by_variable, directed, joined_apart, pieces
 from criteria_twin import (
     PENALTIES,
@@ -19,13 +21,8 @@ from criteria_twin import (
     exponential,
     hmsvm,
     likelihood,
-    logistic,
     marginal,
-    mce_label,
-    mce_segments,
-    mce_sequence,
     perceptron,
-    sigmoid,
 )
 from numpy.typing import NDArray
 
@@ -148,6 +145,24 @@ ROWS: dict[str, Row] = {
         )
         for measure in ("fscore", "precision")
     },
+    **{
+        f"mce, soft {measure}, psi = {psi}{', literal' * literal}": Row(
+            f"mce: {NO}, psi = {psi}, loss = {measure}(y), {HARD_TEXT}{', segments = literal' * literal}",
+            mce_segments(HARD, measure, 1.0, literal=literal, psi=psi), "bio",
+        )
+        for measure, psi, literal in (("fscore", 1.0, False), ("fscore", 0.5, True), ("recall", 3.0, False),
+                                      ("precision", 1.0, False))
+    },
+    **{
+        f"mce, soft label, psi = {psi}": Row(
+            f"mce: {NO}, psi = {psi}, loss = label(y), {HARD_TEXT}", mce_label(HARD, psi=psi), "bio"
+        )
+        for psi in (1.0, 2.0)
+    },
+    "mce, soft label, ratio": Row(
+        f"mce: {NO}, psi = 1, loss = label(y), measure = ratio, {HARD_TEXT}",
+        mce_label(lambda d: HARD(math.exp(d)), psi=1.0),
+    ),
     # pieces
     **{
         f"{text}{nota and ', nota = ' + nota_text}": Row(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -231,112 +231,6 @@ def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0, pairs: Any = 
         return total
 
     return value
-
-
-# error rates ----------------------------------------------------------------------------------------------------------
-
-
-def sigmoid(alpha: float, beta: float) -> Callable[[float], float]:
-    return lambda d: 1.0 / (1.0 + math.exp(min(700.0, -alpha * d - beta)))
-
-
-def logistic(alpha: float, beta: float) -> Callable[[float], float]:
-    return lambda d: float(np.logaddexp(0.0, alpha * d + beta)) / alpha
-
-
-def mce_sequence(
-    smooth: Callable[[float], float], psi: float = math.inf, normalise: bool = False, measure: str = "softmax"
-) -> Value:
-    """Suzuki 2006 eq. 5–10 and the appendix; hidden labels are summed out at ψ = 1 and maximised over at ψ = inf."""
-
-    def value(problem: Problem, weights: Floats) -> float:
-        total = 0.0
-        for sentence in problem.sentences:
-            scores = sentence.counts @ weights
-            wrong, right = scores[~sentence.agrees], scores[sentence.agrees]
-            if math.isinf(psi):
-                best, gold = float(wrong.max()), float(right.max())
-            else:
-                best = (log_sum(psi * wrong) - (math.log(len(wrong)) if normalise else 0.0)) / psi
-                gold = log_sum(psi * right) / psi
-            d = best - gold
-            if measure == "ratio":
-                d = math.exp(d)
-            if measure == "difference":
-                log_z = log_sum(scores)
-                d = math.exp(best - log_z) - math.exp(gold - log_z)
-            total += smooth(d)
-        return total
-
-    return value
-
-
-def judged(sentence: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
-    """d of a span: the score of the best labelling that disagrees on it, minus that of the best that agrees."""
-    right = sentence.where(agrees)
-    return (float(scores[~right].max()) if (~right).any() else -math.inf) - float(scores[right].max())
-
-
-def mce_label(smooth: Callable[[float], float], name: str = "y", balanced: bool = False) -> Value:
-    def value(problem: Problem, weights: Floats) -> float:
-        losses: list[tuple[str, float]] = []
-        for sentence in problem.sentences:
-            scores = sentence.counts @ weights
-            for t, gold in enumerate(sentence.known[name]):
-                if gold is not None:
-                    losses.append((gold, smooth(judged(sentence, scores, lambda y: y[name][t] == gold))))  # noqa: B023
-        states = [state for state, _ in losses]
-        share = {state: len(states) / (len(set(states)) * states.count(state)) for state in states}
-        return sum((share[state] if balanced else 1.0) * one for state, one in losses)
-
-    return value
-
-
-def mce_segments(
-    smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y", literal: bool = False
-) -> Value:
-    """Eq. 13–16: missed gold segments, and false segments of the best wrong labelling, both smoothed.
-
-    literal: what follows a segment is not looked at.
-    """
-
-    def value(problem: Problem, weights: Floats) -> float:
-        total, missed, false = 0, 0.0, 0.0
-        for sentence in problem.sentences:
-            scores = sentence.counts @ weights
-            gold = [str(state) for state in sentence.known[name]]
-            for segment in segments_of(gold):
-                total += 1
-
-                def has(y: Mapping[str, Sequence[str]], segment: tuple[int, int] = segment) -> bool:
-                    first, last = segment
-                    if literal:
-                        return list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
-                    return segment in segments_of(y[name])
-
-                missed += smooth(judged(sentence, scores, has))
-            measured = sentence.where(lambda y: list(y[name]) != gold)  # noqa: B023
-            rival = sentence.labellings[int(np.flatnonzero(measured)[scores[measured].argmax()])]
-            for first, last in segments_of(rival[name]) - segments_of(gold):
-
-                def agrees(y: Mapping[str, Sequence[str]], first: int = first, last: int = last) -> bool:
-                    same = list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
-                    return same and (literal or goes_on(y[name], last) == goes_on(gold, last))  # noqa: B023
-
-                false += smooth(judged(sentence, scores, agrees))
-        hit = total - missed
-        return {
-            "fscore": (gamma**2 * missed + false) / ((gamma**2 + 1.0) * hit),
-            "precision": false / hit,
-            "recall": missed / hit,
-        }[measure]
-
-    return value
-
-
-def goes_on(states: Sequence[str], last: int) -> bool:
-    """Whether the segment at `last` continues after it."""
-    return states[last] != "O" and last + 1 < len(states) and states[last + 1] == "I-X"
 
 
 # rescaling, counting, penalties --------------------------------------------------------------------------------------

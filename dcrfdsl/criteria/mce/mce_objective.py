@@ -1,8 +1,8 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
-`loss` chooses what is counted. If ψ = inf and inference is exact, one pass counts it (`span_errors`). Otherwise whole
-sentences are compared with their wrong labellings (`sequence_errors`, `soft_sequence_errors`), and errors on shorter
-spans are counted by constrained decoding (`constrained_errors`).
+`loss` chooses what is counted. If ψ = inf and inference is exact, one pass counts it (`span_errors`), as on spans of
+chains with any ψ. Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`,
+`soft_sequence_errors`), and errors on shorter spans are counted by constrained decoding (`constrained_errors`).
 Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 """
 
@@ -168,15 +168,18 @@ def _counter(
     judged = _judged(supervision, criterion, loss_variables, _importance(supervision, settings))
     literal = criterion.segments == "literal"
     smoothing, states = smoothing_of(criterion), [supervision.states[variable] for variable in loss_variables]
-    if math.isinf(criterion.psi) and criterion.measure != "difference" and inference.name in ("exact", "auto"):
+    of_spans = math.isinf(criterion.psi) or bool(judged)
+    if of_spans and criterion.measure != "difference" and inference.name in ("exact", "auto"):
         whole = judged_sequences(
             supervision.sentence_off, None if judged else supervision.sentence_importance(settings)
         )
         data = supervision.bind(programs=False)
         if all_known and chain_judge(data) is not None:
             spans = judged[0].spans if judged else whole
-            judging = SpanLoss(spans, segment_marks(supervision.states[0], literal), smoothing, find_false, (1.0, 1.0))
+            marks = segment_marks(supervision.states[0], literal)
+            judging = SpanLoss(spans, marks, smoothing, find_false, (1.0, 1.0), criterion.psi)
             return SpanCounter(data, chain_judge, supervision.labelling, judging, supervision.workers)
+        _check_maximum(criterion)
         data = supervision.bind(programs=inference.name == "exact")
         if inference.name == "exact" and (judged or all_known) and program_judge(data) is not None:
             spans, label = whole, np.full(len(whole.first), WHOLE, np.int32)
@@ -195,6 +198,16 @@ def _counter(
         competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
         inference.name != "exact", literal,
     )  # fmt: skip
+
+
+def _check_maximum(criterion: MceSettings) -> None:
+    """DcrfError where the soft maximum is one over the states of spans, which chains alone have."""
+    if math.isfinite(criterion.psi):
+        message = (
+            f"`psi = {criterion.psi:g}` with `loss = {criterion.loss.method}` sums over the states of spans, which is "
+            "done on chains whose labels are all known"
+        )
+        raise DcrfError(Diagnostic("loss-settings", message, help="write `psi = inf`, or `loss = sequence`"))
 
 
 def _sequence_counter(

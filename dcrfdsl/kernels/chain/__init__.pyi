@@ -5,6 +5,13 @@ from .forward_backward import (
     chain_expectations as chain_expectations,
     workspace_for as workspace_for,
 )
+from .gathered_counts import (
+    LARGEST as LARGEST,
+    LOGISTIC as LOGISTIC,
+    SIGMOID as SIGMOID,
+    Smoothing as Smoothing,
+    smooth as smooth,
+)
 from .label_tangents import chain_tangents as chain_tangents, tangent_workspace as tangent_workspace
 from .online_passes import (
     CONFIDENCE as CONFIDENCE,
@@ -15,17 +22,12 @@ from .online_passes import (
     mistake_pass as mistake_pass,
 )
 from .span_losses import (
-    LARGEST as LARGEST,
-    LOGISTIC as LOGISTIC,
-    SIGMOID as SIGMOID,
     CompetitorSums as CompetitorSums,
     SegmentMarks as SegmentMarks,
-    Smoothing as Smoothing,
     SpanLoss as SpanLoss,
     Spans as Spans,
     chain_competitors as chain_competitors,
     competitor_workspace as competitor_workspace,
-    smooth as smooth,
 )
 from .two_best import COMPETITOR_ROWS as COMPETITOR_ROWS, chain_decode_competitor as chain_decode_competitor
 from .viterbi import chain_decode as chain_decode

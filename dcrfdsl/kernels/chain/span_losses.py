@@ -3,9 +3,9 @@
 The loss of a span s is ℓ(d(s)), with d(s) = max{g(y): y disagrees with y* on s} − max{g(y): y agrees} and ℓ a smooth
 count of errors (Suzuki 2006 eq. 14, 15).
 
-The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without following each labelling. Counts
-of best paths that meet in a state are gathered there; one pass in each direction then propagates them along the best
-moves. Not here: the two maxima (`competitors`), sums over labellings (`forward_backward`).
+The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without following each labelling
+(`gathered_counts`). Not here: the two maxima (`competitors`), soft maxima (`soft_span_losses`), sums over labellings
+(`forward_backward`).
 """
 
 from __future__ import annotations
@@ -18,40 +18,29 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, entry, inlined, inner
 from .chain_scores import score_positions
 from .competitors import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
-from .forward_backward import ChainSums, scatter_rows, sum_states
+from .forward_backward import ChainSums
+from .gathered_counts import (
+    BELIEF,
+    GONE,
+    INTO,
+    GatheredCounts,
+    Smoothing,
+    collect_counts,
+    propagate_counts,
+    smooth,
+)
+from .soft_span_losses import SoftRows, add_soft_span_loss
 
 __all__ = [
-    "LARGEST",
-    "LOGISTIC",
-    "SIGMOID",
-    "CompetitorSums",
-    "CompetitorWorkspace",
-    "SegmentMarks",
-    "Smoothing",
-    "SpanLoss",
-    "Spans",
-    "chain_competitors",
+    "CompetitorSums", "CompetitorWorkspace", "SegmentMarks", "SpanLoss", "Spans", "chain_competitors",
     "competitor_workspace",
-    "smooth",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-SIGMOID, LOGISTIC = range(2)
-BUFFERS = 7  # rows of states a position
-INTO, GONE, BELIEF = range(3)  # rows of `holds`
-LARGEST = 700.0  # exponent that is taken where d is a ratio
-
-
-class Smoothing(NamedTuple):
-    """ℓ(d): SIGMOID 1 / (1 + exp(−α d − β)), LOGISTIC log(1 + exp(α d + β)) / α; of exp d where `of_ratio`."""
-
-    kind: int
-    alpha: float
-    beta: float
-    of_ratio: bool
+BUFFERS = 9  # rows of states a position
 
 
 class Spans(NamedTuple):
@@ -76,7 +65,8 @@ class SegmentMarks(NamedTuple):
 class SpanLoss(NamedTuple):
     """Which spans have a loss, and which.   shares: factors of the gradients of spans and of false segments.
 
-    find_false: whether segments of the best competitor that are not in y* have a loss too.
+    find_false: whether segments of the best competitor that are not in y* have a loss too.   psi: the sharpness of the
+    soft maximum over the states of a span; infinite for the maximum.
     """
 
     spans: Spans
@@ -84,6 +74,7 @@ class SpanLoss(NamedTuple):
     smoothing: Smoothing
     find_false: bool
     shares: tuple[float, float]
+    psi: float
 
 
 class CompetitorSums(NamedTuple):
@@ -97,7 +88,7 @@ class CompetitorSums(NamedTuple):
 class CompetitorWorkspace(NamedTuple):
     """Memory for sequences of at most `longest` positions.
 
-    `along`, `holds` and the last three of the seven parts of `cells` are 0, and left so; the rest is overwritten.
+    `along`, `holds` and the last three of the nine parts of `cells` are 0, and left so; the rest is overwritten.
     """
 
     longest: int
@@ -114,34 +105,12 @@ def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:
     return CompetitorWorkspace(longest, cells, along, np.zeros(longest, np.int32), holds)
 
 
-class GatheredCounts(NamedTuple):
-    """Changes of counts, gathered in states before they are propagated. Tables are flat.
-
-    into, gone [length, width]: counts of the best paths that end in a state, and of those that begin after it.
-    along [length + 1]: differences of the counts of paths along y*.   belief, pairs: counts of states and of moves.
-    holds [3, length]: which rows of into, gone and belief may differ from 0.
-    """
-
-    into: Floats
-    gone: Floats
-    along: Floats
-    belief: Floats
-    pairs: Floats
-    holds: NDArray[np.bool_]
-
-
 @inlined
-def smooth(smoothing, d):
-    """ℓ(d) and its slope."""
-    inner_slope = 1.0
-    if smoothing.of_ratio:
-        d = inner_slope = np.exp(min(d, LARGEST))
-    z = smoothing.alpha * d + smoothing.beta
-    small = np.exp(-abs(z))
-    sigmoid = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
-    if smoothing.kind == SIGMOID:
-        return sigmoid, inner_slope * smoothing.alpha * small / (1.0 + small) ** 2
-    return (max(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner_slope * sigmoid
+def _add_any_loss(first, last, checked, weight, share, lattice, smoothing, psi, gathered, soft):
+    """As `_add_span_loss`, or with a soft maximum."""
+    if np.isinf(psi):
+        return _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gathered)
+    return add_soft_span_loss(first, last, checked, weight, share, lattice, smoothing, psi, gathered, soft)
 
 
 @inner
@@ -185,80 +154,6 @@ def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gath
     return weight * value
 
 
-@inner
-def _propagate_counts(lattice, gathered):
-    """Propagates the gathered counts along the best moves: counts of states into `belief`, of moves into `pairs`.
-
-    `into`, `gone` and `along` are 0 afterwards.
-    """
-    length, states, width, pair, turned, _, gold, _, best, _, after = lattice
-    into, gone, along, belief, pairs, holds = gathered
-    for t in range(length - 1, -1, -1):
-        if not holds[INTO, t]:
-            continue
-        holds[INTO, t], holds[BELIEF, t] = False, True
-        for j in range(states):
-            mass = into[t * width + j]
-            if mass == 0.0:
-                continue
-            into[t * width + j] = 0.0
-            belief[t * width + j] += mass
-            if t > 0:
-                peak, best_state = -np.inf, 0
-                for i in range(states):
-                    path_score = best[(t - 1) * width + i] + turned[j * width + i]
-                    if path_score > peak:
-                        peak, best_state = path_score, i
-                pairs[best_state * width + j] += mass
-                into[(t - 1) * width + best_state] += mass
-                holds[INTO, t - 1] = True
-    mass = 0.0
-    for t in range(length + 1):
-        mass += along[t]
-        along[t] = 0.0
-        if mass != 0.0 and t < length:
-            belief[t * width + gold[t]] += mass
-            pairs[gold[t - 1] * width + gold[t]] += mass
-            holds[BELIEF, t] = True
-    for t in range(length):
-        if not holds[GONE, t]:
-            continue
-        holds[GONE, t] = False
-        for i in range(states):
-            mass = gone[t * width + i]
-            if mass == 0.0:
-                continue
-            gone[t * width + i] = 0.0
-            if t + 1 < length:
-                peak, best_state = -np.inf, 0
-                for j in range(states):
-                    path_score = pair[i * width + j] + after[(t + 1) * width + j]
-                    if path_score > peak:
-                        peak, best_state = path_score, j
-                pairs[i * width + best_state] += mass
-                belief[(t + 1) * width + best_state] += mass
-                gone[(t + 1) * width + best_state] += mass
-                holds[GONE, t + 1] = holds[BELIEF, t + 1] = True
-
-
-@inlined
-def _collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient):
-    """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
-    width = chain.width
-    sum_states(length, chain, belief, sums)
-    t = 0
-    while t < length:
-        begin = t
-        while t < length and holds[BELIEF, t]:
-            holds[BELIEF, t] = False
-            t += 1
-        if t > begin:
-            scatter_rows(s, begin, t, chain, kinds, rows, belief, gradient)
-            for c in range(begin * width, t * width):
-                belief[c] = 0.0
-        t += 1
-
-
 @inlined
 def _starts(marks, labels, t):
     """Whether a segment starts at position t of a labelling."""
@@ -274,7 +169,7 @@ def _end(marks, labels, length, t):
 
 
 @inner
-def _add_false_segments(share, lattice, marks, smoothing, labelling, gathered):
+def _add_false_segments(share, lattice, marks, smoothing, psi, labelling, gathered, soft):
     """As `_add_span_loss`, for all segments of a wrong labelling that are not in y*; returns the sum of losses."""
     length, gold, loss = lattice.length, lattice.gold, 0.0
     for t in range(length):
@@ -284,7 +179,7 @@ def _add_false_segments(share, lattice, marks, smoothing, labelling, gathered):
         same = _starts(marks, gold, t) and marks.kind[gold[t]] == marks.kind[labelling[t]]
         if same and _end(marks, gold, length, t) == end:
             continue
-        loss += _add_span_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
+        loss += _add_any_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, psi, gathered, soft)
     return loss
 
 
@@ -296,13 +191,13 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
     the workspace, IMPOSSIBLE where y* is impossible.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
-    spans, marks, smoothing, find_false, shares = judging
+    spans, marks, smoothing, find_false, shares, psi = judging
     longest, cells, along, other, holds = workspace
     states, width, pair = chain.states, chain.width, chain.pair
     part = longest * width
     score, best, tail = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part]
-    after, into = cells[3 * part : 4 * part], cells[4 * part : 5 * part]
-    gone, belief = cells[5 * part : 6 * part], cells[6 * part : 7 * part]
+    after, soft = cells[3 * part : 4 * part], SoftRows(cells[4 * part : 5 * part], cells[5 * part : 6 * part])
+    into, gone, belief = cells[6 * part : 7 * part], cells[7 * part : 8 * part], cells[8 * part : 9 * part]
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         right.loss[s], wrong.loss[s], status[s] = 0.0, 0.0, OK
@@ -317,16 +212,16 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
         lattice = Lattice(length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after)
         gathered = GatheredCounts(into, gone, along, belief, right.sums.pair, holds)
         for i in range(spans.off[s], spans.off[s + 1]):
-            right.loss[s] += _add_span_loss(
-                spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing,
-                gathered,
+            right.loss[s] += _add_any_loss(
+                spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing, psi,
+                gathered, soft,
             )  # fmt: skip
         if np.isnan(right.loss[s]):
             status[s] = IMPOSSIBLE
-        _propagate_counts(lattice, gathered)
-        _collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
+        propagate_counts(lattice, gathered)
+        collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
         if find_false and best_competitor(lattice, other):
             gathered = GatheredCounts(into, gone, along, belief, wrong.sums.pair, holds)
-            wrong.loss[s] = _add_false_segments(shares[1], lattice, marks, smoothing, other, gathered)
-            _propagate_counts(lattice, gathered)
-            _collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)
+            wrong.loss[s] = _add_false_segments(shares[1], lattice, marks, smoothing, psi, other, gathered, soft)
+            propagate_counts(lattice, gathered)
+            collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)

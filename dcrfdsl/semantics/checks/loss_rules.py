@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from ...foundation import Diagnostic
-from ..schema import Apply, Path, Reference, as_call, nodes
+from ..schema import Apply, Path, Reference, as_call, nodes, shift_of_site
 from ..settings import INFERENCE, LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
@@ -62,10 +62,18 @@ def together(context: Context) -> Iterator[Diagnostic]:
     """Settings that exclude each other."""
     for stage, settings in _mce(context):
         loss = settings.loss.method
-        if math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss):
-            message = f"`loss = {loss}` compares best labellings, so `psi` is `inf` and not `{settings.psi:g}`"
+        of_spans = math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss)
+        if of_spans and not _is_chain(context):
+            message = (
+                f"`loss = {loss}` with `psi = {settings.psi:g}` sums over the states of a span, which one label with "
+                "cliques of neighbours has"
+            )
             remedy = "write `psi = inf`, or `loss = sequence`"
-            yield context.complaint("loss-settings", message, stage.place("psi"), "not with this loss", help=remedy)
+            yield context.complaint("loss-settings", message, stage.place("psi"), "not on this graph", help=remedy)
+        if of_spans and settings.normalise:
+            message = f"`normalise` is of wrong labellings of a sentence, and `loss = {loss}` compares spans"
+            at = stage.place("normalise")
+            yield context.complaint("loss-settings", message, at, "not with this loss", help="leave it out")
         if isinstance(settings.loss, MeasureLoss) and settings.smoothing.method != "sigmoid":
             message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
             at = stage.place("smoothing")
@@ -85,6 +93,17 @@ def together(context: Context) -> Iterator[Diagnostic]:
             yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
 
 
+def _is_chain(context: Context) -> bool:
+    """Whether the specification is one label with cliques of neighbours. Constraints may still join more."""
+    spec = context.spec
+    if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views:
+        return False
+    if any(clique.relational or clique.segmental for clique in spec.cliques):
+        return False
+    shifts = [[shift_of_site(site.place) for site in clique.sites] for clique in spec.cliques]
+    return all(max(own) - min(own) <= 1 for own in shifts)
+
+
 def single_sentences(context: Context) -> Iterator[Diagnostic]:
     """Steps after single sentences need errors that one exact pass counts; elsewhere each step would decode anew."""
     for stage, settings in _mce(context):
@@ -93,7 +112,7 @@ def single_sentences(context: Context) -> Iterator[Diagnostic]:
         written = stage.value("infer")
         call = as_call(context.spec.settled(written)) if written is not None else None
         method = call.name if call is not None else context.spec.infer.name
-        if math.isfinite(settings.psi):
+        if math.isfinite(settings.psi) and isinstance(settings.loss, SequenceLoss):
             why, remedy = f"`psi = {settings.psi:g}`", "`psi = inf`"
         elif settings.measure == "difference":
             why, remedy = "`measure = difference`", "`measure = softmax`"

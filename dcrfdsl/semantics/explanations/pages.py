@@ -300,7 +300,8 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "loss-settings": (
         "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
-        "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",
+        "`loss = sequence` takes every `psi`, `measure` and `smoothing`. Segments need `sigmoid`, and off chains also "
+        "`psi = inf`.",
     ),
     "vote-settings": (
         "A voted perceptron keeps all weights that training went through; each votes for the labelling that it finds.",

@@ -118,8 +118,9 @@ class MceSettings(CriterionSettings):
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
     loss: MethodSettings = setting(SequenceLoss(), "what is counted")
     psi: float = setting(
-        math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7); `inf` is the maximum", gt=0
-    )
+        math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7): of the sentence, or of the span "
+        "where `loss` judges spans of a chain; `inf` is the maximum", gt=0,
+    )  # fmt: skip
     gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0)
     segments: Literal["conlleval", "literal"] = setting(
         "conlleval", "when a labelling has a segment of the gold one in `fscore`, `precision` and `recall`: if it also "

@@ -1,0 +1,139 @@
+"""Changes of counts that losses of spans of a chain cause, gathered in states and propagated along best moves; ℓ(d).
+
+Counts of best paths that meet in a state are gathered there; one pass in each direction then propagates them along the
+best moves. Not here: the losses (`span_losses`, `soft_span_losses`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime import inlined, inner
+from .forward_backward import scatter_rows, sum_states
+
+__all__ = [
+    "BELIEF", "GONE", "INTO", "LARGEST", "LOGISTIC", "SIGMOID", "GatheredCounts", "Smoothing", "collect_counts",
+    "propagate_counts", "smooth",
+]  # fmt: skip
+
+Floats = NDArray[np.float64]
+
+SIGMOID, LOGISTIC = range(2)
+INTO, GONE, BELIEF = range(3)  # rows of `holds`
+LARGEST = 700.0  # exponent that is taken where d is a ratio
+
+
+class Smoothing(NamedTuple):
+    """ℓ(d): SIGMOID 1 / (1 + exp(−α d − β)), LOGISTIC log(1 + exp(α d + β)) / α; of exp d where `of_ratio`."""
+
+    kind: int
+    alpha: float
+    beta: float
+    of_ratio: bool
+
+
+class GatheredCounts(NamedTuple):
+    """Changes of counts, gathered in states before they are propagated. Tables are flat.
+
+    into, gone [length, width]: counts of the best paths that end in a state, and of those that begin after it.
+    along [length + 1]: differences of the counts of paths along y*.   belief, pairs: counts of states and of moves.
+    holds [3, length]: which rows of into, gone and belief may differ from 0.
+    """
+
+    into: Floats
+    gone: Floats
+    along: Floats
+    belief: Floats
+    pairs: Floats
+    holds: NDArray[np.bool_]
+
+
+@inlined
+def smooth(smoothing, d):
+    """ℓ(d) and its slope."""
+    inner_slope = 1.0
+    if smoothing.of_ratio:
+        d = inner_slope = np.exp(min(d, LARGEST))
+    z = smoothing.alpha * d + smoothing.beta
+    small = np.exp(-abs(z))
+    sigmoid = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
+    if smoothing.kind == SIGMOID:
+        return sigmoid, inner_slope * smoothing.alpha * small / (1.0 + small) ** 2
+    return (max(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner_slope * sigmoid
+
+
+@inner
+def propagate_counts(lattice, gathered):
+    """Propagates the gathered counts along the best moves: counts of states into `belief`, of moves into `pairs`.
+
+    `into`, `gone` and `along` are 0 afterwards.
+    """
+    length, states, width, pair, turned, _, gold, _, best, _, after = lattice
+    into, gone, along, belief, pairs, holds = gathered
+    for t in range(length - 1, -1, -1):
+        if not holds[INTO, t]:
+            continue
+        holds[INTO, t], holds[BELIEF, t] = False, True
+        for j in range(states):
+            mass = into[t * width + j]
+            if mass == 0.0:
+                continue
+            into[t * width + j] = 0.0
+            belief[t * width + j] += mass
+            if t > 0:
+                peak, best_state = -np.inf, 0
+                for i in range(states):
+                    path_score = best[(t - 1) * width + i] + turned[j * width + i]
+                    if path_score > peak:
+                        peak, best_state = path_score, i
+                pairs[best_state * width + j] += mass
+                into[(t - 1) * width + best_state] += mass
+                holds[INTO, t - 1] = True
+    mass = 0.0
+    for t in range(length + 1):
+        mass += along[t]
+        along[t] = 0.0
+        if mass != 0.0 and t < length:
+            belief[t * width + gold[t]] += mass
+            pairs[gold[t - 1] * width + gold[t]] += mass
+            holds[BELIEF, t] = True
+    for t in range(length):
+        if not holds[GONE, t]:
+            continue
+        holds[GONE, t] = False
+        for i in range(states):
+            mass = gone[t * width + i]
+            if mass == 0.0:
+                continue
+            gone[t * width + i] = 0.0
+            if t + 1 < length:
+                peak, best_state = -np.inf, 0
+                for j in range(states):
+                    path_score = pair[i * width + j] + after[(t + 1) * width + j]
+                    if path_score > peak:
+                        peak, best_state = path_score, j
+                pairs[i * width + best_state] += mass
+                belief[(t + 1) * width + best_state] += mass
+                gone[(t + 1) * width + best_state] += mass
+                holds[GONE, t + 1] = holds[BELIEF, t + 1] = True
+
+
+@inlined
+def collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient):
+    """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
+    width = chain.width
+    sum_states(length, chain, belief, sums)
+    t = 0
+    while t < length:
+        begin = t
+        while t < length and holds[BELIEF, t]:
+            holds[BELIEF, t] = False
+            t += 1
+        if t > begin:
+            scatter_rows(s, begin, t, chain, kinds, rows, belief, gradient)
+            for c in range(begin * width, t * width):
+                belief[c] = 0.0
+        t += 1
