@@ -155,8 +155,8 @@ _CLIQUE = _object(
 )
 _TAG = _object(
     {
-        "rank": COUNT, "score": NUMBER, "probability": NUMBER, "layers": _by_name(NUMBER),
-        "tokens": _by_name(_list(NUMBER)),
+        "rank": COUNT, "score": NUMBER, "bound": NUMBER, "proven": FLAG, "probability": NUMBER,
+        "layers": _by_name(NUMBER), "tokens": _by_name(_list(NUMBER)),
         "segments": _list(_object(label=TEXT, type=TEXT, first=FROM_ONE, last=FROM_ONE, probability=NUMBER)),
         "marginals": _MARGINALS, "cliques": _list(_CLIQUE),
     },

@@ -102,7 +102,8 @@ def tag(options: TagOptions) -> None:
     With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
     "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
     --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
-    probability], …]}, likeliest first; latent variables and memories are among the variables.
+    probability], …]}, likeliest first; latent variables and memories are among the variables. `decode certified` and
+    `optimal` add "score", "bound" (no labelling scores more) and "proven": whether the labels are the best.
 
     --pretty is for people: segments in brackets with their type, other labels behind their words, without O; a label
     that is the same for the whole sentence stands alone.

@@ -21,13 +21,28 @@ if TYPE_CHECKING:
 
     from ..data import Corpus, EncodedLabels
     from ..inference import CliqueMarginal, NBest, RunStatus
-    from ..model import Predictor, TrainedModel
+    from ..model import Prediction, Predictor, TrainedModel
     from .tag_command import TagOptions
 
 __all__ = ["Answer", "Notes", "Question", "Tagger"]
 
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
+
+
+def _certificates(prediction: Prediction) -> dict[str, Sequence[Any]]:
+    """For each sentence its score, the bound on all scores, and whether the labels are proven to be the best.
+
+    Only under `decode certified` and `optimal`. The score is None where there is no labelling, and the bound where that
+    is proven.
+    """
+    if prediction.bounds is None or prediction.certified is None:
+        return {}
+    return {
+        "score": [score if math.isfinite(score) else None for score in prediction.scores.tolist()],
+        "bound": [bound if math.isfinite(bound) else None for bound in prediction.bounds.tolist()],
+        "proven": prediction.certified.tolist(),
+    }
 
 
 def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
@@ -207,7 +222,11 @@ class Tagger:
             sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
             copies = [1] * corpus.num_sentences
-            remarks = {} if sure is None else sure.records()
+            remarks: dict[str, Sequence[Any]] = {}
+            if predictor is not None:
+                remarks |= _certificates(prediction)
+            if sure is not None:
+                remarks |= sure.records()
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
             answer.columns = {**columns, **self._distributions(tables), **({} if sure is None else sure.columns())}

@@ -44,6 +44,7 @@ from .errors import (
     shortened as shortened,
     typed_entry as typed_entry,
     warn_of as warn_of,
+    word_instead as word_instead,
 )
 from .files import (
     LONGEST_TEMPLATE as LONGEST_TEMPLATE,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..foundation import data_error
+from ..foundation import cached_property, data_error
 from ..kernels.tables import Approximations
 from .edge_appearance import grown_forest, upward_edges
 from .shape_bank import ShapeBank
@@ -41,41 +41,56 @@ class _Forest:
     shape: GraphShape
     down: tuple[tuple[int, int], ...]
 
-    @property
+    @cached_property
     def above(self) -> dict[int, int]:
         """By variable, the place in `down` of the factor above it; roots have none."""
         scopes = self.shape.scopes
         return {v: n for n, (f, axis) in enumerate(self.down) for a, v in enumerate(scopes[f]) if a != axis}
 
-    def walk(self, scope: Sequence[int], above: dict[int, int]) -> tuple[list[int], list[int]]:
+    @cached_property
+    def heights(self) -> dict[int, tuple[int, int]]:
+        """By variable below some factor, its root and the number of factors on the way to it."""
+        found: dict[int, tuple[int, int]] = {}
+        for f, axis in self.down:
+            scope = self.shape.scopes[f]
+            root, depth = found.get(scope[axis], (scope[axis], 0))
+            found |= {v: (root, depth + 1) for a, v in enumerate(scope) if a != axis}
+        return found
+
+    def walk(self, scope: Sequence[int]) -> tuple[list[int], list[int]]:
         """Places in `down` of the factors between variables, from the top down, and the variables without one above."""
-        lines: list[list[int]] = []  # from each variable up to its root
-        roots = []
+        by_root: dict[int, list[int]] = defaultdict(list)
         for v in scope:
-            line, at = [], v
-            while at in above:
-                line.append(above[at])
-                f, axis = self.down[above[at]]
-                at = self.shape.scopes[f][axis]
-            lines.append(line)
-            roots.append(at)
+            by_root[self.heights.get(v, (v, 0))[0]].append(v)
         kept: set[int] = set()
         tops: list[int] = []
-        for root in dict.fromkeys(roots):
-            mine = [n for n, other in enumerate(roots) if other == root]
-            common = set.intersection(*(set(lines[n]) for n in mine))
-            own = {n for m in mine for n in lines[m]} - common
-            deepest = max(common, default=-1)  # factors lie after those above them
-            if common and len(mine) > 1:
-                starts = {self._parent(n) for n in own if self._parent(n) not in self._below(own)}
-                starts |= {scope[m] for m in mine if not set(lines[m]) - common}
-                if len(starts) > 1:
-                    own.add(deepest)
+        for mine in by_root.values():
+            own, shared = self._climbed(mine)
+            if shared is not None:
+                own.add(shared)
             below = self._below(own)
             top = [self._parent(n) for n in own if self._parent(n) not in below]
-            tops += list(dict.fromkeys(top)) if own else [scope[mine[0]]]
+            tops += list(dict.fromkeys(top)) if own else [mine[0]]
             kept |= own
         return sorted(kept), tops
+
+    def _climbed(self, variables: Sequence[int]) -> tuple[set[int], int | None]:
+        """Factors on the ways up to where all meet; and the factor in which they do, None if that is a variable.
+
+        The lowest go up, one factor at a time. So it takes as many steps as the walk is long, not as the tree is high.
+        """
+        own: set[int] = set()
+        ends = list(dict.fromkeys(variables))
+        while len(ends) > 1:
+            places = [self.above.get(v, -1) for v in ends]
+            if places[0] >= 0 and len(set(places)) == 1:
+                return own, places[0]
+            depths = [self.heights.get(v, (v, 0))[1] for v in ends]
+            lowest = max(depths)
+            own |= {n for n, depth in zip(places, depths, strict=True) if depth == lowest}
+            moved = (self._parent(n) if d == lowest else v for v, n, d in zip(ends, places, depths, strict=True))
+            ends = list(dict.fromkeys(moved))
+        return own, None
 
     def _parent(self, place: int) -> int:
         f, axis = self.down[place]
@@ -104,7 +119,7 @@ def _orders(shape: GraphShape, large: Sequence[int]) -> Iterator[list[int]]:
 
 def _cost(shape: GraphShape, forest: _Forest) -> float:
     """About the additions of a sweep."""
-    above, cost = forest.above, 0.0
+    cost = 0.0
     hosts = [set(shape.scopes[f]) for f, _ in forest.down]
     at: dict[int, list[set[int]]] = defaultdict(list)
     for host in hosts:
@@ -112,7 +127,7 @@ def _cost(shape: GraphShape, forest: _Forest) -> float:
             at[v].append(host)
     for scope in shape.scopes:
         if len(scope) > 1 and not any(set(scope) <= host for host in at[scope[0]]):
-            places, _ = forest.walk(scope, above)
+            places, _ = forest.walk(scope)
             tables = sum(math.prod(shape.cards[v] for v in shape.scopes[forest.down[n][0]]) for n in places)
             cost += (tables + 1) * math.prod(shape.cards[v] for v in scope[:-1])
     return cost
@@ -138,13 +153,17 @@ class _Lists:
         above, sizes = forest.above, [math.prod(shape.cards[v] for v in shape.scopes[f]) for f, _ in forest.down]
         starts = list(itertools.accumulate(sizes, initial=0))
         host_of: dict[int, int] = {}
+        places_of: dict[int, list[int]] = defaultdict(list)  # by variable
         for n, (f, _) in enumerate(forest.down):
             host_of[f] = n
+            for v in shape.scopes[f]:
+                places_of[v].append(n)
         terms = []
         for f in large:
             host = host_of.get(f, -1)
             if host < 0:
-                inside = (n for n, (g, _) in enumerate(forest.down) if set(shape.scopes[f]) <= set(shape.scopes[g]))
+                scope = shape.scopes[f]
+                inside = (n for n in places_of[scope[0]] if set(scope) <= set(shape.scopes[forest.down[n][0]]))
                 host = next(inside, -1)
             if host < 0:
                 terms.append(f)
@@ -163,7 +182,7 @@ class _Lists:
         self.put("tree_cells", starts[-1])
         cells = 0
         for f in terms:
-            places, tops = forest.walk(shape.scopes[f], above)
+            places, tops = forest.walk(shape.scopes[f])
             cells = self._walk(shape, forest, starts, places, tops, f, cells)
             if cells > MOST_CELLS:
                 raise data_error(

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import SequenceMatcher
 
-from ..foundation import Diagnostic
+from ..foundation import Diagnostic, word_instead
 from ..syntax import ast, parse_partial
 from .answers import CodeAction, Edit
 from .template_index import Placed, Template
@@ -19,9 +18,6 @@ from .template_problems import Problem
 
 __all__ = ["quick_fixes"]
 
-INSTEAD = re.compile(
-    r"(?:did you mean|this language calls it|keywords are written in lower case:|this language writes) `([^`]+)`"
-)
 WRITE = re.compile(r"(?:write(?: a plain)?|for instance|in this language:) (?:`([^`]+)`)\Z")
 BLANKS = re.compile(r"begin (?:it|each of them) with (\d+) blanks")
 FOUND = re.compile(r"`([^`]+)`")
@@ -43,27 +39,10 @@ def _action(template: Template, problem: Problem, title: str, *edits: Edit, pref
 
 def _instead(template: Template, problem: Problem) -> Iterator[CodeAction]:
     """`did you mean`: another word in place of the one that the message quotes."""
-    match = INSTEAD.search(problem.diagnostic.help or "")
-    edit = _word_edit(template, problem, match[1]) if match else None
-    if match and edit is not None:
-        yield _action(template, problem, f"Write `{match[1]}`", edit)
-
-
-def _word_edit(template: Template, problem: Problem, new: str) -> Edit | None:
-    """`new` in place of the word that was found, which the message quotes and which stands once in the place."""
-    text = template.text[problem.start : problem.end]
-    if re.fullmatch(r"[\w.=<>!&|:~^*+-]+", text) and "=" not in new.strip("="):
-        return Edit(problem.start, problem.end, new)
-    quoted = sorted(set(FOUND.findall(problem.diagnostic.message)) - {new}, key=lambda word: _likeness(word, new))
-    for word in reversed(quoted):
-        places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text)]
-        if len(places) == 1:
-            return Edit(problem.start + places[0], problem.start + places[0] + len(word), new)
-    return None
-
-
-def _likeness(word: str, other: str) -> tuple[float, str]:
-    return SequenceMatcher(None, word, other).ratio(), word
+    found = word_instead(problem.diagnostic, template.text[problem.start : problem.end])
+    if found is not None:
+        first, last, new = found
+        yield _action(template, problem, f"Write `{new}`", Edit(problem.start + first, problem.start + last, new))
 
 
 def _write(template: Template, problem: Problem) -> Iterator[CodeAction]:

@@ -28,7 +28,8 @@ from .narrow_arrays import narrowed, widened
 
 __all__ = ["FORMAT_VERSION", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
-FORMAT_VERSION = 2  # of files that this package writes; it reads version 1 too, whose arrays are all stored as they are
+# Of files that this package writes. It reads earlier ones: in 1 all arrays are stored as they are, 2 has no `zeros`.
+FORMAT_VERSION = 3
 
 _KEY = "dcrfdsl"
 _LENGTH_BYTES = 8  # safetensors begins with the length of its JSON header, 8 bytes, little-endian
@@ -143,11 +144,11 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     stored, computed = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
     if stored != computed:
         raise _damaged(path, f"its content has the checksum {computed}, its header says {stored}")
-    if version not in (1, FORMAT_VERSION):
+    if version not in range(1, FORMAT_VERSION + 1):
         raise _error(
             path,
             "newer-model",
-            f"`{path}` is of model format {version}; this dcrfdsl reads formats 1 and {FORMAT_VERSION}",
+            f"`{path}` is of model format {version}; this dcrfdsl reads formats 1 to {FORMAT_VERSION}",
             "install the dcrfdsl that wrote it, or a newer one: `pip install --upgrade dcrfdsl`",
         )
     if not isinstance(header, dict):

@@ -1,14 +1,16 @@
 """Arrays in as few bytes as hold their numbers exactly, for model files.
 
-Three forms, each without loss. `cast`: the same numbers in a narrower type, so weights that were rounded to 16 bits
+Four forms, each without loss. `cast`: the same numbers in a narrower type, so weights that were rounded to 16 bits
 take 16 bits. `steps`: the differences of offsets, which are small where the offsets are not. `gaps`: for an array in
-which -1 is frequent (the empty slots of a hash table), a bit for each element and the numbers other than -1.
+which -1 is frequent (the empty slots of a hash table), a bit for each element and the numbers other than -1. `zeros`:
+for weights of which many are 0 (after `owlqn`, `group_lasso` or `keep`), a bit for each and the numbers other than +0,
+in the narrowest type that holds them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +20,14 @@ from ..foundation import Count, Unfit, array, typed
 __all__ = ["narrowed", "widened"]
 
 Arrays = dict[str, NDArray[Any]]
-USED = ".used"  # what the bits of an array with gaps are called, after its name
+USED = ".used"  # what the bits of an array with gaps or zeros are called, after its name
 EMPTY = -1
 INTEGERS = {"uint8": (0, 2**8 - 1), "uint16": (0, 2**16 - 1), "int32": (-(2**31), 2**31 - 1)}  # from the narrowest
 NUMBERS = tuple(map(np.dtype, (np.float16, np.float32)))
 SHORT = 64  # elements; shorter arrays stay as they are
+
+
+Kind: TypeAlias = Literal["cast", "steps", "gaps", "zeros"]
 
 
 class Form(NamedTuple):
@@ -31,7 +36,7 @@ class Form(NamedTuple):
     form: see the module.   dtype: that of the array.   length: the number of its elements.
     """
 
-    form: Literal["cast", "steps", "gaps"]
+    form: Kind
     dtype: Literal["float64", "int64", "int32"]
     length: Count
 
@@ -50,22 +55,27 @@ def narrowed(arrays: Mapping[str, NDArray[Any]]) -> tuple[Arrays, dict[str, Form
     return stored, forms
 
 
-def _smallest(name: str, full: NDArray[Any]) -> tuple[Literal["cast", "steps", "gaps"] | None, Arrays]:
+def _smallest(name: str, full: NDArray[Any]) -> tuple[Kind | None, Arrays]:
     """The form of `full` that takes the fewest bytes, None if that is the array itself."""
+    choices: list[tuple[Kind | None, Arrays]] = [(None, {name: full})]
     if full.dtype == np.float64:
-        with np.errstate(over="ignore", under="ignore"):
-            kept = (kind for kind in NUMBERS if np.array_equal(full.astype(kind).astype(full.dtype), full))
-            number = next(kept, None)
-        return (None, {}) if number is None else ("cast", {name: full.astype(number)})
-    if full.dtype not in (np.int64, np.int32):
-        return None, {}
-    choices: list[tuple[Literal["cast", "steps", "gaps"] | None, Arrays]] = [(None, {name: full})]
-    choices.append(("cast", {name: _cast(full)}))
-    if full[0] == 0 and (full[1:] >= full[:-1]).all():
-        choices.append(("steps", {name: _cast(np.diff(full))}))
-    used = full != EMPTY
-    choices.append(("gaps", {name: _cast(full[used]), name + USED: np.packbits(used)}))
+        choices.append(("cast", {name: _rounded(full)}))
+        used = full.view(np.int64) != 0  # −0 is not +0: its bits come back too
+        choices.append(("zeros", {name: _rounded(full[used]), name + USED: np.packbits(used)}))
+    elif full.dtype in (np.int64, np.int32):
+        choices.append(("cast", {name: _cast(full)}))
+        if full[0] == 0 and (full[1:] >= full[:-1]).all():
+            choices.append(("steps", {name: _cast(np.diff(full))}))
+        used = full != EMPTY
+        choices.append(("gaps", {name: _cast(full[used]), name + USED: np.packbits(used)}))
     return min(choices, key=lambda choice: sum(part.nbytes for part in choice[1].values()))
+
+
+def _rounded(full: NDArray[np.float64]) -> NDArray[Any]:
+    """The numbers in the narrowest type that holds them all exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        kept = (kind for kind in NUMBERS if np.array_equal(full.astype(kind).astype(full.dtype), full))
+        return full.astype(next(kept, full.dtype), copy=False)
 
 
 def _cast(full: NDArray[Any]) -> NDArray[Any]:
@@ -91,8 +101,9 @@ def widened(stored: Mapping[str, NDArray[Any]], forms: object) -> Arrays:
             case "steps":
                 full = np.zeros(len(part) + 1, wide)
                 np.cumsum(part, out=full[1:], dtype=wide)
-            case "gaps":
-                full = _filled(name, part, array(arrays, name + USED, np.uint8), form.length, wide)
+            case "gaps" | "zeros":
+                bits, empty = array(arrays, name + USED, np.uint8), EMPTY if form.form == "gaps" else 0
+                full = _filled(name, part, bits, form.length, wide, empty)
                 del arrays[name + USED]
         if len(full) != form.length:
             raise Unfit(f"`{name}` has {len(full):,} elements, expected {form.length:,}")
@@ -100,13 +111,15 @@ def widened(stored: Mapping[str, NDArray[Any]], forms: object) -> Arrays:
     return arrays
 
 
-def _filled(name: str, part: NDArray[Any], bits: NDArray[np.uint8], length: int, wide: np.dtype[Any]) -> NDArray[Any]:
-    """An array of `length` with the numbers of `part` where a bit is set, and -1 elsewhere."""
+def _filled(
+    name: str, part: NDArray[Any], bits: NDArray[np.uint8], length: int, wide: np.dtype[Any], empty: int
+) -> NDArray[Any]:
+    """An array of `length` with the numbers of `part` where a bit is set, and `empty` elsewhere."""
     if len(bits) != (length + 7) // 8:
         raise Unfit(f"`{name}{USED}` has {len(bits):,} bytes, expected {(length + 7) // 8:,}")
     used = np.unpackbits(bits, count=length).view(np.bool_)
     if np.count_nonzero(used) != len(part):
         raise Unfit(f"`{name}` has {len(part):,} numbers, expected {np.count_nonzero(used):,}")
-    full = np.full(length, EMPTY, wide)
+    full = np.full(length, empty, wide)
     full[used] = part
     return full

@@ -76,6 +76,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "tokens": scaling.tokens,
     "labels": scaling.labels,
     "chains": scaling.chains,
+    "tree_terms": scaling.tree_terms,
     "long": scaling.long_sequence,
 }
 BY_NAME_ONLY: dict[str, Benchmark] = {

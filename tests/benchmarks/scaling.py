@@ -15,11 +15,15 @@ from work import CHUNKING, ROUNDS, SMOKE, corpus_of, objective, trained_weights
 from dcrfdsl.cli.inputs import data_statement
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
+from dcrfdsl.graph import FactorGraph
+from dcrfdsl.inference import infer_graph
+from dcrfdsl.semantics import EpSettings
 from dcrfdsl.semantics.resolve.resolution import load_text
 
-__all__ = ["chains", "labels", "long_sequence", "tokens"]
+__all__ = ["chains", "labels", "long_sequence", "tokens", "tree_terms"]
 
 TIMES = (1, 2) if SMOKE else (1, 2, 4, 8)
+POSITIONS = (25, 50) if SMOKE else (25, 50, 100, 200, 400, 800)
 LABELS = (5, 20) if SMOKE else (5, 10, 20, 44, 70, 100)
 SENTENCES = 50 if SMOKE else 2000
 PASS = "a pass of objective and gradient"
@@ -67,6 +71,29 @@ def chains() -> Iterator[Figure]:
         lines += [f"clique {a}, {b} with states = all" for a, b in itertools.pairwise(names)]
         lines += ["infer auto", "train likelihood: prior = gaussian(variance = 5)"]
         yield from _generated(f"{count} chain{'s' if count > 1 else ''}", "\n".join(lines) + "\n", 5, count)
+
+
+def tree_terms() -> Iterator[Figure]:
+    """Ten sweeps of `ep` on three coupled chains of 4 states, 25 to 800 positions: a position is to cost the same."""
+    settings = EpSettings(max_iterations=10, tolerance=1e-12)
+    first = 0.0
+    for length in POSITIONS:
+        graph = _coupled(length)
+        infer_graph(graph, "mar", settings)
+        seconds = seconds_of(lambda graph=graph: infer_graph(graph, "mar", settings), ROUNDS)  # type: ignore[misc]
+        first = first or seconds / length
+        yield Figure(
+            f"ep, {length} positions", seconds / length * 1e6, "µs/position", "the layout of the graph and ten sweeps",
+            at_most(2e6 * first) if length > POSITIONS[0] else None,
+        )  # fmt: skip
+
+
+def _coupled(length: int) -> FactorGraph:
+    """Three chains; the cliques between them come first, so that the tree has these and one of the chains."""
+    scopes = [(3 * t + k, 3 * t + k + 1) for k in range(2) for t in range(length)]
+    scopes += [(3 * t + k, 3 * t + 3 + k) for k in range(3) for t in range(length - 1)]
+    draw = np.random.default_rng(0)
+    return FactorGraph((4,) * (3 * length), tuple(scopes), tuple(draw.normal(size=(4, 4)) for _ in scopes))
 
 
 def _generated(name: str, text: str, states: int, columns: int) -> Iterator[Figure]:

@@ -16,7 +16,7 @@ from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph, approximations
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.expectation_settings import EpSettings
-from dcrfdsl.semantics.settings.training_settings import BpSettings, TrpSettings
+from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings, TrpSettings
 
 pytestmark = pytest.mark.long  # its kernels take a minute to compile
 
@@ -85,6 +85,27 @@ def test_loops_that_share_cliques_of_the_tree_alone_are_exact(name):
             graph.cards, tuple(graph.scopes[f] for f in order), tuple(graph.log_tables[f] for f in order)
         )
     assert_exact(graph, infer_graph(graph, "mar", EpSettings(**FINE)))
+
+
+@pytest.mark.parametrize("largest", [2, 3])
+def test_messages_that_stay_are_those_of_the_whole_tree(largest):
+    """Two long chains, tied at each place, some by cliques of three: exact, after renewals all along the tree."""
+    length = 40
+    cards = (2, 3) * length
+    scopes = [(2 * t, 2 * t + 1) for t in range(length)]
+    scopes += [(2 * t, 2 * t + 1, 2 * t + 2) for t in range(0, length - 1, 5)] if largest == 3 else []
+    scopes += [(v, v + 2) for v in range(0, 2 * length - 2, 2)] + [(v, v + 2) for v in range(1, 2 * length - 2, 2)]
+    graph = FactorGraph(cards, tuple(scopes), random_tables(cards, scopes, 3, 1.0, 0.0))
+    found = infer_graph(graph, "mar", EpSettings(**FINE))
+    best = infer_graph(graph, "mar", ExactSettings())
+    assert found.status.converged
+    if largest == 2:
+        assert found.log_z == pytest.approx(best.log_z, abs=1e-9)
+        for mine, true in zip(found.factor_marginals, best.factor_marginals, strict=True):
+            np.testing.assert_allclose(mine, true, atol=1e-9)
+    again = infer_graph(graph, "mar", EpSettings(**FINE))
+    assert again.log_z == found.log_z
+    assert abs(found.log_z - best.log_z) < 0.1
 
 
 @pytest.mark.parametrize("name", ["cycle", "triples", "grid", "comb"])

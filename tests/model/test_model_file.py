@@ -89,11 +89,11 @@ def test_checksum_is_the_crc_of_the_file_with_blank_digits(model: Path) -> None:
 
 def newer(path: Path) -> None:
     """The same file, format 3, with a checksum that fits."""
-    _renumber(path, 3)
+    _renumber(path, 4)
 
 
 def _renumber(path: Path, version: int) -> None:
-    content = path.read_bytes().replace(b'\\"version\\":2', b'\\"version\\":%d' % version)
+    content = path.read_bytes().replace(b'\\"version\\":3', b'\\"version\\":%d' % version)
     at = content.index(b"crc32:") + len(b"crc32:")
     blank = content[:at] + b"00000000" + content[at + 8 :]
     path.write_bytes(content[:at] + f"{zlib.crc32(blank):08x}".encode() + content[at + 8 :])
@@ -137,8 +137,9 @@ def test_what_is_no_whole_model_is_refused_by_name(case: str, model: Path) -> No
     assert slug_of(lambda: read_model(model)) == slug
 
 
-def test_a_file_of_the_first_format_is_read(model: Path) -> None:
-    _renumber(model, 1)
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_an_earlier_format_is_read(version: int, model: Path) -> None:
+    _renumber(model, version)
     assert read_model(model)[0] == HEADER
 
 

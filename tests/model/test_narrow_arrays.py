@@ -14,6 +14,7 @@ from dcrfdsl.model.narrow_arrays import narrowed, widened
 
 RANDOM = np.random.default_rng(11)
 FEW = RANDOM.integers(0, 200, 500)
+SPARSE = np.where(FEW < 20, RANDOM.normal(size=500), 0.0)
 CASES: dict[str, tuple[NDArray[Any], str, int]] = {  # an array, the form it takes, and the bytes
     "short": (np.arange(5), "", 40),
     "no numbers": (np.zeros(0, np.int64), "", 0),
@@ -30,8 +31,12 @@ CASES: dict[str, tuple[NDArray[Any], str, int]] = {  # an array, the form it tak
     "weights": (RANDOM.normal(size=500), "", 4000),
     "weights of 32 bits": (RANDOM.normal(size=500).astype(np.float32).astype(float), "cast", 2000),
     "weights of 16 bits": (np.append(RANDOM.normal(size=499).astype(np.float16), -np.inf).astype(float), "cast", 1000),
+    "weights of which most are 0": (SPARSE, "zeros", 63 + 8 * int((FEW < 20).sum())),
+    "of 16 bits, most 0": (SPARSE.astype(np.float16).astype(float), "zeros", 63 + 2 * int((FEW < 20).sum())),
+    "some 0 and -0": (np.where(FEW < 20, -0.0, RANDOM.normal(size=500)), "", 4000),
+    "all 0": (np.zeros(500), "zeros", 63),
     "not a number": (np.full(500, np.nan), "", 4000),
-    "signed zeros": (np.copysign(np.zeros(500), RANDOM.normal(size=500)), "cast", 1000),
+    "signed zeros": (np.copysign(np.zeros(500), FEW - 190), "cast", 1000),
     "matrix": (np.zeros((40, 40), np.int64), "", 12800),
     "characters": (np.full(500, 65, np.uint8), "", 500),
 }
@@ -71,6 +76,8 @@ STRANGE: dict[str, object] = {
     "too many bits": {"a": ["gaps", "int64", 72]},
     "too few numbers": {"a": ["gaps", "int64", 60]},
     "no bits": {"f": ["gaps", "float64", 64]},
+    "too few bits of zeros": {"a": ["zeros", "int64", 72]},
+    "no bits of zeros": {"f": ["zeros", "float64", 64]},
     "as many steps as elements": {"a": ["steps", "int64", 64]},
 }
 

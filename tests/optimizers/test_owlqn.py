@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from corner_cases import MODELS, watch
 from numpy.typing import NDArray
-from template_cases import CASES, Case, sentences
 from training_cases import many, objective_of
 
 from dcrfdsl.criteria.likelihood import Likelihood
@@ -21,21 +21,6 @@ PRIORS = {
     "elastic net": ("train.prior=elastic_net(l1 = 0.4, l2 = 0.05)",),
     "one clique": ("train.prior=gaussian(variance = 3)", "train.prior.chain=laplace(scale = 1)"),
 }
-# Odd numbers of states: with two, adding to the weights of one what is taken off the other changes no penalty.
-MODELS = {
-    "chain": Case(
-        "data conll(word, y)\nlabel y\nclique y: word[-1..1]\nclique y[-1], y as chain\n", CASES["chain"].sentences
-    ),
-    "factorial": Case(
-        "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\n"
-        "clique y[-1], y as chain\nclique y, z: word\n",
-        sentences("PQR", "STU", count=12, longest=3),
-    ),
-}
-
-
-def watch(step: Iteration, weights: Floats) -> bool:
-    return False
 
 
 def built(model: str, prior: str, criterion: str = "likelihood") -> Likelihood:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corner_cases import MODELS, watch
 from numpy.typing import NDArray
-from template_cases import CASES, Case, sentences
 from training_cases import many, objective_of
 
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.optimizers.corners import Corners, WeightGroups
-from dcrfdsl.optimizers.objective import Iteration, Objective
+from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.proximal_memory import ProximalMemory
 from dcrfdsl.optimizers.run_state import RunState
@@ -28,21 +28,6 @@ PRIORS = {
     ),
     "one clique": ("train.prior=gaussian(variance = 3)", "train.prior.chain=group_lasso(strength = 2)"),
 }
-MODELS = {
-    "chain": Case(
-        "data conll(word, y)\nlabel y\nclique y: bias, word[-1..1]\nclique y[-1], y as chain\n",
-        CASES["chain"].sentences,
-    ),
-    "factorial": Case(
-        "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\n"
-        "clique y[-1], y as chain\nclique y, z: word\n",
-        sentences("PQR", "STU", count=12, longest=3),
-    ),
-}
-
-
-def watch(step: Iteration, weights: Floats) -> bool:
-    return False
 
 
 def built(model: str, prior: str, criterion: str = "likelihood") -> Criterion:

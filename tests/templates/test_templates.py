@@ -33,6 +33,19 @@ ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n
 ADDRESSES = "12 B-NUMBER\nHigh B-STREET\nSt I-STREET\nYork B-TOWN\n\nrear B-NOTE\n3 B-NUMBER\nleft B-NOTE\n\n"
 TAGS = "The D DT\ndog N NN\nsees V VBZ\nher N PRP\n\nShe N PRP\nsees V VBZ\nthe D DT\ndog N NN\n\n"
 REQUESTS = "fly O book\nto O _\nlima B-TO _\n\nrain O weather\nin O _\nlima B-PLACE _\n\n"
+PICTURES = "".join(
+    "".join(
+        f"{'#' if col == bar else '.'} {row} {col} {'BAR' if col == bar else 'GROUND'}\n"
+        for row in range(3)
+        for col in range(4)
+    )
+    + "\n"
+    for bar in (1, 3)
+)
+MUSIC = "C CEG C I\nF FAC C IV\nG GBD C V\nC CEG C I\n\nG GBD G I\nC CEG G IV\nD DFA G V\nG GBD G I\n\n"
+DOMAINS = "the D _\ndog N _\nbarks V _\n. X _\n\nthe _ D\ncat _ N\nlol _ X\n\n"
+WARD = "fever 38.5 110 ILL\ncough 37.2 90 BETTER\nsleeps 36.8 - WELL\n\nfever 39.5 120 ILL\nfever 38.0 - ILL\n\n"
+PERSONAL = "call 1 O\nAda 1 B-NAME\nKing 1 I-NAME\nat 1 O\n555 1 B-PHONE\n\nBob 0.5 B-NAME\nwaits 0.5 O\n\n"
 CASES = {  # template: data of its shape, its labels
     "linear_chain": (CHUNKS, ["chunk"]),
     "second_order": (CHUNKS, ["chunk"]),
@@ -53,6 +66,12 @@ CASES = {  # template: data of its shape, its labels
     "bidirectional": (CHUNKS, ["chunk"]),
     "feature_bagging": (TAGS, ["tag"]),
     "criteria": (CHUNKS, ["chunk"]),
+    "grid": (PICTURES, ["part"]),
+    "chords": (MUSIC, ["key", "chord"]),
+    "proven_names": (NAMES, ["ner"]),
+    "two_domains": (DOMAINS, ["news", "web"]),
+    "measurements": (WARD, ["state"]),
+    "costs": (PERSONAL, ["span"]),
 }
 CRITERIA = [stage.label for stage in load_template(TEMPLATES / "criteria.dcrf").require().stages]
 
@@ -103,3 +122,21 @@ def test_every_criterion_of_the_comparison_trains(stage: str, tmp_path: Path) ->
     model = fit(resolved, corpus, stage=stage)
     assert model.record.stage == stage
     assert model.evaluate(corpus)["accuracy(chunk)"] == 1.0
+
+
+@pytest.mark.parametrize("stage", [stage.label for stage in load_template(TEMPLATES / "costs.dcrf").require().stages])
+def test_every_stage_of_costs_trains(stage: str, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text(PERSONAL * 3, encoding="utf-8")
+    resolved = load_template(TEMPLATES / "costs.dcrf")
+    assert resolved.spec.data is not None
+    corpus = read_corpus(tmp_path / "data", resolved.spec.data)
+    assert fit(resolved, corpus, stage=stage).evaluate(corpus)["accuracy(span)"] == 1.0
+
+
+def test_the_names_of_the_skip_chain_are_proven(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text(NAMES * 3, encoding="utf-8")
+    resolved = load_template(TEMPLATES / "proven_names.dcrf")
+    assert resolved.spec.data is not None
+    corpus = read_corpus(tmp_path / "data", resolved.spec.data)
+    proven = fit(resolved, corpus).predict(corpus).certified
+    assert proven is not None and proven.all()

@@ -27,7 +27,7 @@ from .problems import (
     render_all as render_all,
     warn_of as warn_of,
 )
-from .quick_fixes import QuickFix as QuickFix, quick_fix as quick_fix
+from .quick_fixes import QuickFix as QuickFix, quick_fix as quick_fix, word_instead as word_instead
 from .registry import (
     MOST_SHOWN as MOST_SHOWN,
     SpellingGuesses as SpellingGuesses,

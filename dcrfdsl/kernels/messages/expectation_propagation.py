@@ -14,8 +14,10 @@ marginals along the walk. There
 is stationary in the f̃, so its gradient by a factor's logarithm is the marginal of q, or for a term that of p̂. Where
 the forest has all factors this is exact; where it has none, fixed points are those of belief propagation (α = 1).
 
-Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. Not here:
-sums along walks (`forest_walks`), the forest (`graph.approximations`).
+Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. A renewal
+sums along its walk alone: what the rest of the forest says comes from messages that stay, and of which only those are
+computed anew that lead from the last walks to this one. Not here: these messages (`kept_messages`), sums along walks
+(`forest_walks`), the forest (`graph.approximations`).
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ..runtime import IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables, scatter_gradient
 from .feasible_search import largest_sequence
 from .forest_walks import WalkTables, sum_walk
+from .kept_messages import KeptMessages, forget, know_all, messages_around
 from .sum_product import node_potentials
 from .tilted_walks import TiltedTables, project, tilt
 
@@ -100,27 +103,6 @@ def _load(w, walks, offsets, cards, state, tables):
 
 
 @inner
-def _surround(w, whole, walks, cards, longest, full, full_of, item_of, inside, outside):
-    """What the rest of the forest says to the variables of a walk, into `outside` [states of the walk]."""
-    i0, u0 = walks.walk_item[w], walks.walk_var[w]
-    f0 = walks.walk_var[whole]
-    for item in range(i0, walks.walk_item[w + 1]):
-        inside[item_of[walks.item_tree[item]]] = True
-    for u in range(u0, walks.walk_var[w + 1]):
-        at, other = walks.var_local[u], f0 + full_of[walks.var[u]]
-        for x in range(cards[walks.var[u]]):
-            value = 1.0
-            if walks.above[other] >= 0 and not inside[walks.above[other]]:
-                value = full.down[walks.var_local[other] + x]
-            for child in range(walks.child_first[other], walks.child_last[other]):
-                if not inside[child]:
-                    value *= full.up[child * longest + x]
-            outside[at + x] = value
-    for item in range(i0, walks.walk_item[w + 1]):
-        inside[item_of[walks.item_tree[item]]] = False
-
-
-@inner
 def _start(g, shapes, walks, logs, node, state):
     """q without terms: the factors that the forest holds, and those of one variable."""
     f0 = shapes.fac_off[g]
@@ -164,16 +146,49 @@ def _exchange(w, alpha, sign, walks, offsets, cards, state):
 
 
 @inner
+def _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole):
+    """The potentials of q on a walk into the linear tables of the whole forest, after a change."""
+    i0, u0 = walks.walk_item[whole], walks.walk_var[whole]
+    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
+        peak, cell = -np.inf, walks.item_cell[item]
+        at = walks.item_local[i0 + item_of[walks.item_tree[item]]]
+        for j in range(walks.item_size[item]):
+            if state.table_zeros[cell + j] == 0:
+                peak = max(peak, state.table[cell + j])
+        for j in range(walks.item_size[item]):
+            full.table[at + j] = np.exp(state.table[cell + j] - peak) if state.table_zeros[cell + j] == 0 else 0.0
+    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
+        peak, cell = -np.inf, offsets[walks.var[u]]
+        at = walks.var_local[u0 + full_of[walks.var[u]]]
+        for x in range(cards[walks.var[u]]):
+            if state.node_zeros[cell + x] == 0:
+                peak = max(peak, state.node[cell + x])
+        for x in range(cards[walks.var[u]]):
+            full.node[at + x] = np.exp(state.node[cell + x] - peak) if state.node_zeros[cell + x] == 0 else 0.0
+
+
+@inner
 def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, memory, spare):
     """Renews a term, if `update`; p̂(x_f) in `term.joint`. Returns (change of marginals, log E_q[f^α / f̃^α], status)."""
     (table, sizes), (offsets, cards, longest), (tables, full) = factor, sites, memory
-    term, full_of, item_of, inside = spare
+    term, full_of, item_of, kept, own, own_single = spare
     mean, mean_single, outside = term.mean, term.mean_single, term.outside
-    if _load(whole, walks, offsets, cards, state, full) == -np.inf:
+    states, entries = walks.walk_states[w], walks.walk_table[w]
+    if not messages_around(w, whole, walks, sites, full, full_of, item_of, kept, outside):
         return 0.0, 0.0, IMPOSSIBLE
-    if sum_walk(whole, walks, cards, longest, full) == -np.inf:
+    # q itself on the walk, as it is before the renewal
+    before = _load(w, walks, offsets, cards, state, tables)
+    if before == -np.inf:
         return 0.0, 0.0, IMPOSSIBLE
-    _surround(w, whole, walks, cards, longest, full, full_of, item_of, inside, outside)
+    for x in range(states):
+        tables.node[x] *= outside[x]
+    whole_sum = sum_walk(w, walks, cards, longest, tables)
+    if whole_sum == -np.inf:
+        return 0.0, 0.0, IMPOSSIBLE
+    for x in range(states):
+        own_single[x] = tables.single[x]
+    for j in range(entries):
+        own[j] = tables.belief[j]
     _exchange(w, alpha, -1, walks, offsets, cards, state)
     taken = _load(w, walks, offsets, cards, state, tables)
     _exchange(w, alpha, 1, walks, offsets, cards, state)
@@ -183,33 +198,21 @@ def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, 
     if tilted == -np.inf:
         return 0.0, 0.0, IMPOSSIBLE
     if update:
-        for x in range(walks.walk_states[w]):
+        for x in range(states):
             tables.node[x] = term.kept[x]
         if sum_walk(w, walks, cards, longest, tables) == -np.inf:
             return 0.0, 0.0, IMPOSSIBLE
         _add_term(w, -1, walks, offsets, cards, state)
         project(w, alpha, damping, walks, cards, tables, term, state)
         _add_term(w, 1, walks, offsets, cards, state)
-    tilted += taken
-    # q itself on the walk, as it was before the renewal: its marginals are in `full`
+        _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole)
+        forget(w, whole, walks, full_of, item_of, kept)
     difference = 0.0
-    f0, u0 = walks.walk_var[whole], walks.walk_var[w]
-    for u in range(u0, walks.walk_var[w + 1]):
-        at, other = walks.var_local[u], walks.var_local[f0 + full_of[walks.var[u]]]
-        for x in range(cards[walks.var[u]]):
-            difference = max(difference, abs(mean_single[at + x] - full.single[other + x]))
-    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        at = walks.item_local[item]
-        other = walks.item_local[walks.walk_item[whole] + item_of[walks.item_tree[item]]]
-        for j in range(walks.item_size[item]):
-            difference = max(difference, abs(mean[at + j] - full.belief[other + j]))
-    if update:
-        return difference, 0.0, OK
-    taken = _load(w, walks, offsets, cards, state, tables)
-    for x in range(walks.walk_states[w]):
-        tables.node[x] *= outside[x]
-    whole_sum = sum_walk(w, walks, cards, longest, tables)
-    return difference, tilted - taken - whole_sum, OK
+    for x in range(states):
+        difference = max(difference, abs(mean_single[x] - own_single[x]))
+    for j in range(entries):
+        difference = max(difference, abs(mean[j] - own[j]))
+    return difference, tilted + taken - before - whole_sum, OK
 
 
 @kernel
@@ -246,11 +249,16 @@ def forest_expectations(
         np.empty(entries), np.empty(states), np.empty(items * longest), np.empty(states), np.empty(states),
         np.empty(longest), np.empty(entries), np.empty(states),
     )  # fmt: skip
-    full_of, item_of, inside = np.zeros(variables, np.int64), np.zeros(items, np.int64), np.zeros(items, np.bool_)
+    full_of, item_of = np.zeros(variables, np.int64), np.zeros(items, np.int64)
+    kept = KeptMessages(
+        np.zeros(items, np.bool_), np.zeros(variables, np.bool_), np.zeros(items + variables + 1, np.int64),
+        np.zeros(items, np.bool_),
+    )  # fmt: skip
     term = TiltedTables(
         np.empty(states), np.empty(entries), np.empty(states), np.empty(largest), np.empty(states),
     )  # fmt: skip
-    spare, memory, joint = (term, full_of, item_of, inside), (tables, full), term.joint
+    spare = (term, full_of, item_of, kept, np.empty(entries), np.empty(states))
+    memory, joint = (tables, full), term.joint
     cards, offsets = np.empty(variables, np.int64), np.empty(variables, np.int64)
     sites = (offsets, cards, longest)
     logs[:shared] = log_base
@@ -276,6 +284,13 @@ def forest_expectations(
             if warm:
                 for w in range(w0, whole):
                     _add_term(w, 1, walks, offsets, cards, state)
+            # All messages at once; from here on those that a renewal changes and another one asks for.
+            if (
+                _load(whole, walks, offsets, cards, state, full) == -np.inf
+                or sum_walk(whole, walks, cards, longest, full) == -np.inf
+            ):
+                code = IMPOSSIBLE
+            know_all(whole, walks, kept)
             while rounds < control.max_iterations and code == OK and not calm:
                 left = 0.0
                 for step in range(whole - w0):
