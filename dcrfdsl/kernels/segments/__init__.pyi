@@ -1,4 +1,4 @@
-from .segment_counts import (
+from .labelling_segments import (
     SegmentCounts as SegmentCounts,
     segment_counts as segment_counts,
     segment_rows as segment_rows,
