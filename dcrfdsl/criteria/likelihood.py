@@ -26,6 +26,7 @@ from ..inference import (
     ExpectingMethod,
     RunStatus,
     Workers,
+    add_segment_counts,
     method_memory,
     recall_method,
     weighted,
@@ -185,9 +186,7 @@ class Likelihood(Criterion):
         None without `labelling`, or where the penalty is not quadratic. For a start also None with too few sentences,
         and where labels are not known: the objective is then not convex, and a start may lead to another optimum.
         """
-        if self.data.segments is not None:  # counts of batches are those of cliques
-            return None
-        if self.labelling is None or (size is None and self.clamped is not None):
+        if self.labelling is None or (size is None and (self.clamped is not None or self.data.segments is not None)):
             return None
         return self.batches_under(self.penalty, size)
 
@@ -279,6 +278,7 @@ def known_counts(supervision: Supervision, data: BoundData, factor: Floats | Non
             first, last, data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :], data.labelling_off,
             mass[None, :], np.zeros(longest), expected, gradient,
         )  # fmt: skip
+        add_segment_counts(data, first, last, labelling, mass, gradient)
         if data.contexts is not None:
             cuts = np.flatnonzero(np.diff(mass[first:last])) + first + 1
             for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):

@@ -15,7 +15,7 @@ from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from .base import Decoder, Expectations, ExpectingMethod
-from .bound import BoundData
+from .bound import BoundData, add_segment_scores
 from .methods import PrunedMethod
 from .run_status import PruningReport
 from .workers import Workers
@@ -78,7 +78,12 @@ def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, work
 def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, workers: Workers) -> Floats:
     """Σ log φ at a labelling of each sequence, [S]; nan where a label is unknown (negative)."""
     out, codes = np.zeros(data.num_sequences), data.ragged(labelling)
-    workers.map(lambda first, last: score_labellings(first, last, data.problem, potentials, codes, out), data.runs)
+
+    def score(first: int, last: int) -> None:
+        score_labellings(first, last, data.problem, potentials, codes, out)
+        add_segment_scores(data, first, last, labelling, potentials, out)
+
+    workers.map(score, data.runs)
     if data.contexts is not None:
         inputs = data.contexts, data.rows.token_off, labelling, potentials.log_base, out
         workers.map(lambda first, last: score_contexts(first, last, *inputs), data.runs)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, kernel
 from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, apart, score_segments
 
-__all__ = ["SegmentLists", "segment_nbest"]
+__all__ = ["SegmentLists", "class_ending", "segment_nbest"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -110,7 +110,7 @@ def _search(segments, scores, most):
 
 
 @kernel
-def _class_ending(segments, state, size):
+def class_ending(segments, state, size):
     """The class of a segment of so many tokens (0: a longer one) that ends with a state."""
     for c in range(len(segments.states)):
         if size == 1 and segments.states[c, SINGLE] == state:
@@ -127,7 +127,7 @@ def _write(segments, lists, state, rank, labelling):
     t, limit = len(labelling) - 1, segments.limit
     while t >= 0:
         size, rank_before = ends.size[t, state, rank], ends.rank[t, state, rank]
-        c = _class_ending(segments, state, size)
+        c = class_ending(segments, state, size)
         labelling[t] = state
         if size == 0:  # a longer segment: to the left until its first `limit` tokens
             rank = rank_before

@@ -1,4 +1,4 @@
-"""Rules on `segment` statements: one for a chain of one label, trained by its likelihood, with features of segments.
+"""Rules on `segment` statements: one for a chain of one label, trained by sums or maxima over segments.
 
 Not here: segments of the data that are too long (`training.gold_segments`), names of columns and lexicons
 (`segment_terms`).
@@ -6,27 +6,29 @@ Not here: segments of the data that are too long (`training.gold_segments`), nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
 from ..schema import (
     CliqueSpec,
+    Path,
     Reference,
     Scheme,
     longest_segment,
     place_offset,
     shift_of_site,
 )
-from ..settings import AutoSettings, ExactSettings, inference_settings
+from ..settings import AutoSettings, ExactSettings, HmsvmSettings, SegmentsLoss, inference_settings
 from .context import Context, Rule, listed
-from .optimizer_rules import stage_views
+from .optimizer_rules import StageView, stage_views
 from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
-OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop")  # which ask for value and gradient alone
+CRITERIA = ("likelihood", "perceptron", "hmsvm")
+OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
 SLUG = "cannot-segment"
 
 
@@ -89,7 +91,7 @@ def chain(context: Context) -> Iterator[Diagnostic]:
 
 
 def training(context: Context) -> Iterator[Diagnostic]:
-    """Inference is exact, the criterion the likelihood, and the rule of decoding not that of pieces."""
+    """Inference is exact, the criterion sees whole labellings, and the rule of decoding is not that of pieces."""
     found = _segments(context)
     if not found:
         return
@@ -105,15 +107,17 @@ def training(context: Context) -> Iterator[Diagnostic]:
         message = "`local` decodes by pieces, which have no segments"
         yield context.complaint(SLUG, message, ("decode", "name"), help="write `decode joint`", others=others)
     for stage in stage_views(context):
-        if stage.criterion != "likelihood":
-            message = f"a model with a `segment` statement is trained by `likelihood`, not by `{stage.criterion}`"
+        if stage.criterion not in CRITERIA:
+            message = (
+                f"a model with a `segment` statement is trained by {listed(CRITERIA, 'or')}, not by `{stage.criterion}`"
+            )
             place, words = (*stage.path, "name"), "not over segments"
             yield context.complaint(SLUG, message, place, words, help="write `train likelihood`", others=others)
             continue
-        if stage.optimizer not in OPTIMIZERS:
-            message = (
-                f"a model with a `segment` statement is trained on all sentences at once, not by `{stage.optimizer}`"
-            )
+        if isinstance(stage.settings.criterion, HmsvmSettings):
+            yield from _margins(stage, stage.settings.criterion, others)
+        if stage.criterion == "likelihood" and stage.optimizer not in OPTIMIZERS:
+            message = f"`{stage.optimizer}` counts features by tokens, and those of segments belong to several"
             remedy = f"possible are {listed(OPTIMIZERS, 'or')}"
             yield context.complaint(SLUG, message, stage.place("optimizer"), help=remedy, others=others)
         if stage.settings.infer is not None and not isinstance(stage.settings.infer, ExactSettings | AutoSettings):
@@ -122,6 +126,23 @@ def training(context: Context) -> Iterator[Diagnostic]:
         if stage.settings.decode == "local":
             message = "`local` decodes by pieces, which have no segments"
             yield context.complaint(SLUG, message, stage.place("decode"), help="write `decode = joint`", others=others)
+
+
+def _margins(stage: StageView, margins: HmsvmSettings, others: Sequence[tuple[Path, str]]) -> Iterator[Diagnostic]:
+    """Segments are decoded by one recursion, which has room for costs of tokens and no list of all violations."""
+    for key, asked, message, remedy in (
+        ("loss", isinstance(margins.loss, SegmentsLoss),
+         "`loss = segments` adds a variable, and a `segment` statement needs a chain of one label",
+         "write `loss = hamming`"),
+        ("slack", margins.slack == "labelling",
+         "`slack = labelling` lists labellings by tables of cliques, which do not have the weights of segments",
+         "write `slack = sequence`"),
+        ("kernel", bool(stage.settings.clique_kernels),
+         "a kernel compares single positions, and segments have several", "leave it out"),
+    ):  # fmt: skip
+        if asked:
+            at = stage.place(key, *list(stage.settings.clique_kernels)[: key == "kernel"])
+            yield stage.context.complaint(SLUG, message, at, "not over segments", help=remedy, others=others)
 
 
 RULES: tuple[Rule, ...] = (statements, chain, training)

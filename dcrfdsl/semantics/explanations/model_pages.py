@@ -170,7 +170,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
     ),
     "cannot-segment": (
         "Segments are summed out by their own recursion along one label whose other cliques join neighbours. Other "
-        "graphs, other methods and criteria, and what looks at single tokens only, do not see the weights of segments.",
+        "graphs and methods, criteria but `likelihood`, `perceptron` and `hmsvm`, and what looks at single tokens "
+        "only, do not see the weights of segments.",
         "Change what the message names, or leave out the `segment` statement.",
     ),
     "sentence-label": (
