@@ -10,6 +10,7 @@ predicted tree is one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from ..semantics import Column
@@ -58,8 +59,8 @@ def _places(chunk: Chunk, predicted: Predicted) -> list[_Put]:
 
 def _place(name: str, column: Column | None) -> _Put:
     if column is not None and column.source == JOINED:
-        joined = column
-        return lambda cells, text: _put_cells(cells, joined, text)
+        cells_of = functools.cache(functools.partial(_joined_cells, column))  # few values come again and again
+        return lambda cells, text: _put_cells(cells, cells_of(text))
     number = _ID if column is None else CONLLU_COLUMNS.index(column.source)
     if column is None or number == _ID:
         return lambda cells, text: _put_item(cells, name, text)
@@ -73,9 +74,15 @@ def _put_cell(cells: list[str], number: int, text: str) -> None:
     cells[number] = text.translate(_CELL_ESCAPES) or _ABSENT
 
 
-def _put_cells(cells: list[str], column: Column, text: str) -> None:
-    for source, part in split_joined(column, text).items():
-        _put_cell(cells, CONLLU_COLUMNS.index(source), part)
+def _joined_cells(column: Column, text: str) -> list[tuple[int, str]]:
+    """The cells that the parts of a value of `joined(…)` go to."""
+    parts = split_joined(column, text).items()
+    return [(CONLLU_COLUMNS.index(source), part.translate(_CELL_ESCAPES) or _ABSENT) for source, part in parts]
+
+
+def _put_cells(cells: list[str], parts: Sequence[tuple[int, str]]) -> None:
+    for number, part in parts:
+        cells[number] = part
 
 
 def _put_item(cells: list[str], name: str, text: str) -> None:

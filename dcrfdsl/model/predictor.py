@@ -280,9 +280,9 @@ class Predictor:
         data, method = self._bound
         potentials = data.potentials_at(weights, self.own)
         best = run_decoding(data, method, potentials, workers)
-        if method.approximate:
+        if method.approximate and data.contexts is None:
             scores = score_sequences(data, best.labelling, potentials, workers)
-        else:  # exact decoding writes the best score to log_z
+        else:  # exact and pruned decoding write the score of what they found to log_z
             scores = possible_scores(best.outcome.log_z)
         labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.single_runs
         if searches is not None:
