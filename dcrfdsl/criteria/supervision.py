@@ -65,8 +65,8 @@ class Supervision:
 
     rows: of each feature set.   relations: pairs of each relational clique, by its number.   counts [W]: feature counts
     of the sentences whose labels are all known.   stage, weights [W]: the name of the stage, and the weights with which
-    it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: a clique
-    whose features are positions, and the Gram matrix of its observation kernel.   start [W]: the weights of the model
+    it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: the Gram
+    matrix of the observation kernel of each clique whose features are positions.   start [W]: the weights of the model
     that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
     before this one.   numbers: columns of the data that `importance` may name.
     """
@@ -84,7 +84,7 @@ class Supervision:
     weights: Floats = field(default_factory=lambda: np.zeros(0))
     states: tuple[tuple[str, ...], ...] = ()
     extractor: FeatureExtractor | None = None
-    compared: tuple[int, Floats] | None = None
+    compared: Mapping[int, Floats] = field(default_factory=dict)
     earlier: Mapping[str, Floats] = field(default_factory=dict)
     start: Floats | None = None
     numbers: NumberColumns = field(default_factory=NumberColumns)

@@ -1,9 +1,10 @@
-"""Training with an observation kernel on a clique: the clique's features become positions of the training data.
+"""Training with observation kernels on cliques: the features of each become positions of the training data.
 
 Every position begins as a candidate, with a dual weight for each state. A feature row of the training data then holds
-only the number of its position, and the criterion has the kernel of all pairs of positions. After training, positions
-whose weights are all 0 are dropped; the others are the support vectors. Not here: kernels
-(`features.observation_kernels`), the criterion (`criteria.margin`).
+only the number of its position, and the criterion has the kernel of all pairs of positions. The sum over cliques is a
+kernel too, of whole labellings (Altun & Hofmann 2003 eq. 12). After training, positions whose weights are all 0 are
+dropped; the others are the support vectors. Not here: kernels (`features.observation_kernels`), the criterion
+(`criteria.margin`).
 """
 
 from __future__ import annotations
@@ -24,34 +25,48 @@ MOST_BYTES = 2**32  # of the Gram matrix of all positions
 
 
 def with_candidate_vectors(stage: Stage) -> Stage:
-    """The stage with a dual weight for each position and state. DcrfError where the Gram matrix would be too large."""
+    """The stage with a dual weight for each position and state. DcrfError where Gram matrices would be too large."""
     model, supervision = stage.model, stage.supervision
-    (name, kernel), *_ = stage.settings.clique_kernels.items()
-    clique = next(n for n, each in enumerate(model.spec.cliques) if each.label == name)
-    source = model.extractor.set_of_clique[clique]
-    rows = supervision.rows[source]
-    count, states = len(rows.row_off) - 1, supervision.graph.templates[clique].num_assignments
-    if 8 * count**2 > MOST_BYTES:
-        message = f"a kernel compares all pairs of {count:,} positions, which takes {8 * count**2 / 2**30:,.0f} GB"
-        remedy = f"train on at most {int((MOST_BYTES / 8) ** 0.5):,} positions, or without `kernel.{name}`"
-        raise DcrfError(Diagnostic("too-many-positions", message, help=remedy))
-    observation_kernel = ObservationKernel(clique, source, model.extractor.sets[source].num_features, kernel, rows)
-    extractor = model.extractor.with_observation_kernels([observation_kernel])
+    numbers = {clique.label: n for n, clique in enumerate(model.spec.cliques)}
+    _check_size(stage)
+    kernels, parameters = [], model.parameters
+    for name, kernel in stage.settings.clique_kernels.items():
+        clique = numbers[name]
+        source = model.extractor.set_of_clique[clique]
+        rows = supervision.rows[source]
+        kernels.append(ObservationKernel(clique, source, model.extractor.sets[source].num_features, kernel, rows))
+        states = supervision.graph.templates[clique].num_assignments
+        parameters = _with_dual_weights(parameters, clique, len(rows.row_off) - 1, states)
+    extractor = model.extractor.with_observation_kernels(kernels)
     graph = ModelGraph.of(model.spec, model.states, extractor.set_of_clique, extractor.bias_of_clique)
-    parameters = _with_dual_weights(model.parameters, clique, count, states)
-    position = FeatureRows(
-        np.arange(count + 1, dtype=np.int64), np.arange(count, dtype=np.int32), np.zeros(0), rows.pad_left,
-        rows.pad_right,
-    )  # fmt: skip
-    sets = len(model.extractor.sets)
-    weights = np.zeros(parameters.num_weights)
+    sets, weights = len(model.extractor.sets), np.zeros(parameters.num_weights)
     supervision = replace(
         supervision, graph=graph, parameters=parameters, counts=weights, weights=weights, extractor=extractor,
-        rows=(*supervision.rows[:sets], position, *supervision.rows[sets:]),
-        compared=(clique, observation_kernel.gram(rows)),
+        rows=(*supervision.rows[:sets], *(_positions(one.support) for one in kernels), *supervision.rows[sets:]),
+        compared={one.clique: one.gram(one.support) for one in kernels},
     )  # fmt: skip
     model = replace(model, extractor=extractor, graph=graph, parameters=parameters, weights=weights, voters=None)
     return replace(stage, model=model, supervision=supervision)
+
+
+def _check_size(stage: Stage) -> None:
+    """DcrfError where the Gram matrices of all positions would be too large."""
+    names = list(stage.settings.clique_kernels)
+    count = stage.supervision.gold.codes.shape[1]
+    size = 8 * len(names) * count**2
+    if size > MOST_BYTES:
+        what = "a kernel compares" if len(names) == 1 else f"{len(names)} kernels compare"
+        message = f"{what} all pairs of {count:,} positions, which takes {size / 2**30:,.0f} GB"
+        most = int((MOST_BYTES / 8 / len(names)) ** 0.5)
+        remedy = f"train on at most {most:,} positions, or without `kernel.{names[-1]}`"
+        raise DcrfError(Diagnostic("too-many-positions", message, help=remedy))
+
+
+def _positions(rows: FeatureRows) -> FeatureRows:
+    """Rows that hold their own numbers alone."""
+    count = len(rows.row_off) - 1
+    own = np.arange(count, dtype=np.int32)
+    return FeatureRows(np.arange(count + 1, dtype=np.int64), own, np.zeros(0), rows.pad_left, rows.pad_right)
 
 
 def _with_dual_weights(parameters: Parameters, clique: int, count: int, states: int) -> Parameters:
@@ -67,16 +82,24 @@ def _with_dual_weights(parameters: Parameters, clique: int, count: int, states: 
 
 def with_support_vectors_only(model: TrainedModel) -> TrainedModel:
     """The model without the positions whose weights are all 0."""
-    (observation_kernel,) = model.extractor.observation_kernels
-    clique, parameters = observation_kernel.clique, model.parameters
-    begin, size = parameters.entry_start(clique), observation_kernel.size
+    for number, kernel in enumerate(model.extractor.observation_kernels):
+        model = _with_used_vectors(model, number, kernel)
+    return model
+
+
+def _with_used_vectors(model: TrainedModel, number: int, kernel: ObservationKernel) -> TrainedModel:
+    """The model without those positions of one kernel."""
+    clique, parameters = kernel.clique, model.parameters
+    begin = parameters.entry_start(clique)
     states = model.graph.templates[clique].num_assignments
-    end = begin + size * states
-    dual = model.weights[begin:end].reshape(size, states)
+    end = begin + kernel.size * states
+    dual = model.weights[begin:end].reshape(kernel.size, states)
     kept = np.flatnonzero(dual.any(axis=1))
+    kernels = list(model.extractor.observation_kernels)
+    kernels[number] = kernel.only(kept)
     return replace(
         model,
-        extractor=model.extractor.with_observation_kernels([observation_kernel.only(kept)]),
+        extractor=model.extractor.with_observation_kernels(kernels),
         parameters=_with_dual_weights(parameters, clique, len(kept), states),
         weights=np.concatenate([model.weights[:begin], dual[kept].ravel(), model.weights[end:]]),
         voters=None,

@@ -191,9 +191,9 @@ class Hmsvm(Criterion):
         if not len(metric.gram):
             return point
         scores = point.copy()
-        scores[metric.start : metric.stop] = (
-            metric.gram @ point[metric.start : metric.stop].reshape(-1, metric.states)
-        ).ravel()
+        for start, stop, states, gram in zip(*metric, strict=True):
+            own = point[start:stop].reshape(-1, states)
+            scores[start:stop] = (gram[: len(own), : len(own)] @ own).ravel()
         return scores
 
     def complete(self, weights: Floats) -> bool:
@@ -276,13 +276,16 @@ def _exact(judged: Supervision, settings: TrainSettings, inference: Inference) -
 
 
 def _metric(supervision: Supervision) -> Metric:
-    """The ordinary inner product of weights, except on a clique with an observation kernel."""
-    if supervision.compared is None:
-        return Metric(0, 0, 1, np.zeros((0, 0)))
-    clique, gram = supervision.compared
-    states = supervision.graph.templates[clique].num_assignments
-    start = supervision.parameters.entry_start(clique)
-    return Metric(start, start + len(gram) * states, states, gram)
+    """The ordinary inner product of weights, except on cliques with observation kernels."""
+    compared = supervision.compared
+    states = np.array([supervision.graph.templates[clique].num_assignments for clique in compared], np.int64)
+    start = np.array([supervision.parameters.entry_start(clique) for clique in compared], np.int64)
+    sizes = np.array([len(gram) for gram in compared.values()], np.int64)
+    most = int(sizes.max(initial=0))
+    grams = np.zeros((len(compared), most, most))
+    for gram, block, size in zip(compared.values(), grams, sizes.tolist(), strict=True):
+        block[:size, :size] = gram
+    return Metric(start, start + sizes * states, states, grams)
 
 
 def _search(

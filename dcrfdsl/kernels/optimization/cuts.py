@@ -18,10 +18,10 @@ from ..runtime import fast_inner, inlined, inner, kernel
 __all__ = [
     "Cuts",
     "Metric",
+    "block_of",
     "combine_cuts",
     "empty_cuts",
     "is_repeated",
-    "is_score",
     "join_cuts",
     "margin_of",
     "margins_of",
@@ -38,14 +38,15 @@ Floats = NDArray[np.float64]
 class Metric(NamedTuple):
     """The inner product of differences.
 
-    The weights `start` to `stop` are scores of positions, `states` for each; `gram` [positions, positions] holds the
-    similarities of positions. Other weights are orthonormal.
+    The weights `start[b]` to `stop[b]` of each block b, a clique with a kernel, are scores of positions, `states[b]` of
+    each; `gram[b]` holds the similarities of positions. Weights of different blocks, and all others, are orthogonal;
+    the others have length 1.
     """
 
-    start: int
-    stop: int
-    states: int
-    gram: Floats
+    start: Ints  #   [B]
+    stop: Ints  #    [B]
+    states: Ints  #  [B]
+    gram: Floats  #  [B, P, P]  P: positions of the largest block
 
 
 class Cuts(NamedTuple):
@@ -77,17 +78,23 @@ def margin_of(cuts, n, weights):
 
 
 @inlined
-def is_score(weight, metric):
-    """Whether a weight is the score of a position."""
-    return metric.start <= weight < metric.stop
+def block_of(weight, metric):
+    """The block in which a weight is the score of a position; -1 for other weights."""
+    for b in range(len(metric.start)):
+        if metric.start[b] <= weight < metric.stop[b]:
+            return b
+    return -1
 
 
 @inner
-def _similarity(cuts, i, j, metric):
-    """The similarity of two entries that are scores of positions; 0 for different states."""
-    here, state = divmod(cuts.weight[i] - metric.start, metric.states)
-    there, other = divmod(cuts.weight[j] - metric.start, metric.states)
-    return metric.gram[here, there] if state == other else 0.0
+def similarity(weight, other, metric):
+    """The similarity of two scores of positions; 0 for different states, and of different blocks."""
+    b = block_of(weight, metric)
+    if b != block_of(other, metric):
+        return 0.0
+    here, state = divmod(weight - metric.start[b], metric.states[b])
+    there, other_state = divmod(other - metric.start[b], metric.states[b])
+    return metric.gram[b, here, there] if state == other_state else 0.0
 
 
 @inner
@@ -98,7 +105,7 @@ def product(cuts, n, m, metric):
     end, other = cuts.off[n + 1], cuts.off[m + 1]
     while i < end and j < other:
         if cuts.weight[i] == cuts.weight[j]:
-            if not is_score(cuts.weight[i], metric):
+            if block_of(cuts.weight[i], metric) < 0:
                 total += cuts.value[i] * cuts.value[j]
             i += 1
             j += 1
@@ -116,11 +123,11 @@ def _score_product(cuts, n, m, metric):
     """The part of ⟨d_n, d_m⟩ that belongs to scores of positions."""
     total = 0.0
     for i in range(cuts.off[n], cuts.off[n + 1]):
-        if not is_score(cuts.weight[i], metric):
+        if block_of(cuts.weight[i], metric) < 0:
             continue
         for j in range(cuts.off[m], cuts.off[m + 1]):
-            if is_score(cuts.weight[j], metric):
-                total += cuts.value[i] * cuts.value[j] * _similarity(cuts, i, j, metric)
+            if block_of(cuts.weight[j], metric) >= 0:
+                total += cuts.value[i] * cuts.value[j] * similarity(cuts.weight[i], cuts.weight[j], metric)
     return total
 
 
@@ -129,14 +136,14 @@ def move(cuts, n, step, weights, metric):
     """w ← w + step d_n."""
     for i in range(cuts.off[n], cuts.off[n + 1]):
         weight, x = cuts.weight[i], step * cuts.value[i]
-        if not is_score(weight, metric):
+        b = block_of(weight, metric)
+        if b < 0:
             weights[weight] += x
             continue
-        here, state = divmod(weight - metric.start, metric.states)
-        at = metric.start + state
-        for there in range(metric.gram.shape[1]):
-            weights[at] += x * metric.gram[here, there]
-            at += metric.states
+        start, stop, states = metric.start[b], metric.stop[b], metric.states[b]
+        here, state = divmod(weight - start, states)
+        for there in range((stop - start) // states):
+            weights[start + there * states + state] += x * metric.gram[b, here, there]
 
 
 @kernel
@@ -167,34 +174,39 @@ def margins_of(cuts, weights, out):
 @kernel
 def products_of(cuts, metric, num_weights):
     """⟨d_n, d_m⟩ of all pairs of cuts, [cuts, cuts]."""
-    count, positions = len(cuts.alpha), len(metric.gram)
-    out = np.empty((count, count))
-    plain, scores = np.zeros(num_weights), np.zeros((metric.states, positions))
+    count, (blocks, positions, _) = len(cuts.alpha), metric.gram.shape
+    out, most = np.empty((count, count)), 0
+    for b in range(blocks):
+        most = max(most, metric.states[b])
+    plain, scores = np.zeros(num_weights), np.zeros((blocks, most, positions))
     for n in range(count):
         for i in range(cuts.off[n], cuts.off[n + 1]):
             weight, x = cuts.weight[i], cuts.value[i]
-            if is_score(weight, metric):
-                here, state = divmod(weight - metric.start, metric.states)
+            b = block_of(weight, metric)
+            if b >= 0:
+                here, state = divmod(weight - metric.start[b], metric.states[b])
                 for there in range(positions):
-                    scores[state, there] += x * metric.gram[here, there]
+                    scores[b, state, there] += x * metric.gram[b, here, there]
             else:
                 plain[weight] = x
         for m in range(n + 1):
             total = 0.0
             for j in range(cuts.off[m], cuts.off[m + 1]):
                 weight = cuts.weight[j]
-                if is_score(weight, metric):
-                    there, state = divmod(weight - metric.start, metric.states)
-                    total += cuts.value[j] * scores[state, there]
+                b = block_of(weight, metric)
+                if b >= 0:
+                    there, state = divmod(weight - metric.start[b], metric.states[b])
+                    total += cuts.value[j] * scores[b, state, there]
                 else:
                     total += cuts.value[j] * plain[weight]
             out[n, m] = out[m, n] = total
         for i in range(cuts.off[n], cuts.off[n + 1]):
             weight = cuts.weight[i]
-            if is_score(weight, metric):
-                state = (weight - metric.start) % metric.states
+            b = block_of(weight, metric)
+            if b >= 0:
+                state = (weight - metric.start[b]) % metric.states[b]
                 for there in range(positions):
-                    scores[state, there] = 0.0
+                    scores[b, state, there] = 0.0
             else:
                 plain[weight] = 0.0
     return out

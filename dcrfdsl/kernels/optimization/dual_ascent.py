@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import inner, kernel
-from .cuts import is_score, margin_of, move, product
+from .cuts import block_of, margin_of, move, product, similarity
 
 __all__ = ["ascend", "frank_wolfe", "most_violated", "primal_and_gap", "project_to_bounds", "projected_gradient"]
 
@@ -203,15 +203,12 @@ def _score_curve(a, b, cuts, metric, direction, weight, value):
     count = 0
     for e in range(cuts.off[a], cuts.off[b]):
         at = cuts.weight[e]
-        if is_score(at, metric) and direction[at] != 0.0:
-            weight[count], value[count] = at - metric.start, direction[at]
+        if block_of(at, metric) >= 0 and direction[at] != 0.0:
+            weight[count], value[count] = at, direction[at]
             direction[at] = 0.0
             count += 1
     total = 0.0
     for i in range(count):
-        here, state = divmod(weight[i], metric.states)
         for j in range(count):
-            there, other = divmod(weight[j], metric.states)
-            if state == other:
-                total += value[i] * value[j] * metric.gram[here, there]
+            total += value[i] * value[j] * similarity(weight[i], weight[j], metric)
     return total

@@ -108,7 +108,7 @@ def slacks(context: Context) -> Iterator[Diagnostic]:
 def kernels(context: Context) -> Iterator[Diagnostic]:
     """A kernel compares positions by the features of a clique of one label there."""
     for stage, _ in _margins(context):
-        for n, name in enumerate(stage.settings.clique_kernels):
+        for name in stage.settings.clique_kernels:
             at = stage.place("kernel", name)
             number, clique = next(
                 (c, candidate) for c, candidate in enumerate(context.spec.cliques) if candidate.label == name
@@ -119,10 +119,6 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
                 message = f"`{name}` can have no kernel: {obstacle}"
                 remedy = "give the kernel to a clique of one label, with features"
                 yield context.complaint("cannot-compare", message, at, "no kernel", help=remedy, others=there)
-            elif n:
-                message = "one clique of a stage can have a kernel, and this is another one"
-                remedy = "put the features into one clique"
-                yield context.complaint("cannot-compare", message, at, "a second one", help=remedy, others=there)
 
 
 def _obstacle(context: Context, clique: CliqueSpec) -> str | None:

@@ -327,7 +327,7 @@ _MEANING: dict[str, tuple[str, str]] = {
     "cannot-compare": (
         "An observation kernel compares two positions by the features of one clique, which lies on one label there; "
         "what is learned belongs to positions of the training data.",
-        "Write `kernel.NAME = rbf(gamma = 0.1)` for one clique `clique label as NAME: features`, in a stage by itself.",
+        "Write `kernel.NAME = rbf(gamma = 0.1)` for cliques `clique label as NAME: features`, in a stage by itself.",
     ),
     "too-many-positions": (
         "A kernel compares all pairs of positions of the training data, and those do not fit.",
