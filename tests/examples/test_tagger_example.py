@@ -81,6 +81,22 @@ def test_shares_count_a_token_that_is_right_in_all_layers() -> None:
     assert found["unknown"] == {"upos": 100.0, "xpos": 100.0, "feats": 0.0, "all": 0.0}
 
 
+def test_the_turkish_treebank_is_cut_at_every_fifth_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source.conllu"
+    source.write_text("".join(f"# {n}\n1\tev\n\n" for n in range(7)), encoding="utf-8")
+    monkeypatch.setattr(run, "treebank_file", lambda name: source)
+    train, dev = run.turkish_parts(tmp_path / "out")
+    numbers = [[line[2:] for line in path.read_text().splitlines() if line.startswith("#")] for path in (train, dev)]
+    assert numbers == [list("012356013456"), ["4", "2"]]  # both files hold the same seven
+    assert train.read_text().endswith("ev\n\n")
+    for wrong in ([], ["--turkish", "--dev", "x"], ["--train", "x"]):
+        with pytest.raises(SystemExit):
+            run.main([*wrong, "--out", str(tmp_path / "a.json")])
+    assert "or --turkish" in capsys.readouterr().err
+
+
 @pytest.mark.long
 def test_a_quick_run_says_what_each_model_gets_right(
     files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
