@@ -337,8 +337,8 @@ def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: i
         )
     if template.segments is not None:
         return np.arange(template.segments.named)
-    hard = graph.hard_cells()
-    parts = [assignments[np.isfinite(hard[cells])] for assignments, cells in graph.bias_cells(clique)]
+    kinds = [kind for kind in graph.kinds if kind.template.clique == clique and not graph.leaves_out(kind.template)]
+    parts = [kind.full_assignments()[np.isfinite(kind.hard())] for kind in kinds]  # tables of others may be huge
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 

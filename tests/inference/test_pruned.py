@@ -21,8 +21,11 @@ from pruned_cases import (
 from template_cases import Case
 from training_cases import objective_of, problem_of
 
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.inference import Workers, pruning_loss, run_decoding, run_inference
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
@@ -287,3 +290,23 @@ def test_losses_on_gold_data_are_reported() -> None:
     assert part.judged == whole.judged - 2 and part.early <= whole.early
     assert part.lost == whole.lost and 0.0 < part.lost <= len(case.sentences)
     assert part.kept == whole.kept < whole.possible
+
+
+def test_thousands_of_states_need_no_table_of_all_triples() -> None:
+    """Weights for every pair of a view are counted without the tables of other cliques, here of 31 GB."""
+    text = """
+data conll(word, y)
+label y
+view part = part(y, 1)
+clique y: bias
+clique part[-1], part
+clique y[-1], y with states = seen
+clique y[-2], y[-1], y with states = seen
+infer pruned(keep = 2)
+train likelihood: optimizer = sgd(epochs = 1)
+"""
+    rows = [[(f"w{n}", f"{'ABC'[n % 3]} {n}") for n in range(start, start + 4)] for start in range(0, 1600, 4)]
+    template = load_text(text)
+    model = fit(template, corpus_from_rows(rows, template.require().data), threads=1)
+    assert len(model.states["y"]) == 1600
+    assert np.isfinite(model.weights).all()
