@@ -28,8 +28,6 @@ def with_plain_errors(function: Built) -> Built:
             problem = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in problem["loc"])
             said = f"{problem['msg'][:1].lower()}{problem['msg'][1:]}"
-            if problem["type"] == "too_short":
-                said = f"expected at least {problem['ctx']['min_length']}"
             raise TypeError(f"`{function.__name__}`: {place}: {said}, found {problem['input']!r}") from None
 
     return called  # type: ignore[return-value]

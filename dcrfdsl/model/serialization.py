@@ -179,7 +179,11 @@ def _restored(
 
 
 def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
-    """`Unfit` unless every variable has its declared states, and no clique more assignments than tables can hold."""
+    """`Unfit` unless every variable has its declared states, every clique sites, and no clique more assignments than
+    tables can hold.
+    """
+    if not all(clique.sites for clique in spec.cliques):
+        raise Unfit("a clique has no sites")
     names = variable_names(_unrolled(spec, states))
     if tuple(states) != names:
         raise Unfit(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")

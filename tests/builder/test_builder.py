@@ -427,7 +427,6 @@ MISUSES: list[tuple[str, Callable[[], object], type[Exception], str]] = [
     ("iterating a term", lambda: iter(cast(Any, word)), TypeError, "not iterable"),
     ("fractional offset", lambda: cast(Any, word)[0.5], TypeError, "float"),
     ("piece of an unnamed clique", lambda: locked(Model().clique(tag)), ValueError, "name="),
-    ("clique of nothing", lambda: Model().clique(), TypeError, "sites: expected at least 1"),
     ("clique of a feature", lambda: Model().clique(lower(word)), TypeError, "lower"),
     ("states as a text", lambda: Model().label("tag", "A B"), TypeError, "state_file"),
     ("states without order", lambda: Model().label("tag", {"A", "B"}), TypeError, "no order"),  # type: ignore[arg-type]

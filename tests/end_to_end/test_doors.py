@@ -24,7 +24,7 @@ ROWS = [[("a", "X"), ("b", "Y"), ("c", "X")], [("b", "Y"), ("a", "X")]]
 REFUSED = {
     "the gold label as a feature": (HEAD + "clique y: y, word\n", "label-as-feature"),
     "a counted loss with its ψ": (
-        "data conll(word, y)\nlabel y in bio(X)\nclique y: word\ntrain mce: loss = fscore(y), psi = 2\n",
+        "data conll(word, y)\nlabel y in bio(X)\nclique y[-2], y: word\ntrain mce: loss = fscore(y), psi = 2\n",
         "loss-settings",
     ),
     "an empty window": (HEAD + "clique y: word[2..-2]\n", "bad-window"),

@@ -287,7 +287,8 @@ class Margins(Objective):
     """One sequence with one cut; labels that are not known change `changes` times when they are completed."""
 
     solver, each_counts, tolerance, num_weights = "working_set", False, 1e-3, 2
-    metric = Metric(0, 0, 1, np.zeros((0, 0)))
+    no_block = np.zeros(0, np.int64)
+    metric = Metric(no_block, no_block, no_block, np.zeros((0, 0, 0)))
 
     def __init__(self, loss: float, value: float, changes: int):
         self.limit, self.runs = np.ones(1), [(0, 1)]

@@ -161,7 +161,7 @@ class CliqueSpec(SegmentOptions):
     """
 
     kind: Literal["clique"] = "clique"
-    sites: Annotated[tuple[Site, ...], Field(min_length=1)]
+    sites: tuple[Site, ...]
     where: Condition | None = None
     name: str | None = None
     states: Literal["seen", "all"] | None = None
