@@ -179,10 +179,11 @@ class _Outcome:
             talk(f"warning: {contradiction_message(self.places, count=self.without)}; nothing is right there")
         if tokens := report.positions:
             kept, possible = report.kept / tokens, report.possible / tokens
+            lost = float(f"{100 * report.lost / max(1, status.graphs):.2g}")  # two digits, and no exponent for 100
             talk(
                 f"note: inference was pruned to {kept:.1f} of {possible:.0f} labels a token. Gold labels were pruned "
                 f"in {report.early:,} of {report.judged:,} sentences; what was pruned has at most "
-                f"{100 * report.lost / max(1, status.graphs):.2g} % of the probability of a sentence, on average"
+                f"{lost:g} % of the probability of a sentence, on average"
             )
         if status.unproven:
             talk(
