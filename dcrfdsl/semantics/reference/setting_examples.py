@@ -27,7 +27,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "trp": f"infer trp(trees = random, tolerance = 1e-4, {_MESSAGES})",
         "bp": f"infer bp(schedule = flood, tolerance = 1e-4, {_MESSAGES})",
         "auto": f"infer auto(max_table = 1000000, trees = random, tolerance = 1e-4, {_MESSAGES})",
-        "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})",
+        "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})\ntrain likelihood: infer = exact",
         "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
         "gbp": "infer gbp(clusters = join, size = 6, max_table = 100000, double_loop = always, tolerance = 1e-5,\n"
         "          max_iterations = 500, damping = 0.5)",

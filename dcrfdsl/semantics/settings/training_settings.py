@@ -117,7 +117,7 @@ class MeanFieldSettings(_MessagePassing):
 
     method = "mean_field"
     source = "Sutton 2004, §5"
-    example = "infer mean_field(tolerance = 1e-5)"
+    example = "infer mean_field(tolerance = 1e-5)\ntrain likelihood: infer = exact"
     tolerance: float = setting(1e-3, "it has converged where no marginal moves by as much", unit="absolute", gt=0, lt=1)
 
 
