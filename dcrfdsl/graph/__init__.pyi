@@ -67,6 +67,7 @@ from .programs.elimination import (
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
 from .segment_shapes import (
     SegmentShape as SegmentShape,
+    known_runs as known_runs,
     known_segments as known_segments,
     segment_shape as segment_shape,
 )

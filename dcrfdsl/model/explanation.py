@@ -28,7 +28,7 @@ from ..inference import (
     largest_table,
     sequence_graph,
 )
-from ..semantics import ExactSettings, MethodSettings, TrpSettings
+from ..semantics import ExactSettings, MethodSettings, TrpSettings, is_implied
 
 __all__ = ["Contribution", "Explanation", "Question", "explain_label", "label_asked", "question_of"]
 
@@ -88,13 +88,13 @@ class Explanation:
 
     @property
     def changes(self) -> tuple[tuple[str, int], ...]:
-        """The (variable, position) where the two labellings differ."""
+        """The (variable, position) where the two labellings differ, without the memories of `once` and `segment`."""
         first, second = self.labellings
         return tuple(
             (name, t)
             for name, states in first.items()
             for t, (one, other) in enumerate(zip(states, second[name], strict=True))
-            if one != other
+            if one != other and not is_implied(name)
         )
 
 
@@ -243,7 +243,7 @@ def _named(
     if template.clique < 0:
         feature = "constraint"
     else:
-        feature = "bias" if term.feature == BIAS else extractor.describe(template.feature_set, term.feature)
+        feature = "bias" if term.feature == BIAS else extractor.describe(template.naming_set, term.feature)
     first, second = (assignment_states(template, one, list(states.values())) for one in term.assignments)
     sites = tuple((names[v % len(names)], v // len(names)) for v in term.scope)
     return Contribution(template.name, sites, feature, term.value, (first, second), term.weights, term.difference)

@@ -42,7 +42,7 @@ from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
-FAMILIES = ("chain", "factorial", "skip", "latent", "missing")
+FAMILIES = ("chain", "factorial", "skip", "latent", "missing", "segments", "segments beside")
 HIDDEN = ("latent", "missing")
 EXACT = 1e-9
 NUMERIC = 1e-6  # central differences of enumerated values

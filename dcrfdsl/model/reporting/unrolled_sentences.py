@@ -74,4 +74,4 @@ def _firing(
     table = rows[template.feature_set]
     row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
     fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
-    return (*bias, *(extractor.describe(template.feature_set, feature) for feature in fired))
+    return (*bias, *(extractor.describe(template.naming_set, feature) for feature in fired))
