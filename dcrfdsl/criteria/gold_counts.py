@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Floats, Ints
-from ..graph import CliqueTemplate, instances_of, known_assignments
+from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
 from .supervision import Supervision
 
 __all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
@@ -66,7 +66,7 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
     parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
     sequences, weights, counts = [], [], []
-    for number, template in supervision.graph.weighing_templates(len(parameters.cliques)):
+    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
         clique_weights = parameters.cliques[number]
         sentence, assignment, fires = _fires(supervision, template)
         known = (complete[sentence] & (assignment >= 0))[fires.instance]
@@ -122,7 +122,7 @@ def feature_firings(supervision: Supervision) -> FeatureFirings:
     sizes = [np.concatenate([[len(own.bias)], np.diff(own.run_off)]) for own in parameters.cliques]
     starts = np.cumsum([0, *map(len, sizes)])
     sequences, columns, values, orders = [], [], [], []
-    for number, template in supervision.graph.weighing_templates(len(parameters.cliques)):
+    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
         sentence, _, fires = _fires(supervision, template)
         has_weights = sizes[number][fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])

@@ -9,7 +9,7 @@ has one variable in the place of two. Not here: the states of the memory (`seman
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..semantics import SegmentMemory, SegmentStates, segment_states
 from .segment_shapes import SegmentShape
 from .templates import CliqueTemplate
 
-__all__ = ["rows_by_length", "with_segment_factors"]
+__all__ = ["of_lengths", "rows_of_lengths", "weighing_segments", "weighing_templates", "with_segment_factors"]
 
 
 def with_segment_factors(
@@ -31,12 +31,12 @@ def with_segment_factors(
 ) -> tuple[CliqueTemplate, ...]:
     """The templates of a model whose segments are a part of the graph: changed ones in place, those of lengths last.
 
-    variables: of a position. The feature sets of segments follow all others, by length: `rows_by_length`.
+    variables: of a position. The feature sets of segments follow all others, by length: `rows_of_lengths`.
     """
-    number, label, states = variables.index(memory.name), variables.index(memory.label), None
+    number, label = variables.index(memory.name), variables.index(memory.label)
     states = segment_states(memory, label_states)
     moved = [_over_memory(template, label, number, states, memory.label, label_states) for template in templates]
-    return (*_joined_moves(moved, number), *_of_lengths(templates, number, states))
+    return (*_joined_moves(moved, number), *_by_lengths(templates, number, states))
 
 
 def _over_memory(
@@ -85,7 +85,7 @@ def _joined_moves(templates: list[CliqueTemplate], memory: int) -> list[CliqueTe
     return templates
 
 
-def _of_lengths(templates: Sequence[CliqueTemplate], memory: int, states: SegmentStates) -> list[CliqueTemplate]:
+def _by_lengths(templates: Sequence[CliqueTemplate], memory: int, states: SegmentStates) -> list[CliqueTemplate]:
     """The templates of segments by their lengths; a single one where no feature tells lengths apart."""
     template = next(template for template in templates if template.segments is not None)
     shape, next_set = template.segments, 1 + max(template.feature_set for template in templates)
@@ -113,7 +113,38 @@ def _of_lengths(templates: Sequence[CliqueTemplate], memory: int, states: Segmen
     return found
 
 
-def rows_by_length(rows: FeatureRows, shape: SegmentShape, sentence_off: Offsets) -> tuple[FeatureRows, ...]:
+def weighing_segments(templates: Sequence[CliqueTemplate]) -> CliqueTemplate | None:
+    """The template of the `segment` statement, if there is one."""
+    return next((template for template in templates if template.segments is not None), None)
+
+
+def of_lengths(templates: Sequence[CliqueTemplate]) -> list[CliqueTemplate]:
+    """The templates of segments by their lengths; none where segments are no part of the graph."""
+    return [template for template in templates if template.segment_length]
+
+
+def weighing_templates(templates: Sequence[CliqueTemplate], cliques: int) -> Iterator[tuple[int, CliqueTemplate]]:
+    """The templates that have the weights of the first `cliques` cliques, with the numbers of these.
+
+    Only segments have several: one for each length, where they are a part of the graph.
+    """
+    lengths = of_lengths(templates)
+    for number, template in enumerate(templates[:cliques]):
+        weighing = lengths if template.segments is not None and lengths else [template]
+        yield from ((number, one) for one in weighing)
+
+
+def rows_of_lengths(
+    templates: Sequence[CliqueTemplate], rows: Sequence[FeatureRows], sentence_off: Offsets
+) -> tuple[FeatureRows, ...]:
+    """The rows of segments by their lengths; none where segments are no part of the graph or have no features."""
+    weighing = weighing_segments(templates)
+    if weighing is None or weighing.segments is None or weighing.feature_set < 0 or not of_lengths(templates):
+        return ()
+    return _rows_by_length(rows[weighing.feature_set], weighing.segments, sentence_off)
+
+
+def _rows_by_length(rows: FeatureRows, shape: SegmentShape, sentence_off: Offsets) -> tuple[FeatureRows, ...]:
     """The rows of candidates of each length by their last token; empty where that would leave the sentence.
 
     rows: of all candidates, see `features.segment_rows`. If longer segments are possible, their row comes last.

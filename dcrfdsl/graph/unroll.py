@@ -26,7 +26,7 @@ from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .joined_orders import joined_order
 from .programs import slice_order
-from .segment_factors import rows_by_length, with_segment_factors
+from .segment_factors import of_lengths, rows_of_lengths, weighing_segments, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
@@ -170,36 +170,14 @@ class ModelGraph:
     @property
     def segmental(self) -> CliqueTemplate | None:
         """The template whose instances are segments, if there is one and they are no part of the graph."""
-        return None if self._of_lengths else self._weighing_segments
-
-    @property
-    def _weighing_segments(self) -> CliqueTemplate | None:
-        return next((template for template in self.templates if template.segments is not None), None)
-
-    @property
-    def _of_lengths(self) -> list[CliqueTemplate]:
-        """The templates of segments by their lengths, where segments are a part of the graph."""
-        return [template for template in self.templates if template.segment_length]
+        return None if of_lengths(self.templates) else weighing_segments(self.templates)
 
     def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
         """The rows of segments by their lengths, where segments are a part of the graph: they follow all other rows.
 
         rows: of the cliques, a feature set each.
         """
-        weighing = self._weighing_segments
-        if weighing is None or weighing.segments is None or weighing.feature_set < 0 or not self._of_lengths:
-            return ()
-        return rows_by_length(rows[weighing.feature_set], weighing.segments, sentence_off)
-
-    def weighing_templates(self, cliques: int) -> Iterator[tuple[int, CliqueTemplate]]:
-        """The templates that have the weights of the first `cliques` cliques, with their numbers.
-
-        Only segments have several: one for each length, where they are a part of the graph.
-        """
-        of_lengths = self._of_lengths
-        for number, template in enumerate(self.templates[:cliques]):
-            weighing = of_lengths if template.segments is not None and of_lengths else [template]
-            yield from ((number, one) for one in weighing)
+        return rows_of_lengths(self.templates, rows, sentence_off)
 
     @property
     def not_drawn(self) -> tuple[str, ...]:
