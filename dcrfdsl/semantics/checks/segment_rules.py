@@ -12,7 +12,7 @@ from contextlib import suppress
 from ...foundation import DcrfError, Diagnostic
 from ..conditions.segment_runs import CHAIN_CRITERIA, segments_in_graph
 from ..schema import SCHEMES, CliqueSpec, Path, Scheme, longest_segment
-from ..settings import AutoSettings, ExactSettings, HmsvmSettings, SegmentsLoss, inference_settings
+from ..settings import AutoSettings, ExactSettings, HmsvmSettings, inference_settings
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 
@@ -81,8 +81,7 @@ def training(context: Context) -> Iterator[Diagnostic]:
             place, words = (*stage.path, "name"), "not over segments"
             yield context.complaint(SLUG, message, place, words, help="write `train likelihood`", others=others)
             continue
-        if isinstance(stage.settings.criterion, HmsvmSettings):
-            yield from _margins(stage, stage.settings.criterion, others, in_graph)
+        yield from _kernels(stage, others)
         if stage.criterion == "likelihood" and stage.optimizer not in OPTIMIZERS:
             message = f"`{stage.optimizer}` counts features by tokens, and those of segments belong to several"
             remedy = f"possible are {listed(OPTIMIZERS, 'or')}"
@@ -96,23 +95,12 @@ def training(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint(SLUG, message, stage.place("decode"), help="write `decode = joint`", others=others)
 
 
-def _margins(
-    stage: StageView, margins: HmsvmSettings, others: Sequence[tuple[Path, str]], in_graph: bool
-) -> Iterator[Diagnostic]:
-    """Segments of a chain are decoded by one recursion, with room for costs of tokens and no list of violations."""
-    for key, asked, message, remedy in (
-        ("loss", isinstance(margins.loss, SegmentsLoss) and not in_graph,
-         "`loss = segments` adds a variable, and a `segment` statement needs a chain of one label",
-         "write `loss = hamming`"),
-        ("slack", margins.slack == "labelling" and not in_graph,
-         "`slack = labelling` lists labellings by tables of cliques, which do not have the weights of segments",
-         "write `slack = sequence`"),
-        ("kernel", bool(stage.settings.clique_kernels),
-         "a kernel compares single positions, and segments have several", "leave it out"),
-    ):  # fmt: skip
-        if asked:
-            at = stage.place(key, *list(stage.settings.clique_kernels)[: key == "kernel"])
-            yield stage.context.complaint(SLUG, message, at, "not over segments", help=remedy, others=others)
+def _kernels(stage: StageView, others: Sequence[tuple[Path, str]]) -> Iterator[Diagnostic]:
+    """An observation kernel compares the features of two positions."""
+    if isinstance(stage.settings.criterion, HmsvmSettings) and stage.settings.clique_kernels:
+        message = "a kernel compares single positions, and segments have several"
+        place = stage.place("kernel", next(iter(stage.settings.clique_kernels)))
+        yield stage.context.complaint(SLUG, message, place, "not over segments", help="leave it out", others=others)
 
 
 RULES: tuple[Rule, ...] = (statements, training)

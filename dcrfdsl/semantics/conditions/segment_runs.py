@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import Late
 from ..schema import (
+    Apply,
     Domain,
     Memory,
     ModelSpec,
@@ -41,6 +42,7 @@ __all__ = [
 ]  # fmt: skip
 
 CHAIN_CRITERIA = ("likelihood", "perceptron", "hmsvm")  # that the recursions over segments train
+GRAPH_MARGINS = {(("slack",), "labelling"), (("loss",), "segments")}  # of `hmsvm`, which those do not
 SEGMENT_OF = "segment of "  # begins the names of memories; other names have no blanks
 LAST = -1  # the position of a table that holds at the last token
 
@@ -141,6 +143,10 @@ def graph_reason(spec: ModelSpec) -> str | None:
     for stage in spec.stages:
         if stage.criterion.name not in CHAIN_CRITERIA:
             return f"`{stage.criterion.name}` trains it"
+        for setting in stage.criterion.settings if stage.criterion.name == "hmsvm" else ():
+            value = setting.value.function if isinstance(setting.value, Apply) else getattr(setting.value, "name", None)
+            if (setting.key, value) in GRAPH_MARGINS:
+                return f"`{'.'.join(setting.key)} = {value}` looks at it"
     for constraint in spec.constraints:
         shifts = [offset for _, offset in constraint_sites(spec, constraint)]
         if shifts and max(shifts) - min(shifts) > 1:
