@@ -69,7 +69,10 @@ def _over_memory(
 
 def _joined_moves(templates: list[CliqueTemplate], memory: int) -> list[CliqueTemplate]:
     """The moves of the memory, folded into a clique over the same two sites if there is one."""
-    at = next(n for n, t in enumerate(templates) if t.clique < 0 and t.variables == (memory, memory) and not t.views)
+    over = (n for n, t in enumerate(templates) if t.clique < 0 and t.variables == (memory, memory) and not t.views)
+    at = next(over, None)
+    if at is None:  # every move is possible, as where no segment was seen
+        return templates
     moves = templates[at]
     assert moves.allowed is not None
     for n, template in enumerate(templates):
