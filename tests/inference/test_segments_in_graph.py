@@ -108,6 +108,21 @@ def nothing_at_a(words, y, z):
     return not any(word == "a" and state == "B-Y" for word, state in zip(words, y, strict=True))
 
 
+def each_once(words, y, z):
+    kinds = [kind for _, _, kind in segments(y, "bio")]
+    return len(kinds) == len(set(kinds))
+
+
+def after_x(t, values):
+    yield "after", "bias", ("yes" if "B-X" in values["y"][:t] else "no", values["y"][t])
+
+
+def again(t, values):
+    for i in range(t - 1):
+        if values["word"][i] == values["word"][t]:
+            yield "again", "bias", (values["y"][i], values["y"][t])
+
+
 Z_CHAIN = ("clique z[-1], z as zs", move("zs", ("z", -1), ("z", 0)))
 CASES = {
     "factorial": JointCase("bio(X, Y)", BIO, "bio", 3, (Z_CHAIN,)),
@@ -135,6 +150,17 @@ CASES = {
     "observed constraint": JointCase(
         "bio(X, Y)", BIO, "bio", 3, (("forbid y is B-Y and word is a", lambda t, values: ()), Z_CHAIN),
         allowed=nothing_at_a, seed=10,
+    ),
+    "once": JointCase(
+        "bio(X, Y)", BIO, "bio", 3, (("once y", lambda t, values: ()), Z_CHAIN), allowed=each_once, seed=12,
+    ),
+    "memory": JointCase(
+        "bio(X, Y)", BIO, "bio", 3, (("memory m = m[-1] or y[-1] is B-X\nclique m, y as after", after_x), Z_CHAIN),
+        seed=13,
+    ),
+    "repeated words": JointCase(
+        "bio(X, Y)", BIO, "bio", 3,
+        (("clique y[i], y[j] where word[i] = word[j] as again with min_gap = 2", again), Z_CHAIN), seed=14,
     ),
     "latent": JointCase(
         "bio(X, Y)", BIO, "bio", 3,
@@ -289,3 +315,74 @@ def test_samples_have_the_probabilities_of_labellings():
     share = np.exp(scores - np.logaddexp.reduce(scores))
     expected = [sum(p for (own, _, _), p in zip(every, share, strict=True) if own[0] == k) for k in BIO]
     assert np.abs(first - expected).max() < 5 / np.sqrt(count)
+
+
+def test_messages_on_a_tree_are_exact():
+    """Labels side by side with a chain of segments: no loop, so messages give what enumeration does."""
+    twin = JointTwin(JointCase("bio(X, Y)", BIO, "bio", 3, seed=15))
+    asked = load_text(twin.case.text.replace("infer exact", "infer bp(tolerance = 1e-12)"))
+    model = fit(asked, twin.corpus, threads=1).with_weights(twin.model.weights, twin.model.record)
+    total = 0.0
+    for sentence in twin.case.sentences():
+        every, scores = twin.enumerated(sentence)
+        gold = tuple(zip(*(row[1:] for row in sentence), strict=True))
+        total += sum(s for y, z, s in every if (y, z) == gold) - np.logaddexp.reduce(scores)
+    assert model.log_likelihood(twin.corpus) == pytest.approx(total, abs=1e-6)
+
+
+HEAD = 'dcrf 1\ndata conll(word, y, z)\nlabel y in bio with missing = "?"\nlabel z in {P, Q}'
+TAIL = (
+    "clique y[-1], y as chain\nclique y, z as both\nsegment y up to 3 as spans: length\ninfer exact\ntrain likelihood"
+)
+
+
+def test_data_without_a_segment_trains():
+    """Then the only state is O, and every move between states of the memory is possible."""
+    spec = load_text(f"{HEAD}\n{TAIL}\n")
+    corpus = corpus_from_rows([[("a", "O", "P"), ("b", "O", "Q")]], spec.spec.data)
+    assert fit(spec, corpus, threads=1).predict(corpus).codes["y"].tolist() == [0, 0]
+
+
+def test_why_names_all_tokens_of_a_segment_by_its_label():
+    twin = JointTwin(CASES["factorial"])
+    words, chosen = ["a", "b", "c", "a"], "B-X"  # by enumeration, below
+    best = max(twin.labellings(words), key=lambda one: one[2])
+    assert best[0][1] == chosen
+    found = [
+        one
+        for state in BIO
+        if state != chosen
+        for one in twin.model.explain(words, 1, label="y", against=state).contributions
+    ]
+    assert {name for one in found for name, _ in one.sites} <= {"y", "z"}
+    spans = [one for one in found if one.clique == "spans"]
+    assert any(len(one.sites) > 1 for one in spans)
+    for one in spans:
+        if one.feature.startswith("length of segment=") and "&" not in one.feature:
+            assert len(one.sites) == int(one.feature.partition("=")[2])
+
+
+def test_a_label_of_the_sentence_beside_segments():
+    text = HEAD.replace("label z in {P, Q}", 'label z in {P, Q} for sentence with missing = "_"')
+    spec = load_text(f"{text}\nclique z as moods\n{TAIL}\n")
+    rows = [
+        [("a", "B-X", "P"), ("b", "I-X", "_"), ("c", "O", "_")], [("c", "O", "Q"), ("a", "B-Y", "_"), ("b", "O", "_")],
+        [("a", "B-X", "P"), ("a", "B-X", "_")], [("b", "B-Y", "Q"), ("c", "I-Y", "_"), ("c", "I-Y", "_")],
+    ]  # fmt: skip
+    corpus = corpus_from_rows(rows, spec.spec.data)
+    model = fit(spec, corpus, threads=1)
+    model = model.with_weights(np.random.default_rng(0).normal(size=model.num_weights), model.record)
+    weight = {(clique, feature, states): w for clique, feature, states, w in model.show_weights()}
+
+    def score(y, z):
+        keys = [("moods", "bias", (z,)), *(("both", "bias", (own, z)) for own in y)]
+        keys += [("chain", "bias", pair) for pair in itertools.pairwise(y)]
+        keys += [("spans", f"length of segment={end - start}", (kind,)) for start, end, kind in segments(y, "bio")]
+        return sum(weight.get(key, 0.0) for key in keys)
+
+    total = 0.0
+    for sentence in rows:
+        ys = [y for y in itertools.product(BIO, repeat=len(sentence)) if legal(y, "bio")]
+        every = [score(y, z) for y in ys for z in "PQ" if all(b - a <= 3 for a, b, _ in segments(y, "bio"))]
+        total += score([y for _, y, _ in sentence], sentence[0][2]) - np.logaddexp.reduce(every)
+    assert model.log_likelihood(corpus) == pytest.approx(total, abs=EXACT)
