@@ -70,6 +70,7 @@ from .segment_shapes import (
     SegmentShape as SegmentShape,
     known_runs as known_runs,
     known_segments as known_segments,
+    segment_instances as segment_instances,
     segment_shape as segment_shape,
 )
 from .shape_bank import ShapeBank as ShapeBank
