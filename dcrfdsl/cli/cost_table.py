@@ -160,11 +160,11 @@ def _table_of(
         )
         return f"{types} × {longest_segment(spec, clique)} tokens", "none"
     cards, entries = _cards(clique, counts), _entries(clique, counts)
-    states = " × ".join(
+    words = " × ".join(
         f"{UNKNOWN} {site.variable}" if card is None else str(card)
         for site, card in zip(clique.sites, cards, strict=True)
     )
-    return states, UNKNOWN if entries is None else f"{entries:,}"
+    return words, UNKNOWN if entries is None else f"{entries:,}"
 
 
 def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
-from ..conditions.segment_runs import CHAIN_CRITERIA, segments_in_graph
+from ..conditions import CHAIN_CRITERIA, segments_in_graph
 from ..schema import SCHEMES, CliqueSpec, Path, Scheme, longest_segment
 from ..settings import AutoSettings, ExactSettings, HmsvmSettings, inference_settings
 from .context import Context, Rule, listed
