@@ -60,19 +60,19 @@ def sentence_graph(
         factors.append(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
-    notes, template = graph.not_drawn, graph.segmental
-    if template is not None and template.segments is not None and len(known):
-        codes, off = known[template.variables[0]], corpus.sentence_off
+    notes, weighing = graph.not_drawn, graph.segmental
+    if weighing is not None and weighing.segments is not None and len(known):
+        label, off = weighing.variables[0], corpus.sentence_off
         here = np.arange(corpus.num_sentences) == sentence
-        cut = known_segments(template.segments, codes, here, off)
-        _, anchors, _ = segment_instances(template.segments, codes, here, off)
+        cut = known_segments(weighing.segments, known[label], here, off)
+        _, anchors, _ = segment_instances(weighing.segments, known[label], here, off)
         for start, size, anchor in zip(
             (cut.start - first).tolist(), cut.length.tolist(), anchors.tolist(), strict=True
         ):
-            scope = tuple(number[t * len(graph.cards) + template.variables[0]] for t in range(start, start + size))
-            fired = _firing(template, anchor, sentence, corpus, extractor, rows)
-            factors.append(FactorMark(template.name, start, scope, fired))
-        notes = (f"of `{template.name}` the segments of the data are drawn; every other one has a factor too",)
+            scope = tuple(number[t * len(graph.cards) + label] for t in range(start, start + size))
+            fired = _firing(weighing, anchor, sentence, corpus, extractor, rows)
+            factors.append(FactorMark(weighing.name, start, scope, fired))
+        notes = (f"of `{weighing.name}` the segments of the data are drawn; every other one has a factor too",)
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
     return GraphDrawing(title, words, variables, tuple(factors), notes=notes)
 
