@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
-    from ..graph import JoinedCost, JoinedPairs, ModelGraph, Parameters, SegmentShape
+    from ..graph import JoinedCost, JoinedPairs, Parameters
     from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
     from ..training import Assembly, SecondsRange
 
@@ -89,7 +89,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     states = declared_states(spec, resolved.directories)
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     counts |= _view_counts(spec, states)
-    rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
+    rows = [(clique.label, *_table_of(spec, clique, counts, states), UNKNOWN) for clique in spec.cliques]
     sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
     work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
@@ -97,7 +97,8 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
     totals += _decoding(spec, stage)
     known = {name: listed for name, listed in states.items() if listed is not None}
-    totals += _once(spec, known) if len(known) == len(states) else []
+    if len(known) == len(states):
+        totals += [*_segments(spec, known), *_once(spec, known)]
     if unknown:
         totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
     else:
@@ -146,22 +147,24 @@ def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None
 
 
 def _table_of(
-    clique: CliqueSpec, counts: Mapping[str, int | None], shape: SegmentShape | None = None
+    spec: ModelSpec, clique: CliqueSpec, counts: Mapping[str, int | None], states: Mapping[str, Sequence[str] | None]
 ) -> tuple[str, str]:
-    """The states and the table of a clique. shape: of segments, where data has said which types there are."""
+    """The states and the table of a clique; of segments their types and tokens. states: None where data tells them."""
+    from ..semantics import longest_segment, segment_classes
+
     if clique.segmental:
-        types = UNKNOWN if shape is None else f"{shape.named:,}"
-        limit = clique.up_to if isinstance(clique.up_to, int) else UNKNOWN
-        return (
-            f"{types} × {limit if shape is None else shape.limit} tokens",
-            "none",
+        label = spec.labels_by_name[clique.sites[0].variable]
+        listed = states.get(label.name)
+        types = (
+            UNKNOWN if listed is None else f"{sum(bool(one.name) for one in segment_classes(label.domain, listed)):,}"
         )
+        return f"{types} × {longest_segment(spec, clique)} tokens", "none"
     cards, entries = _cards(clique, counts), _entries(clique, counts)
-    states = " × ".join(
+    words = " × ".join(
         f"{UNKNOWN} {site.variable}" if card is None else str(card)
         for site, card in zip(clique.sites, cards, strict=True)
     )
-    return states, UNKNOWN if entries is None else f"{entries:,}"
+    return words, UNKNOWN if entries is None else f"{entries:,}"
 
 
 def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
@@ -221,10 +224,9 @@ def trained_costs(
         if template.segments is None:
             counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
     cliques = [
-        (clique.label, *_table_of(clique, counts, template.segments), f"{weights:,}")
+        (clique.label, *_table_of(spec, clique, counts, problem.states), f"{weights:,}")
         for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
     ]
-    over_segments = [] if graph.segmental is None else [("segments", _work(_segment_work(graph)))]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
     exact = method in ("exact", "automaton", "segments") and not cost.joined
     if exact and automaton is not None:
@@ -252,7 +254,7 @@ def trained_costs(
         *(("joined", _joined_words(joined)) for joined in cost.joined),
         *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
         *(() if cost.joined else (("exact", f"{work}; {width}"),)),
-        *over_segments,
+        *_segments(spec, problem.states),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
         *_decoding(spec, stage),
@@ -280,10 +282,19 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
     return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
 
 
-def _segment_work(graph: ModelGraph) -> float:
-    """Multiply-adds a token of the sums over segments: those that end at it, and the moves between two of them."""
-    shape = None if graph.segmental is None else graph.segmental.segments
-    return 0.0 if shape is None else 2.0 * (shape.limit * shape.named + graph.cards[0] ** 2)
+def _segments(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """What the sums over segments cost: those that end at a token and the moves between two, or a variable."""
+    from ..semantics import graph_reason, longest_segment, segment_classes, segment_memory, segment_states
+
+    clique = next((clique for clique in spec.cliques if clique.segmental), None)
+    if clique is None:
+        return []
+    label, memory = spec.labels_by_name[clique.sites[0].variable], segment_memory(spec)
+    if memory is not None:
+        size = len(segment_states(memory, states[label.name]).names)
+        return [("segments", f"{size:,} states of a token, how far its segment has come, as {graph_reason(spec)}")]
+    types = sum(bool(one.name) for one in segment_classes(label.domain, states[label.name]))
+    return [("segments", _work(2.0 * (longest_segment(spec, clique) * types + len(states[label.name]) ** 2)))]
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:

@@ -80,7 +80,9 @@ def _drawing(
     problem = assemble(spec, corpus, resolved.directories, registered)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    drawing = sentence_graph(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
+    drawing = sentence_graph(
+        graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs, known=[*problem.gold.codes]
+    )
     pieces = piece_templates(spec, graph, last_pieces(spec, stage))
     return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Floats, Ints
-from ..graph import instances_of, known_assignments
+from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
 from .supervision import Supervision
 
 __all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
@@ -66,11 +66,12 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
     parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
     sequences, weights, counts = [], [], []
-    for number, clique_weights in enumerate(parameters.cliques):
-        sentence, assignment, fires = _fires(supervision, number)
+    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
+        clique_weights = parameters.cliques[number]
+        sentence, assignment, fires = _fires(supervision, template)
         known = (complete[sentence] & (assignment >= 0))[fires.instance]
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
-        size = supervision.graph.templates[number].num_assignments
+        size = template.num_assignments
         run = np.repeat(np.arange(len(clique_weights.run_off) - 1), np.diff(clique_weights.run_off))
         # ascending, as weights are in either part
         keys = np.concatenate([clique_weights.bias - size, run * size + clique_weights.entry])
@@ -115,23 +116,22 @@ class FeatureFirings:
 
 
 def feature_firings(supervision: Supervision) -> FeatureFirings:
-    """The firings of all features that have a weight, in all sequences."""
+    """The firings of all features that have a weight, in all sequences; those of segments in all candidates."""
     parameters = supervision.parameters
-    sequences, columns, values, sizes, orders = [], [], [], [], []
-    at = 0
-    for number, clique_weights in enumerate(parameters.cliques):
-        sentence, _, fires = _fires(supervision, number)
-        # the bias of a clique comes before its features
-        many = np.concatenate([[len(clique_weights.bias)], np.diff(clique_weights.run_off)])
-        has_weights = many[fires.feature + 1] > 0
+    # the bias of a clique comes before its features
+    sizes = [np.concatenate([[len(own.bias)], np.diff(own.run_off)]) for own in parameters.cliques]
+    starts = np.cumsum([0, *map(len, sizes)])
+    sequences, columns, values, orders = [], [], [], []
+    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
+        sentence, _, fires = _fires(supervision, template)
+        has_weights = sizes[number][fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
-        columns.append(at + 1 + fires.feature[has_weights])
+        columns.append(starts[number] + 1 + fires.feature[has_weights])
         values.append(fires.value[has_weights])
-        sizes.append(many)
-        orders += [parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
-                   parameters.entry_start(number) + np.arange(len(clique_weights.entry))]  # fmt: skip
-        at += len(many)
-    size = len(supervision.sentence_off) - 1, at
+    for number, own in enumerate(parameters.cliques):
+        orders += [parameters.bias_start(number) + np.arange(len(own.bias)),
+                   parameters.entry_start(number) + np.arange(len(own.entry))]  # fmt: skip
+    size = len(supervision.sentence_off) - 1, int(starts[-1])
     sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
     return FeatureFirings(
         SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
@@ -141,14 +141,10 @@ def feature_firings(supervision: Supervision) -> FeatureFirings:
     )
 
 
-def _fires(supervision: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
-    """The sentence and the known assignment of each instance of a clique, and what fires at the instances."""
-    template, off, clique_weights = (
-        supervision.graph.templates[number],
-        supervision.sentence_off,
-        supervision.parameters.cliques[number],
-    )
-    pairs = supervision.relations.get(number)
+def _fires(supervision: Supervision, template: CliqueTemplate) -> tuple[Ints, Ints, _Instances]:
+    """The sentence and the known assignment of each instance of a template, and what fires at the instances."""
+    off, clique_weights = supervision.sentence_off, supervision.parameters.cliques[template.clique]
+    pairs = supervision.relations.get(template.clique)
     sentence, anchor = instances_of(template, off, pairs)
     assignment = known_assignments(template, supervision.gold, off, sentence, anchor, pairs)
     parts = []

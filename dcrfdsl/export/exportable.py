@@ -67,7 +67,7 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
         return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
-    if model.graph.segmental is not None:
+    if any(clique.segmental for clique in model.spec.cliques):
         message = "its `segment` statement weighs whole segments, which exported programs do not"
         return _Obstacle(message, f"train without it, or {INSTEAD}")
     if model.graph.of_sentence:

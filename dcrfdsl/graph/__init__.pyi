@@ -65,9 +65,12 @@ from .programs.elimination import (
     order_cost as order_cost,
 )
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
+from .segment_factors import weighing_templates as weighing_templates
 from .segment_shapes import (
     SegmentShape as SegmentShape,
+    known_runs as known_runs,
     known_segments as known_segments,
+    segment_instances as segment_instances,
     segment_shape as segment_shape,
 )
 from .shape_bank import ShapeBank as ShapeBank

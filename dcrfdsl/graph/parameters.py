@@ -252,7 +252,9 @@ def learn_parameters(
         pairs = (relations or {}).get(number)
         if template.segments is not None:
             codes = gold.codes[template.variables[0]]
-            sentence, anchor, assignment = segment_instances(template.segments, codes, complete, sentence_off)
+            unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
+            cut = unknown[1:] == unknown[:-1]  # sentences whose segments are known, if not all variables
+            sentence, anchor, assignment = segment_instances(template.segments, codes, cut, sentence_off)
             which = np.arange(len(sentence))
         else:
             sentence, anchor = instances_of(template, sentence_off, pairs)
@@ -309,6 +311,7 @@ def _spread(part: PairCounts, run_off: Offsets, entry: Ints32, size: int) -> Flo
 
 def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets, rows: Sequence[FeatureRows]) -> Ints:
     """Tokens at the anchors of instances whose gold assignment is known and has potential zero."""
+    template = template.plain or template
     if template.allowed is None and template.coded is None:
         return np.zeros(0, np.int64)
     sentence, anchor = instances_of(template, sentence_off)

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..features import Candidates, candidate_row
 from ..foundation import Codes, Ints, Mask, Offsets
-from ..semantics import CliqueSpec, ModelSpec, Scheme, SegmentClass, longest_segment, segment_classes
+from ..semantics import CliqueSpec, ModelSpec, Scheme, SegmentClass, SegmentStates, longest_segment, segment_classes
 
-__all__ = ["KnownSegments", "SegmentShape", "known_segments", "segment_instances", "segment_shape"]
+__all__ = ["KnownSegments", "SegmentShape", "known_runs", "known_segments", "segment_instances", "segment_shape"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,13 @@ def segment_shape(spec: ModelSpec, clique: CliqueSpec, states: Sequence[str]) ->
 
 def known_segments(shape: SegmentShape, codes: Codes, complete: Mask, sentence_off: Offsets) -> KnownSegments:
     """The segments of the label with the states `codes` [N] in the sentences where `complete` [S]."""
+    cut = _runs(shape, codes, complete, sentence_off)
+    inside = cut.kind >= 0
+    return KnownSegments(cut.start[inside], cut.length[inside], cut.kind[inside])
+
+
+def _runs(shape: SegmentShape, codes: Codes, complete: Mask, sentence_off: Offsets) -> KnownSegments:
+    """As `known_segments`, with the tokens between segments, cut anyhow: their class is -1."""
     number = 1 + max(max(one[1:]) for one in shape.classes)
     kind_of, begins = np.full(number + 1, -1), np.zeros(number + 1, np.bool_)
     for n, one in enumerate(shape.classes[: shape.named]):
@@ -69,9 +76,36 @@ def known_segments(shape: SegmentShape, codes: Codes, complete: Mask, sentence_o
     changes = np.ones(len(codes), np.bool_)
     changes[1:] = kind[1:] != kind[:-1]
     cuts = np.flatnonzero(at_start | changes | begins[state])
-    length = np.diff(np.append(cuts, len(codes)))
-    inside = kind[cuts] >= 0
-    return KnownSegments(cuts[inside], length[inside], kind[cuts[inside]])
+    return KnownSegments(cuts, np.diff(np.append(cuts, len(codes))), kind[cuts])
+
+
+def known_runs(
+    states: SegmentStates, shape: SegmentShape, codes: Codes, sets: Sequence[Sequence[int]], sentence_off: Offsets
+) -> tuple[Codes, tuple[tuple[int, ...], ...]]:
+    """What the known states of a label say of the memory of its segments: codes [N] and sets, as `Gold` has them.
+
+    codes [N], sets: of the label. In a sentence whose states are not all known, or with a segment that is too long,
+    each token has the states of the memory that its own state leaves.
+    """
+    agreeing = [tuple(np.flatnonzero(states.label == k).tolist()) for k in range(int(states.label.max()) + 1)]
+    left = [*agreeing, *(tuple(sorted(run for k in one_of for run in agreeing[k])) for one_of in sets)]
+    found = np.where(codes >= 0, -2 - codes, np.where(codes < -1, codes - len(agreeing), -1)).astype(np.int32)
+    unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
+    complete = unknown[1:] == unknown[:-1]
+    cut = _runs(shape, codes, complete, sentence_off)
+    segment = np.repeat(np.arange(len(cut.start)), cut.length)
+    place = np.arange(len(codes)) - cut.start[segment] + 1
+    ends = (place == cut.length[segment]).astype(np.int64)
+    kind, length = cut.kind[segment], np.minimum(place, shape.limit + ends)
+    number = np.full((len(shape.classes), shape.limit + 2, 2), -1)
+    number[states.kind, states.length, states.ends.astype(np.int64)] = np.arange(len(states.label))
+    alone = np.full(len(agreeing), -1)  # the state of the memory for one that is in no segment
+    alone[states.label[states.kind >= shape.named]] = np.flatnonzero(states.kind >= shape.named)
+    run = np.where(kind >= 0, number[np.maximum(kind, 0), length, ends], alone[np.maximum(codes, 0)])
+    usable = np.repeat(complete, np.diff(sentence_off)) & (run >= 0)
+    sentence = np.repeat(np.arange(len(complete)), np.diff(sentence_off))
+    whole = np.bincount(sentence, usable, len(complete)) == np.diff(sentence_off)
+    return np.where(whole[sentence], run, found).astype(np.int32), tuple(left)
 
 
 def segment_instances(

@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..features import ViewMap, view_label, view_map
-from ..foundation import Floats, Mask
+from ..foundation import Floats, Ints, Mask
 from ..semantics import (
     CliqueSpec,
     HardTable,
     ModelSpec,
     Observed,
     Scheme,
+    SegmentMemory,
     constraint_table,
     legal_moves,
     memory_tables,
+    segment_states,
     shift_of_site,
 )
 from .segment_shapes import SegmentShape, segment_shape
@@ -53,7 +55,10 @@ class CliqueTemplate:
     which a site was declared; empty if there is none. `coded` [codes, cards] is `allowed` for each code that the
     feature rows of its set have at the anchor, or log potentials; `observed` is what they read. A template with a
     `position` occurs only at that anchor. One with `segments` has no tables: its instances are segments, and its
-    assignments their classes.
+    assignments their classes. Where segments are a part of the graph, that one has no instance; the templates with a
+    `segment_length` have its weights, for segments of so many tokens at the last of these, and their features are named
+    as those of the set `named_by`. `plain` is the template as it was over a label in whose place the memory of its
+    segments stands, and `label_states` the label's state for each of the memory.
     """
 
     name: str
@@ -71,6 +76,15 @@ class CliqueTemplate:
     coded: Mask | Floats | None = None
     observed: tuple[Observed, ...] = ()
     segments: SegmentShape | None = None
+    segment_length: int = 0
+    plain: CliqueTemplate | None = None
+    label_states: Ints | None = None
+    named_by: int | None = None
+
+    @property
+    def naming_set(self) -> int:
+        """The feature set that names its features."""
+        return self.feature_set if self.named_by is None else self.named_by
 
     @property
     def weight_cards(self) -> tuple[int, ...]:
@@ -203,6 +217,7 @@ def _hard_tables(
 ) -> Iterator[HardTable]:
     """Legal moves of segment schemes, `forbid` / `require`, and the functions of memories."""
     free = {label.name for label in spec.labels if not label.constrain}
+    free |= {memory.label for memory in spec.memories if isinstance(memory, SegmentMemory)}  # it has legal moves only
     domains = {v.name: v.domain for v in spec.labels} | {v.name: v.domain for v in spec.latents}
     for name, domain in domains.items():
         if isinstance(domain, Scheme) and name not in free:
@@ -214,6 +229,9 @@ def _hard_tables(
         yield constraint_table(spec, constraint, states, _seen_as(views))
     for tables in hidden_tables(spec, states, views):
         yield from tables
+    for memory in spec.memories:
+        if isinstance(memory, SegmentMemory):
+            yield from segment_states(memory, states[memory.label]).tables(memory)
 
 
 def constraint_templates(
@@ -231,7 +249,8 @@ def constraint_templates(
         template = _constraint_template(table, numbers, -1)
         if table.observed:
             sites = (table.observed, template.variables, template.offsets)
-            alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
+            before = [template.plain or template for template in templates]
+            alike = (t for t in before if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
             template = next(t for t in alike if np.array_equal(np.asarray(t.coded), table.allowed))
         separate.append(template)
     return separate
@@ -240,9 +259,11 @@ def constraint_templates(
 def hidden_tables(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap] | None = None
 ) -> list[tuple[HardTable, ...]]:
-    """The tables of each memory: which of its states is the value of its function."""
+    """The tables of each memory with a function: which of its states is the value. That of segments has none."""
     seen = views_seen(spec, states) if views is None else _seen_as(views)
-    return [memory_tables(spec, memory, states, seen) for memory in spec.memories]
+    return [
+        memory_tables(spec, memory, states, seen) for memory in spec.memories if not isinstance(memory, SegmentMemory)
+    ]
 
 
 def views_seen(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, tuple[str, ...]]]:

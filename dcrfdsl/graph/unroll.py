@@ -19,12 +19,14 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32
+from ..features import FeatureRows
+from ..foundation import Floats, Ints, Ints32, Offsets
 from ..kernels.tables import Kinds
-from ..semantics import ModelSpec, unrolled_spec
+from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .joined_orders import joined_order
 from .programs import slice_order
+from .segment_factors import of_lengths, rows_of_lengths, weighing_segments, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
@@ -144,6 +146,9 @@ class ModelGraph:
         """The graph of a specification; `clique_templates` describes the arguments."""
         spec, states = unrolled_spec(spec, states)
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
+        memory = next((item for item in spec.memories if isinstance(item, SegmentMemory)), None)
+        if memory is not None:
+            templates = with_segment_factors(templates, memory, variable_names(spec), states[memory.label])
         cards = tuple(len(states[name]) for name in variable_names(spec))
         whole = frozenset(m for m, label in enumerate(spec.labels) if label.per == "sentence")
         return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents), of_sentence=whole)
@@ -164,13 +169,20 @@ class ModelGraph:
 
     @property
     def segmental(self) -> CliqueTemplate | None:
-        """The template whose instances are segments, if there is one."""
-        return next((template for template in self.templates if template.segments is not None), None)
+        """The template whose instances are segments, if there is one and they are no part of the graph."""
+        return None if of_lengths(self.templates) else weighing_segments(self.templates)
+
+    def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
+        """The rows of segments by their lengths, where segments are a part of the graph: they follow all other rows.
+
+        rows: of the cliques, a feature set each.
+        """
+        return rows_of_lengths(self.templates, rows, sentence_off)
 
     @property
     def not_drawn(self) -> tuple[str, ...]:
         """What of the model a drawing of its variables and factors leaves out, in words."""
-        return tuple(f"not drawn: `{t.name}`, over all segments" for t in self.templates if t.segments is not None)
+        return () if self.segmental is None else (f"not drawn: `{self.segmental.name}`, over all segments",)
 
     @property
     def relational(self) -> tuple[int, ...]:

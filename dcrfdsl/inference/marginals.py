@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..foundation import Floats
-from ..graph import FactorGraph, instances_of
+from ..graph import CliqueTemplate, FactorGraph, ModelGraph, instances_of
 from ..kernels.tables import Potentials, fill_tables
 from ..semantics import MethodSettings
 from .bound import BoundData, without_segments
@@ -65,10 +65,25 @@ def clique_marginals(
         clique_tables = []
         for kind, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
             template = data.graph.kinds[kind].template
-            if template.clique >= 0:
+            if template.clique >= 0 and not template.segment_length:
                 sites = tuple((labels[v % len(labels)], v // len(labels)) for v in scope)
-                clique_tables.append(CliqueMarginal(template.name, sites, table))
+                clique_tables.append(_over_labels(CliqueMarginal(template.name, sites, table), data.graph, template))
         yield tuple(clique_tables), result.status
+
+
+def _over_labels(found: CliqueMarginal, graph: ModelGraph, template: CliqueTemplate) -> CliqueMarginal:
+    """The marginal of a clique that is over the memory of segments, over the label of these."""
+    if template.plain is None or template.label_states is None:
+        return found
+    memory = next(m for m, own in zip(template.variables, template.plain.variables, strict=True) if m != own)
+    label = next(own for m, own in zip(template.variables, template.plain.variables, strict=True) if m != own)
+    table, states = found.table, np.arange(graph.cards[label])
+    for axis, (name, _) in enumerate(found.sites):
+        if name == graph.variables[memory]:
+            sums = (template.label_states[:, None] == states).astype(np.float64)
+            table = np.moveaxis(np.tensordot(table, sums, (axis, 0)), -1, axis)
+    sites = tuple((graph.variables[label] if name == graph.variables[memory] else name, t) for name, t in found.sites)
+    return CliqueMarginal(found.clique, sites, table)
 
 
 def assignment_marginals(data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int) -> Floats:

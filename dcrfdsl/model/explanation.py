@@ -16,7 +16,7 @@ import numpy as np
 
 from ..features import FeatureExtractor
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, did_you_mean, quoted_names
-from ..graph import FactorGraph, assignment_states, best_order, order_cost
+from ..graph import FactorGraph, ModelGraph, assignment_states, best_order, order_cost
 from ..inference import (
     BIAS,
     BoundData,
@@ -28,7 +28,7 @@ from ..inference import (
     largest_table,
     sequence_graph,
 )
-from ..semantics import ExactSettings, MethodSettings, TrpSettings
+from ..semantics import ExactSettings, MethodSettings, TrpSettings, is_implied
 
 __all__ = ["Contribution", "Explanation", "Question", "explain_label", "label_asked", "question_of"]
 
@@ -88,13 +88,13 @@ class Explanation:
 
     @property
     def changes(self) -> tuple[tuple[str, int], ...]:
-        """The (variable, position) where the two labellings differ."""
+        """The (variable, position) where the two labellings differ, without the memories of `once` and `segment`."""
         first, second = self.labellings
         return tuple(
             (name, t)
             for name, states in first.items()
             for t, (one, other) in enumerate(zip(states, second[name], strict=True))
-            if one != other
+            if one != other and not is_implied(name)
         )
 
 
@@ -239,11 +239,31 @@ def _labelling(data: BoundData, codes: Ints, states: Mapping[str, tuple[str, ...
 def _named(
     term: ScoreTerm, data: BoundData, states: Mapping[str, tuple[str, ...]], extractor: FeatureExtractor
 ) -> Contribution:
-    template, names = data.graph.kinds[term.kind].template, tuple(states)
+    template = data.graph.kinds[term.kind].template
     if template.clique < 0:
         feature = "constraint"
     else:
-        feature = "bias" if term.feature == BIAS else extractor.describe(template.feature_set, term.feature)
+        feature = "bias" if term.feature == BIAS else extractor.describe(template.naming_set, term.feature)
     first, second = (assignment_states(template, one, list(states.values())) for one in term.assignments)
-    sites = tuple((names[v % len(names)], v // len(names)) for v in term.scope)
-    return Contribution(template.name, sites, feature, term.value, (first, second), term.weights, term.difference)
+    return Contribution(
+        template.name,
+        _sites(term.scope, term.kind, data.graph),
+        feature,
+        term.value,
+        (first, second),
+        term.weights,
+        term.difference,
+    )
+
+
+def _sites(scope: Sequence[int], number: int, graph: ModelGraph) -> tuple[tuple[str, int], ...]:
+    """The (variable, position) of a factor of this kind: all tokens of a segment, and labels for their memory.
+
+    Of segments longer than the limit, of which only the end is known, these are the last tokens.
+    """
+    template, names, width = graph.kinds[number].template, graph.variables, len(graph.variables)
+    if template.segment_length:
+        label, last = graph.templates[template.clique].variables[0], scope[0] // width
+        return tuple((names[label], t) for t in range(max(0, last - template.segment_length + 1), last + 1))
+    seen_as = {} if template.plain is None else dict(zip(template.variables, template.plain.variables, strict=True))
+    return tuple((names[seen_as.get(v % width, v % width)], v // width) for v in scope)

@@ -142,7 +142,8 @@ class ModelStructure:
 
     def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
         """The feature rows of a corpus, and the positions that relational cliques join."""
-        return self.extractor.everything(corpus, self._coded)
+        rows, relations = self.extractor.everything(corpus, self._coded)
+        return (*rows, *self.graph.rows_of_lengths(rows, corpus.sentence_off)), relations
 
     def on_texts(self, texts: Mapping[str, Sequence[str]], own: tuple[Floats, ...]) -> Predictor | None:
         """As `on` for a sentence with these texts by column, without a corpus; None if that would not be the same."""

@@ -17,7 +17,7 @@ from ..data import Corpus, InternedColumn
 from ..foundation import DcrfError, Floats, Mask, data_error
 from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
-from ..semantics import to_text
+from ..semantics import is_implied, to_text
 from .drawn_sentences import missing_sentence, sentence_drawing
 from .explanation import Explanation, question_of
 from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
@@ -234,7 +234,7 @@ def _circle(labelled: _Labelled, variable: str, token: int) -> tuple[str, tuple[
     if variable in labelled.evaluation.predicted:
         shown, gold, _ = _label_cells(labelled, variable, token)
         lines.append(f"labelled {shown}, gold {gold}" if gold else f"labelled {shown}")
-    if labelled.marginals:
+    if labelled.marginals and not is_implied(variable):
         probabilities = labelled.marginals[variable][token]
         likeliest = np.argsort(-probabilities, kind="stable")[:LIKELIEST].tolist()
         shown = shown or states[likeliest[0]]

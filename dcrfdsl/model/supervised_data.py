@@ -13,8 +13,8 @@ import numpy as np
 from ..data import Corpus, EncodedLabels
 from ..features import FeatureExtractor
 from ..foundation import Codes, Diagnostic
-from ..graph import Gold, fill_memories, hidden_tables, variable_names
-from ..semantics import ModelSpec, unrolled_spec
+from ..graph import Gold, fill_memories, hidden_tables, known_runs, segment_shape, variable_names
+from ..semantics import ModelSpec, SegmentMemory, segment_states, unrolled_spec
 
 __all__ = ["fully_known", "gold_of", "impossible_gold"]
 
@@ -36,7 +36,17 @@ def gold_of(
     tables = hidden_tables(spec, states)
     observed = [extractor.observed_codes(corpus, [table.observed for table in memory]) for memory in tables]
     fill_memories(codes, tables, observed, {name: m for m, name in enumerate(names)}, corpus.sentence_off)
-    return Gold(codes, (*encoded.sets, *((),) * (len(names) - len(spec.labels))))
+    sets = [*encoded.sets, *((),) * (len(names) - len(spec.labels))]
+    for memory in spec.memories:
+        if isinstance(memory, SegmentMemory):
+            clique = next(clique for clique in spec.cliques if clique.segmental)
+            label, run = names.index(memory.label), names.index(memory.name)
+            listed = states[memory.label]
+            codes[run], sets[run] = known_runs(
+                segment_states(memory, listed), segment_shape(spec, clique, listed), codes[label], sets[label],
+                corpus.sentence_off,
+            )  # fmt: skip
+    return Gold(codes, tuple(sets))
 
 
 def fully_known(codes: Codes) -> EncodedLabels:

@@ -23,15 +23,23 @@ from .conditions.label_diagrams import (
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
 from .conditions.position_gaps import index_gaps as index_gaps
+from .conditions.segment_runs import (
+    SegmentMemory as SegmentMemory,
+    SegmentStates as SegmentStates,
+    graph_reason as graph_reason,
+    is_implied as is_implied,
+    segment_memory as segment_memory,
+    segment_states as segment_states,
+    segments_in_graph as segments_in_graph,
+    unrolled_spec as unrolled_spec,
+)
 from .conditions.sentence_variables import is_of_sentence as is_of_sentence, sentence_labels as sentence_labels
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
-    is_run_memory as is_run_memory,
     once_words as once_words,
     search_refusal as search_refusal,
     searched_runs as searched_runs,
     single_runs as single_runs,
-    unrolled_spec as unrolled_spec,
 )
 from .conditions.spread_windows import without_windows as without_windows
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS

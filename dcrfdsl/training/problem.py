@@ -77,6 +77,7 @@ def assemble(
     )  # fmt: skip
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
+    rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
     gold = gold_of(spec, states, extractor, corpus, labels)
     raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
     return Assembly(spec, corpus, states, lexicons, extractor, rows, extractor.relations(corpus), graph, gold)

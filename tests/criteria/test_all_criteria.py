@@ -42,7 +42,9 @@ from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
-FAMILIES = ("chain", "factorial", "skip", "latent", "missing")
+TOKENS = ("chain", "factorial", "skip", "latent", "missing")
+OF_SEGMENTS = ("segments", "segments beside")
+FAMILIES = (*TOKENS, *OF_SEGMENTS)
 HIDDEN = ("latent", "missing")
 EXACT = 1e-9
 NUMERIC = 1e-6  # central differences of enumerated values
@@ -115,6 +117,7 @@ def outcome(label: str, name: str) -> Deviation | str:
 
 
 # What is refused: how the row begins, structure, slug.
+BY_PIECES = ("piecewise", "pwpl", "pseudolikelihood", "memm", "bidirectional")
 ONE_BY_ONE = ("pwpl", "pseudolikelihood", "memm", "bidirectional")
 REFUSED: list[tuple[str, str, str]] = [
     *((f"adaboost{more}", name, "cannot-sum-out") for more in ("", ", weight = 0.4", ", segments") for name in HIDDEN),
@@ -128,6 +131,8 @@ REFUSED: list[tuple[str, str, str]] = [
     *((name, "skip", "no-order") for name in ("pwpl", "memm", "bidirectional")),
     *((name, "latent", "piece-conditions-on-latent") for name in ONE_BY_ONE),
     *((name, "missing", "piece-conditions-on-unknown") for name in ONE_BY_ONE),
+    *((criterion, name, "cannot-segment") for criterion in ("induce", *BY_PIECES) for name in OF_SEGMENTS),
+    *(("mce, soft", name, "loss-settings") for name in OF_SEGMENTS),
 ]
 
 
@@ -158,7 +163,7 @@ def test_value_and_gradient_equal_enumeration(label: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("per", ["clique", "label", "source"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", TOKENS)
 def test_rescaling_is_the_likelihood_of_scaled_weights(name: str, per: str) -> None:
     case, own = problem(name, "plain")
     supervision, settings = problem_of(

@@ -1,8 +1,9 @@
-"""Five small models, each written twice by hand: as a template for the engine, and as a list of the firing features.
+"""Seven small models, each written twice by hand: as a template for the engine, and as a list of the firing features.
 
 They are a chain, factorial chains, skip edges, latent variables, and a chain with missing labels, each with plain
-states and with segment states. Nothing here reads a template: the clique instances and their features are spelled out
-for each sentence, and all labellings are enumerated. Not here: the criteria (`criteria_twin`).
+states and with segment states. Two weigh whole segments: a chain, and one with another label beside it. Nothing here
+reads a template: the clique instances and their features are spelled out for each sentence, and all labellings are
+enumerated. Not here: the criteria (`criteria_twin`).
 """
 
 from __future__ import annotations
@@ -37,15 +38,47 @@ class Instance(NamedTuple):
         return [(self.clique, feature, states) for feature in self.features]
 
 
+class Spans(NamedTuple):
+    """All segments of the label y; each fires features of its tokens."""
+
+    words: tuple[str, ...]
+
+    def keys(self, labelling: Labelling) -> list[Key]:
+        found = []
+        for first, last, kind in runs_of(labelling["y"]):
+            own = self.words[first : last + 1]
+            features = [
+                "bias",
+                f"length of segment={len(own)}",
+                f"joined(word)={' '.join(own)}",
+                f"last(word)={own[-1]}",
+            ]
+            found += [("spans", feature, (kind,)) for feature in features]
+        return found
+
+
+def runs_of(states: Sequence[str]) -> list[tuple[int, int, str]]:
+    """First and last position and type of each segment; of states without marks, each longest run is one."""
+    if set(states) & set(BIO):
+        return [(first, last, "X") for first, last in sorted(segments_of(states))]
+    cuts = [t for t in range(len(states)) if t == 0 or states[t] != states[t - 1]]
+    ends = [*cuts[1:], len(states)]
+    return [(first, end - 1, states[first]) for first, end in zip(cuts, ends, strict=True)]
+
+
 @dataclass(frozen=True)
 class Structure:
-    """A model. states: those of every variable, labels first.   instances: the clique instances of a list of words."""
+    """A model. states: those of every variable, labels first.   instances: the clique instances of a list of words.
+
+    limit: tokens of a segment of y, if those are weighed.
+    """
 
     text: str
     sentences: list[list[Row]]
     states: Mapping[str, tuple[str, ...]]
     labels: tuple[str, ...]
-    instances: Callable[[Sequence[str]], Iterator[Instance]]
+    instances: Callable[[Sequence[str]], Iterator[Instance | Spans]]
+    limit: int | None = None
 
     def known(self, sentence: Sequence[Row]) -> dict[str, list[str | None]]:
         """The cells of each label; None where the label is unknown."""
@@ -55,11 +88,13 @@ class Structure:
         }
 
     def labellings(self, length: int) -> Iterator[dict[str, list[str]]]:
-        """All labellings of the variables except those that break the segment scheme."""
+        """All labellings of the variables but those that break the scheme or have segments that are too long."""
         every = itertools.product(*(label_states for _ in range(length) for label_states in self.states.values()))
         for flat in every:
             labelling = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
-            if all(is_legal(cells) for cells in labelling.values()):
+            if not all(is_legal(cells) for cells in labelling.values()):
+                continue
+            if self.limit is None or all(last - first < self.limit for first, last, _ in runs_of(labelling["y"])):
                 yield labelling
 
 
@@ -159,6 +194,17 @@ def latent(words: Sequence[str]) -> Iterator[Instance]:
     yield from moves_of("h", words)
 
 
+def spans(words: Sequence[str]) -> Iterator[Instance | Spans]:
+    yield from chain(words)
+    yield Spans(tuple(words))
+
+
+def spans_beside(words: Sequence[str]) -> Iterator[Instance | Spans]:
+    yield from factorial(words)
+    yield Spans(tuple(words))
+
+
+SPANS = "segment y up to 3 as spans: bias, length, joined(word), last(word)\n"
 CHAIN = "clique y as y_words: bias, word\nclique y[-1], y as y_moves\n"
 HEADS = {"plain": ("{P, Q}", ("P", "Q")), "bio": ("bio(X)", BIO)}
 GOLD = {
@@ -190,6 +236,13 @@ def structures() -> Iterator[tuple[tuple[str, str], Structure]]:
             ("factorial", kind),
             Structure(text + end, sentences(kind, SECOND), {"y": states, "z": ("R", "S")}, ("y", "z"), factorial),
         )
+        both = {"y": states, "z": ("R", "S")}
+        yield (
+            ("segments beside", kind),
+            Structure(text + SPANS + end, sentences(kind, SECOND), both, ("y", "z"), spans_beside, 3),
+        )
+        text = one + CHAIN + SPANS + end
+        yield ("segments", kind), Structure(text, sentences(kind), {"y": states}, ("y",), spans, 3)
         text = f"{one}{CHAIN}clique y[i], y[j] where word[i] = word[j] as again with min_gap = 2\n"
         yield ("skip", kind), Structure(text + end, sentences(kind), {"y": states}, ("y",), skip)
         text = f"{one}latent h in 2\nclique y[-1], y as y_moves\nclique h[-1], h as h_moves\n"

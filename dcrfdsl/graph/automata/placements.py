@@ -52,6 +52,8 @@ def placements(graph: ModelGraph) -> list[Placement] | None:
     window = window_of(graph)
     out: list[Placement] = []
     for number, template in enumerate(graph.templates):
+        if template.segments is not None:  # it has no factors
+            continue
         if not _is_regular(template, window):
             return None
         out += _inside(graph, number, template, window)

@@ -39,7 +39,7 @@ from ...semantics import (
     PrunedSettings,
     TrpSettings,
     TrwSettings,
-    is_run_memory,
+    is_implied,
 )  # fmt: skip
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal, without_segments
@@ -116,8 +116,8 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
         if not isinstance(settings, ExactSettings | AutoSettings):
             raise without_segments(f"`{settings.method}`")
         return "segments", settings
-    if isinstance(settings, AutoSettings) and any(map(is_run_memory, graph.variables)):
-        settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to `once`
+    if isinstance(settings, AutoSettings) and any(map(is_implied, graph.variables)):
+        settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to it
     if isinstance(settings, ExactSettings):
         if exact_cost(graph).largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
             return "automaton", settings

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+import numpy as np
+
 from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
-from ...graph import CliqueTemplate, FactorMark, GraphDrawing, ModelGraph, VariableMark
+from ...foundation import Codes
+from ...graph import (
+    CliqueTemplate,
+    FactorMark,
+    GraphDrawing,
+    ModelGraph,
+    VariableMark,
+    known_segments,
+    segment_instances,
+)
 
 __all__ = ["Told", "sentence_graph"]
 
@@ -28,11 +39,13 @@ def sentence_graph(
     rows: tuple[FeatureRows, ...],
     pairs: Sequence[Sequence[tuple[int, int]]],
     told: Told = _nothing,
+    known: Sequence[Codes] = (),
 ) -> GraphDrawing:
     """The graph of a sentence of a corpus, counted from 0.
 
     rows: the features of the corpus.   pairs: the positions that each relational clique joins in this sentence.
-    told: `shown`, `details` and `kind` of a variable's mark, by name and position.
+    told: `shown`, `details` and `kind` of a variable's mark, by name and position.   known: the states of each variable
+    in the data [N]; of a chain whose segments have weights, those of the data are drawn.
     """
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
     words = _words(corpus, graph.variables, first, length)
@@ -47,8 +60,21 @@ def sentence_graph(
         factors.append(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
+    notes, weighing = graph.not_drawn, graph.segmental
+    if weighing is not None and weighing.segments is not None and len(known):
+        label, off = weighing.variables[0], corpus.sentence_off
+        here = np.arange(corpus.num_sentences) == sentence
+        cut = known_segments(weighing.segments, known[label], here, off)
+        _, anchors, _ = segment_instances(weighing.segments, known[label], here, off)
+        for start, size, anchor in zip(
+            (cut.start - first).tolist(), cut.length.tolist(), anchors.tolist(), strict=True
+        ):
+            scope = tuple(number[t * len(graph.cards) + label] for t in range(start, start + size))
+            fired = _firing(weighing, anchor, sentence, corpus, extractor, rows)
+            factors.append(FactorMark(weighing.name, start, scope, fired))
+        notes = (f"of `{weighing.name}` the segments of the data are drawn; every other one has a factor too",)
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
-    return GraphDrawing(title, words, variables, tuple(factors), notes=graph.not_drawn)
+    return GraphDrawing(title, words, variables, tuple(factors), notes=notes)
 
 
 def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
@@ -74,4 +100,4 @@ def _firing(
     table = rows[template.feature_set]
     row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
     fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
-    return (*bias, *(extractor.describe(template.feature_set, feature) for feature in fired))
+    return (*bias, *(extractor.describe(template.naming_set, feature) for feature in fired))

@@ -1,4 +1,4 @@
-"""Rules on `segment` statements: one for a chain of one label, trained by sums or maxima over segments.
+"""Rules on `segment` statements: one a model, trained by sums or maxima over segments.
 
 Not here: segments of the data that are too long (`training.gold_segments`), names of columns and lexicons
 (`segment_terms`).
@@ -10,24 +10,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
-from ..schema import (
-    CliqueSpec,
-    Path,
-    Reference,
-    Scheme,
-    longest_segment,
-    place_offset,
-    shift_of_site,
-)
-from ..settings import AutoSettings, ExactSettings, HmsvmSettings, SegmentsLoss, inference_settings
+from ..conditions import CHAIN_CRITERIA, segments_in_graph
+from ..schema import SCHEMES, CliqueSpec, Path, Scheme, longest_segment
+from ..settings import AutoSettings, ExactSettings, HmsvmSettings, inference_settings
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
-from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
-CRITERIA = ("likelihood", "perceptron", "hmsvm")
+CRITERIA = (*CHAIN_CRITERIA, "mce", "marginal", "exponential", "adaboost")
 OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
 SLUG = "cannot-segment"
 
@@ -45,6 +37,11 @@ def statements(context: Context) -> Iterator[Diagnostic]:
         if label is None and context.named(name, "latent variable", "memory", "view") is not None:
             message = f"`{name}` is no label, and segments are those of a label"
             yield context.complaint(SLUG, message, (*path, "sites", 0, "variable"), "no label")
+        if label is not None and isinstance(label.domain, Scheme) and SCHEMES[label.domain.name].apart:
+            message = f"in `{label.domain.name}` a segment may begin with two marks, and `segment` needs one"
+            remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
+            at = ("labels", spec.labels.index(label), "domain")
+            yield context.complaint(SLUG, message, at, "two marks", help=remedy, others=[(path, "over segments")])
         if label is not None and isinstance(label.domain, Scheme) and not label.constrain:
             message = f"label `{name}` may make illegal moves, and then nothing says what its segments are"
             at = ("labels", spec.labels.index(label), "constrain")
@@ -60,45 +57,15 @@ def statements(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint(SLUG, message, ("cliques", n, "keyword"), help="join their lists", others=others)
 
 
-def chain(context: Context) -> Iterator[Diagnostic]:
-    """The rest of the model is a chain of that label, whose cliques join neighbours at most."""
-    found, spec = _segments(context), context.spec
-    if not found:
-        return
-    others = [(("cliques", found[0][0], "keyword"), "over segments")]
-    variables = [(part, n) for part in ("labels", "latents", "memories") for n in range(len(getattr(spec, part)))]
-    own = found[0][1].sites[0].variable
-    for part, n in variables:
-        if (name := getattr(spec, part)[n].name) != own:
-            message = f"a `segment` statement needs a chain of one label, and `{name}` is another variable"
-            remedy = "train a model of its own for it, or leave out `segment`"
-            yield context.complaint(SLUG, message, (part, n), "another variable", help=remedy, others=others)
-    for n, clique in enumerate(spec.cliques):
-        shifts = [] if clique.relational else [shift_of_site(site.place) for site in clique.sites]
-        if clique.relational or max(shifts) - min(shifts) > 1 or len(shifts) > 2:
-            message = f"a `segment` statement needs cliques of neighbours, and `{clique.label}` reaches further"
-            yield context.complaint(SLUG, message, ("cliques", n), "further than neighbours", others=others)
-    for n, constraint in enumerate(spec.constraints):
-        read = [node for _, node in constraint_nodes(constraint) if isinstance(node, Reference)]
-        offsets = [
-            place_offset(node.place) or 0 for node in read if node.name in spec.hidden_names | {*spec.views_by_name}
-        ]
-        if offsets and max(offsets) - min(offsets) > 1:
-            message = (
-                f"a `segment` statement needs constraints on neighbours, and this `{constraint.action}` reaches further"
-            )
-            yield context.complaint(SLUG, message, ("constraints", n), "further than neighbours", others=others)
-
-
 def training(context: Context) -> Iterator[Diagnostic]:
-    """Inference is exact, the criterion sees whole labellings, and the rule of decoding is not that of pieces."""
+    """The criterion sees whole labellings, decoding is not that of pieces, and chains are summed exactly."""
     found = _segments(context)
     if not found:
         return
-    others = [(("cliques", found[0][0], "keyword"), "over segments")]
+    others, in_graph = [(("cliques", found[0][0], "keyword"), "over segments")], segments_in_graph(context.spec)
     with suppress(DcrfError):  # `setting_rules` reports it
         asked = inference_settings(context.spec)
-        if not isinstance(asked, ExactSettings | AutoSettings):
+        if not in_graph and not isinstance(asked, ExactSettings | AutoSettings):
             message = f"segments are summed out exactly, not by `{asked.method}`"
             yield context.complaint(
                 SLUG, message, ("infer", "name"), "not over segments", help="write `infer exact`", others=others
@@ -114,35 +81,26 @@ def training(context: Context) -> Iterator[Diagnostic]:
             place, words = (*stage.path, "name"), "not over segments"
             yield context.complaint(SLUG, message, place, words, help="write `train likelihood`", others=others)
             continue
-        if isinstance(stage.settings.criterion, HmsvmSettings):
-            yield from _margins(stage, stage.settings.criterion, others)
+        yield from _kernels(stage, others)
         if stage.criterion == "likelihood" and stage.optimizer not in OPTIMIZERS:
             message = f"`{stage.optimizer}` counts features by tokens, and those of segments belong to several"
             remedy = f"possible are {listed(OPTIMIZERS, 'or')}"
             yield context.complaint(SLUG, message, stage.place("optimizer"), help=remedy, others=others)
-        if stage.settings.infer is not None and not isinstance(stage.settings.infer, ExactSettings | AutoSettings):
-            message = f"segments are summed out exactly, not by `{stage.settings.infer.method}`"
+        own = stage.settings.infer
+        if not in_graph and own is not None and not isinstance(own, ExactSettings | AutoSettings):
+            message = f"segments are summed out exactly, not by `{own.method}`"
             yield context.complaint(SLUG, message, stage.place("infer"), help="write `infer = exact`", others=others)
         if stage.settings.decode == "local":
             message = "`local` decodes by pieces, which have no segments"
             yield context.complaint(SLUG, message, stage.place("decode"), help="write `decode = joint`", others=others)
 
 
-def _margins(stage: StageView, margins: HmsvmSettings, others: Sequence[tuple[Path, str]]) -> Iterator[Diagnostic]:
-    """Segments are decoded by one recursion, which has room for costs of tokens and no list of all violations."""
-    for key, asked, message, remedy in (
-        ("loss", isinstance(margins.loss, SegmentsLoss),
-         "`loss = segments` adds a variable, and a `segment` statement needs a chain of one label",
-         "write `loss = hamming`"),
-        ("slack", margins.slack == "labelling",
-         "`slack = labelling` lists labellings by tables of cliques, which do not have the weights of segments",
-         "write `slack = sequence`"),
-        ("kernel", bool(stage.settings.clique_kernels),
-         "a kernel compares single positions, and segments have several", "leave it out"),
-    ):  # fmt: skip
-        if asked:
-            at = stage.place(key, *list(stage.settings.clique_kernels)[: key == "kernel"])
-            yield stage.context.complaint(SLUG, message, at, "not over segments", help=remedy, others=others)
+def _kernels(stage: StageView, others: Sequence[tuple[Path, str]]) -> Iterator[Diagnostic]:
+    """An observation kernel compares the features of two positions."""
+    if isinstance(stage.settings.criterion, HmsvmSettings) and stage.settings.clique_kernels:
+        message = "a kernel compares single positions, and segments have several"
+        place = stage.place("kernel", next(iter(stage.settings.clique_kernels)))
+        yield stage.context.complaint(SLUG, message, place, "not over segments", help="leave it out", others=others)
 
 
-RULES: tuple[Rule, ...] = (statements, chain, training)
+RULES: tuple[Rule, ...] = (statements, training)

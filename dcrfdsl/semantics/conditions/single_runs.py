@@ -48,7 +48,7 @@ else:
 
 __all__ = [
     "MOST_JOINT", "SingleRuns", "bound_types", "is_run_memory", "joint_states", "once_words", "search_refusal",
-    "searched_runs", "single_runs", "unrolled_spec",
+    "searched_runs", "single_runs", "with_run_memories",
 ]  # fmt: skip
 
 CAME_BY = " came by"  # ends the names of memories; other names have no blanks
@@ -198,8 +198,10 @@ def search_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str 
     return f"a position has {joint:,} joint states, more than {MOST_SEARCHED}" if joint > MOST_SEARCHED else None
 
 
-def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
-    """The specification that is unrolled: with a memory and a constraint for each bound type, where these fit.
+def with_run_memories(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]]
+) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
+    """The specification with a memory and a constraint for each type that `once` binds, where these fit.
 
     states: at least those of every declared variable. Returns the states of all variables too.
     """

@@ -169,9 +169,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Take another method, as the message says; or leave what it names to a stage with `infer = exact`.",
     ),
     "cannot-segment": (
-        "Segments are summed out by their own recursion along one label whose other cliques join neighbours. Other "
-        "graphs and methods, criteria but `likelihood`, `perceptron` and `hmsvm`, and what looks at single tokens "
-        "only, do not see the weights of segments.",
+        "A `segment` statement weighs whole segments. Criteria that normalise or count single tokens do not see these "
+        "weights, nor do kernels, export, and training on data in parts. In a model of one label whose cliques join "
+        "neighbours, segments are summed out by their own recursion, always exactly; beside other variables they are a "
+        "part of the graph, as in every model that `mce`, `marginal`, `exponential` or `adaboost` trains.",
         "Change what the message names, or leave out the `segment` statement.",
     ),
     "sentence-label": (

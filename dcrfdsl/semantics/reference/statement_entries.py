@@ -102,7 +102,8 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "A segment is one of the label's scheme (`O` is none), or without a scheme a longest run of one state. "
         "`length` is its number of tokens, `joined(word)` its words as one text, `any(word)` each of them, "
         "`first(word)` and `last(word)` those at its ends, `first(word[-1])` and `last(word[1])` those beside it; "
-        "functions and tests go around these. Tokens and moves have their cliques beside it.",
+        "functions and tests go around these. Tokens and moves have their cliques beside it, and the model may "
+        "have other labels.",
         "clique chunk as here: bias, word\nclique chunk[-1], chunk as pair\n"
         "segment chunk up to 8 as spans: length, lower(joined(word)), first(pos) & last(pos)",
     ),

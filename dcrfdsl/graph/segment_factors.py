@@ -1,0 +1,173 @@
+"""The weights of segments as factors of the graph, where segments are a part of it.
+
+A memory says of each token which class its segment has, how many tokens that has so far, and whether it ends here. The
+weights of segments of n tokens then belong to a factor on the memory at their last token: one template for each n, all
+with the weights of the `segment` statement, each with the feature rows of the candidates of n tokens by their ends.
+Cliques that join the label with other positions are over the memory instead, seen through the label, so that a position
+has one variable in the place of two. Not here: the states of the memory (`semantics.conditions.segment_runs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..features import FeatureRows, ViewMap
+from ..foundation import Ints, Offsets
+from ..semantics import SegmentMemory, SegmentStates, segment_states
+from .segment_shapes import SegmentShape
+from .templates import CliqueTemplate
+
+__all__ = ["of_lengths", "rows_of_lengths", "weighing_segments", "weighing_templates", "with_segment_factors"]
+
+
+def with_segment_factors(
+    templates: Sequence[CliqueTemplate],
+    memory: SegmentMemory,
+    variables: Sequence[str],
+    label_states: Sequence[str],
+) -> tuple[CliqueTemplate, ...]:
+    """The templates of a model whose segments are a part of the graph: changed ones in place, those of lengths last.
+
+    variables: of a position. The feature sets of segments follow all others, by length: `rows_of_lengths`.
+    """
+    number, label = variables.index(memory.name), variables.index(memory.label)
+    states = segment_states(memory, label_states)
+    moved = [_over_memory(template, label, number, states, memory.label, label_states) for template in templates]
+    return (*_joined_moves(moved, number), *_by_lengths(templates, number, states))
+
+
+def _over_memory(
+    template: CliqueTemplate, label: int, memory: int, states: SegmentStates, name: str, label_states: Sequence[str]
+) -> CliqueTemplate:
+    """A clique over the label and other positions, over the memory in its place."""
+    joins = template.relational or len(set(template.offsets)) > 1
+    if label not in template.variables or not joins:
+        return template
+    seen_as = list(template.views or (None,) * len(template.variables))
+    allowed, coded = template.allowed, template.coded
+    for axis, variable in enumerate(template.variables):
+        if variable != label:
+            continue
+        view = seen_as[axis]
+        if view is None:
+            seen_as[axis] = ViewMap(name, tuple(label_states), states.label, name)
+        else:
+            seen_as[axis] = view._replace(of=view.of[states.label])
+        allowed = None if allowed is None else allowed.take(states.label, axis)
+        coded = None if coded is None else coded.take(states.label, axis + 1)
+    places = [(memory, len(states.label)) if v == label else (v, card)
+              for v, card in zip(template.variables, template.cards, strict=True)]  # fmt: skip
+    return replace(
+        template, variables=tuple(v for v, _ in places), cards=tuple(card for _, card in places),
+        views=tuple(seen_as), allowed=allowed, coded=coded, plain=template,
+        label_states=states.label,
+    )  # fmt: skip
+
+
+def _joined_moves(templates: list[CliqueTemplate], memory: int) -> list[CliqueTemplate]:
+    """The moves of the memory, folded into a clique over the same two sites if there is one."""
+    over = (n for n, t in enumerate(templates) if t.clique < 0 and t.variables == (memory, memory) and not t.views)
+    at = next(over, None)
+    if at is None:  # every move is possible, as where no segment was seen
+        return templates
+    moves = templates[at]
+    assert moves.allowed is not None
+    for n, template in enumerate(templates):
+        offsets = template.offsets
+        if n == at or template.variables != (memory, memory) or template.relational or template.coded is not None:
+            continue
+        if template.position is not None or sorted(offsets) != [-1, 0]:
+            continue
+        own = moves.allowed if offsets == (-1, 0) else moves.allowed.T
+        both = own if template.allowed is None else own & template.allowed
+        templates[n] = replace(template, allowed=both)
+        return [*templates[:at], *templates[at + 1 :]]
+    return templates
+
+
+def _by_lengths(templates: Sequence[CliqueTemplate], memory: int, states: SegmentStates) -> list[CliqueTemplate]:
+    """The templates of segments by their lengths; a single one where no feature tells lengths apart."""
+    template = next(template for template in templates if template.segments is not None)
+    shape, next_set = template.segments, 1 + max(template.feature_set for template in templates)
+    assert shape is not None
+    longest = shape.limit + shape.together
+    found = []
+    for length in range(1, longest + 1) if template.feature_set >= 0 else [0]:
+        ends = states.ends & ((states.length == length) | (length == 0)) & (states.kind < shape.named)
+        seen = ViewMap("", (*(one.name for one in shape.classes[: shape.named]), "none"),
+                       np.where(ends, states.kind, shape.named), template.name)  # fmt: skip
+        own_set = next_set + length - 1 if length else -1
+        found.append(
+            replace(
+                template,
+                variables=(memory,),
+                offsets=(0,),
+                cards=(len(states.label),),
+                views=(seen,),
+                segments=None,
+                segment_length=length or longest,
+                named_by=template.feature_set,
+                feature_set=own_set,
+            )
+        )
+    return found
+
+
+def weighing_segments(templates: Sequence[CliqueTemplate]) -> CliqueTemplate | None:
+    """The template of the `segment` statement, if there is one."""
+    return next((template for template in templates if template.segments is not None), None)
+
+
+def of_lengths(templates: Sequence[CliqueTemplate]) -> list[CliqueTemplate]:
+    """The templates of segments by their lengths; none where segments are no part of the graph."""
+    return [template for template in templates if template.segment_length]
+
+
+def weighing_templates(templates: Sequence[CliqueTemplate], cliques: int) -> Iterator[tuple[int, CliqueTemplate]]:
+    """The templates that have the weights of the first `cliques` cliques, with the numbers of these.
+
+    Only segments have several: one for each length, where they are a part of the graph.
+    """
+    lengths = of_lengths(templates)
+    for number, template in enumerate(templates[:cliques]):
+        weighing = lengths if template.segments is not None and lengths else [template]
+        yield from ((number, one) for one in weighing)
+
+
+def rows_of_lengths(
+    templates: Sequence[CliqueTemplate], rows: Sequence[FeatureRows], sentence_off: Offsets
+) -> tuple[FeatureRows, ...]:
+    """The rows of segments by their lengths; none where segments are no part of the graph or have no features."""
+    weighing = weighing_segments(templates)
+    if weighing is None or weighing.segments is None or weighing.feature_set < 0 or not of_lengths(templates):
+        return ()
+    return _rows_by_length(rows[weighing.feature_set], weighing.segments, sentence_off)
+
+
+def _rows_by_length(rows: FeatureRows, shape: SegmentShape, sentence_off: Offsets) -> tuple[FeatureRows, ...]:
+    """The rows of candidates of each length by their last token; empty where that would leave the sentence.
+
+    rows: of all candidates, see `features.segment_rows`. If longer segments are possible, their row comes last.
+    """
+    off = np.asarray(sentence_off, np.int64)
+    place = np.arange(off[-1]) - np.repeat(off[:-1], np.diff(off))  # of each token in its sentence
+    token, limit = np.arange(off[-1]), shape.limit
+    found = []
+    for length in range(1, limit + 1):
+        row = np.where(place >= length - 1, (token - length + 1) * limit + length - 1, -1)
+        found.append(_taken(rows, row))
+    if shape.together:
+        found.append(_taken(rows, np.where(place >= limit, len(rows.row_off) - 2, -1)))
+    return tuple(found)
+
+
+def _taken(rows: FeatureRows, row: Ints) -> FeatureRows:
+    """These rows, one for each token; none where `row` is -1."""
+    first, last = rows.row_off[row], np.where(row >= 0, rows.row_off[row + 1], 0)
+    counts = np.where(row >= 0, last - first, 0)
+    row_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    entry = np.arange(row_off[-1]) + np.repeat(first - row_off[:-1], counts)
+    return FeatureRows(row_off, rows.feature[entry], rows.value[entry] if len(rows.value) else rows.value)

@@ -1,0 +1,67 @@
+"""What commands say of a `segment` statement, on a chain and beside another label. Not here: the numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dcrfdsl.cli import run
+
+DATA = "the D O\nred A B-X\ncar N I-X\nstops V O\n\ncars N B-X\nstop V O\n"
+CHAIN = """dcrf 1
+data conll(word, pos, chunk)
+label chunk in bio(X)
+clique chunk[-1], chunk as chain
+segment chunk up to 3 as spans: length, joined(word)
+"""
+BESIDE = CHAIN + "label pos\nclique pos, chunk as both\nclique pos: word\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("data.txt").write_text(DATA)
+    Path("chain.dcrf").write_text(f"{CHAIN}train likelihood\n")
+    Path("beside.dcrf").write_text(f"{BESIDE}infer exact\ntrain likelihood\n")
+    return tmp_path
+
+
+def test_check_says_what_segments_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """States of the variable: X with 1 or 2 tokens that goes on, X with 1 to 3 that ends, and O."""
+    assert run(["check", "beside.dcrf", "--data", "data.txt"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "spans 1 × 3 tokens" in shown and "segments 6 states of a token" in shown
+    assert "as `pos` is another variable" in shown
+    assert run(["check", "chain.dcrf"]) == 0  # 2 (1 type × 3 tokens + 3² moves)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "spans 1 × 3 tokens" in shown and "segments 24 multiply-adds a token" in shown
+
+
+def test_unroll_draws_the_segments_of_the_data(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["unroll", "chain.dcrf", "data.txt"]) == 0
+    shown = capsys.readouterr().out
+    assert "chunk[1] chunk[2]\n      length of segment=2\n      joined(word)=red car" in shown
+    assert "of `spans` the segments of the data are drawn; every other one has a factor too" in shown
+    assert run(["unroll", "beside.dcrf", "data.txt"]) == 0
+    shown = capsys.readouterr().out
+    assert "segment of chunk[2]" in shown and "joined(word)=red car" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "slug"),
+    [
+        ("export beside.model -o program", "cannot-export"),
+        ("train beside.dcrf data.txt -o parted.model --memory 2GB", "cannot-segment"),
+        ("why chain.model data.txt --at 1", "cannot-segment"),
+    ],
+)
+def test_what_does_not_know_segments_is_refused_in_words(
+    arguments: str, slug: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("chain", "beside"):
+        assert run(["train", f"{name}.dcrf", "data.txt", "-o", f"{name}.model", "-q"]) == 0
+    capsys.readouterr()
+    assert run(arguments.split()) != 0
+    message = capsys.readouterr().err
+    assert message.startswith(f"error[{slug}]") and "help:" in message and message.count("error") == 1
