@@ -26,7 +26,7 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
 
 from labelled import Address, labelled_addresses
-from ours import RULED, UNRULED, Row, corpus_of, labels_by, repeats_a_part, train
+from ours import CROSSING, RULED, UNRULED, Row, corpus_of, labels_by, repeats_a_part, train
 from running import parser_of, refusals, say, timed
 
 import dcrfdsl.crfsuite
@@ -165,15 +165,16 @@ def show_model(usaddress: ModuleType) -> None:
             say(f"  {token:12}{label}")
 
 
-def cross_validate(usaddress: ModuleType, rows: Sequence[Row], count: int) -> None:
+def cross_validate(usaddress: ModuleType, rows: Sequence[Row], count: int, seed: int) -> None:
     """Each model trained on the same parts of the rows, and scored on the others."""
-    scores: dict[str, list[Score]] = {"as published": [], UNRULED.name: [], RULED.name: []}
-    for training, held_out in folds_of(rows, count):
+    templates = (UNRULED, CROSSING, RULED)
+    scores: dict[str, list[Score]] = {name: [] for name in ("as published", *(one.name for one in templates))}
+    for training, held_out in folds_of(rows, count, seed):
         gold = [Address(" ".join(row.tokens), row.labels) for row in held_out]
-        labellers = (published_again(usaddress, training), ours(training, UNRULED), ours(training, RULED))
+        labellers = (published_again(usaddress, training), *(ours(training, template) for template in templates))
         for of_model, labeller in zip(scores.values(), labellers, strict=True):
             of_model.append(score_of(labeller([row.tokens for row in held_out]), gold))
-    say(f"\n{count} folds of {len(rows):,} addresses; each model trained on the other folds")
+    say(f"\n{count} folds of {len(rows):,} addresses (seed {seed}); each model trained on the other folds")
     for name, of_folds in scores.items():
         say(f"  {name:14}{together(of_folds)}")
     say(f"  people repeat a part in {sum(repeats_a_part(row.labels) for row in rows)}")
@@ -206,6 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--test", help="labelled addresses to score models on", **files)
     parser.add_argument("--train", help="labelled addresses to train a model of ours on", **files)
     parser.add_argument("--folds", type=int, metavar="N", help="cross-validate on the files of --train")
+    parser.add_argument("--seed", type=int, default=0, help="which addresses are in which fold (default: 0)")
     parser.add_argument(
         "--page", type=Path, metavar="FILE.html", help="write the errors on a fifth of --train to a page"
     )
@@ -225,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows = rows_of(usaddress, [one for path in options.train for one in labelled_addresses(path)])
             say("")
             if options.folds:
-                cross_validate(usaddress, rows, options.folds)
+                cross_validate(usaddress, rows, options.folds, options.seed)
             if options.page:
                 write_page(rows, options.page)
             if options.test or not (options.folds or options.page):
