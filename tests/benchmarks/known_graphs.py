@@ -24,6 +24,7 @@ from dcrfdsl.semantics.settings.training_settings import BpSettings, TrpSettings
 __all__ = ["bounds_of_graphs", "clusters_of_graphs", "trees_of_graphs"]
 
 SLACK = 1e-9
+FEW = ("chain_T5_K2", "cycle7_K4")  # of a short run
 FINE = 1e-10  # a run that is this near to rest is at its fixed point
 ITERATIONS = 5000
 SEEDS = range(1 if SMOKE else 5)
@@ -46,7 +47,7 @@ def _known() -> Iterator[Known]:
     paths = sorted((SHARED / "reference" / "graphs").glob("*.npz"))
     if not paths:
         raise Skip("the graphs with known answers are not beside the repository, at ../shared/reference/graphs")
-    for path in paths[: 3 if SMOKE else None]:
+    for path in paths if not SMOKE else [path for path in paths if path.stem in FEW]:
         arrays, count = np.load(path), range(int(np.load(path)["nf"]))
         graph = FactorGraph(
             tuple(map(int, arrays["cards"])),
