@@ -32,6 +32,7 @@ from .alphabet import (
     restored_conjunctions,
 )  # fmt: skip
 from .atoms import CorpusAtoms, atom_name, reach
+from .condition_calls import learn_condition_kinds
 from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
@@ -115,6 +116,7 @@ class FeatureExtractor:
                 plan_rows = plan_rows.summed(corpus.sentence_off) if plan.summed else plan_rows
             alphabets.append(alphabet)
             rows.append(plan_rows)
+        learn_condition_kinds(values)
         extractor = cls(
             spec,
             expansion,

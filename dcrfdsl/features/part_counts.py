@@ -21,6 +21,7 @@ from ..foundation import DcrfError, Diagnostic, Ints
 from ..semantics import ModelSpec
 from .alphabet import TemplateCounter, Vocabularies, lock
 from .atoms import BlockReader, CorpusAtoms
+from .condition_calls import learn_condition_kinds
 from .extract import FeatureExtractor
 from .plan import Expansion, FeatureSetPlan, condition_text, expand
 from .row_assembly import Spread, blocks_of, in_turn
@@ -93,6 +94,7 @@ class PartLearner:
             for feature in plan.features:
                 for factor in feature.factors:
                     atoms.atom(factor)
+        learn_condition_kinds(values)
         return FeatureSurvey({name: list(known) for name, known in atoms.vocabularies.items()}, values.kinds)
 
     def count(self, part: Corpus, survey: FeatureSurvey, spread: Spread = in_turn) -> list[list[KeyCounts]]:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import dcrfdsl
 
-__all__ = ["RULED", "UNRULED", "Row", "corpus_of", "labels_by", "repeats_a_part", "train", "with_seconds"]
+__all__ = ["CROSSING", "RULED", "UNRULED", "Row", "corpus_of", "labels_by", "repeats_a_part", "train", "with_seconds"]
 
 HERE = Path(__file__).parent
-RULED, UNRULED = HERE / "address.dcrf", HERE / "chain.dcrf"
+RULED, CROSSING, UNRULED = HERE / "address.dcrf", HERE / "crossing.dcrf", HERE / "chain.dcrf"
 SEPARATOR, STREET, SECOND = "IntersectionSeparator", "StreetName", " Second"
 
 Labels = tuple[str, ...]
@@ -55,11 +55,15 @@ def corpus_of(rows: Sequence[Row]) -> dcrfdsl.Corpus:
 
 
 def train(
-    rows: Sequence[Row], template: Path = RULED, *, threads: int | None = None
+    rows: Sequence[Row],
+    template: Path = RULED,
+    *,
+    start: dcrfdsl.TrainedModel | None = None,
+    threads: int | None = None,
 ) -> tuple[dcrfdsl.TrainedModel, int]:
     """The model, and how many addresses were left out as a part of theirs comes back."""
     kept = [row for row in rows if not repeats_a_part(row.labels)]
-    return dcrfdsl.fit(template, corpus_of(kept), threads=threads), len(rows) - len(kept)
+    return dcrfdsl.fit(template, corpus_of(kept), start=start, threads=threads), len(rows) - len(kept)
 
 
 def labels_by(

@@ -26,6 +26,7 @@ import commands
 import coupled
 import dialogues
 import editor
+import known_graphs
 import large
 import latency
 import margins
@@ -63,6 +64,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "criteria": coupled.coupled_criteria,
     "shapes": shapes.shape_passes,
     "messages": passes.messages,
+    "graphs": known_graphs.clusters_of_graphs,
+    "proofs": known_graphs.bounds_of_graphs,
+    "trees": known_graphs.trees_of_graphs,
     "dialogues": dialogues.dialogue_passes,
     "reading": commands.reading,
     "tagging": commands.tagging,

@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 from helpers import ROOT, example_modules
 
+import dcrfdsl
+
 labelled, ours, run = example_modules(ROOT / "examples" / "usaddress", "labelled", "ours", "run")
 
 FILE = """<AddressCollection>
@@ -107,6 +109,21 @@ def test_the_second_street_of_an_intersection_has_labels_of_its_own() -> None:
     assert named[:3] == tuple(labels[:3])
     assert named[3:] == ("StreetName Second", "StreetNamePostType Second", "PlaceName")
     assert ours.without_seconds(named) == tuple(labels)
+
+
+@pytest.mark.filterwarnings("ignore::dcrfdsl.DcrfWarning")
+@pytest.mark.parametrize("labels", ["s t x s t", "s t x S T", "S T x S T"])
+def test_the_first_street_is_before_the_separator_and_the_second_behind_it(labels: str) -> None:
+    """Else a street that is read as the second one may be there twice."""
+    named = [PARTS[label.lower()] + " Second" * label.isupper() for label in labels.split()]
+    words = ["Heron", "Street", "and", "Kestrel", "Avenue"]
+    data = dcrfdsl.load_template(ours.UNRULED).require().data
+    corpus = dcrfdsl.corpus_from_rows([{"word": words, "part": named}], data)
+    if named == list(ours.with_seconds(ours.without_seconds(named))):
+        assert dcrfdsl.fit(ours.CROSSING, corpus, threads=1).num_weights
+    else:
+        with pytest.raises(dcrfdsl.DcrfError, match="forbid"):
+            dcrfdsl.fit(ours.CROSSING, corpus, threads=1)
 
 
 @pytest.mark.filterwarnings("ignore::dcrfdsl.DcrfWarning")  # few of the labels are among so few addresses

@@ -430,7 +430,7 @@ BAD_SETTINGS: list[tuple[str, str, str]] = [
     ("bad-setting", 'infer trp(seed = <"7">)', "expected a number"),
     ("bad-setting", "infer trp(seed = <yes>)", "expected a number"),
     ("bad-setting", "infer trp(tolerance = <small>)", "expected a number"),
-    ("bad-setting", "infer bp(schedule = <all>)", "'random', 'flood' or 'residual'"),
+    ("bad-setting", "infer bp(schedule = <all>)", "`random`, `flood` or `residual`"),
     ("bad-argument", "infer trp(<1e-3>)", "given by name"),
     ("declared-twice", "infer trp(seed = 1): <seed> = 2", "given twice"),
     ("unknown-method", "decode <viterbi>", "did you mean `joint`?"),

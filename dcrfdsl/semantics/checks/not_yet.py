@@ -6,11 +6,11 @@ a missing construct; rows for the same statement become one message. Not here: m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ...foundation import Diagnostic
-from ..schema import FUNCTIONS, Apply, Path, ValueIf, nodes, value_if_nodes
+from ..schema import FUNCTIONS, Apply, Path, value_if_nodes
 from .context import Context, Rule
 
 __all__ = ["NOT_YET", "RULES", "Missing"]
@@ -26,24 +26,12 @@ class Missing(NamedTuple):
 
 
 def own_functions(context: Context) -> Iterator[Missing]:
-    """The user's functions in conditions on labels, outside the feature lists."""
-    built_in = {*FUNCTIONS, *context.names("lexicon")}
-    for part, shown in _CONDITIONS.items():
-        for n, item in enumerate(getattr(context.spec, part)):
-            for field in ("condition", "when", "value"):
-                node = getattr(item, field, None)
-                path: Path = (part, n, field)
-                inner_nodes = (
-                    value_if_nodes(node, path) if isinstance(node, ValueIf) else nodes(node, path) if node else ()
-                )
-                for at, inner in inner_nodes:
-                    if isinstance(inner, Apply) and inner.function in {*context.registered} - built_in:
-                        statement = f"{shown} {item.name}" if item.name else getattr(item, "action", shown)
-                        what = "your own functions in conditions on labels"
-                        yield Missing((part, n), statement, (*at, "function"), what)
-
-
-_CONDITIONS: Mapping[str, str] = {"constraints": "constraint", "memories": "memory", "views": "view"}
+    """The user's functions of labels, in views."""
+    own = {*context.registered} - {*FUNCTIONS, *context.names("lexicon")}
+    for n, view in enumerate(context.spec.views):
+        for at, node in value_if_nodes(view.value, ("views", n, "value")):
+            if isinstance(node, Apply) and node.function in own:
+                yield Missing(("views", n), f"view {view.name}", (*at, "function"), "your own functions of labels")
 
 
 NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (own_functions,)

@@ -27,6 +27,7 @@ EXPECTED: Mapping[str, str] = {
 
 def expected_words(detail: ErrorDetails) -> str:
     """What pydantic expected, in the words of the language."""
-    context = detail.get("ctx", {})
-    template = EXPECTED.get(detail["type"])
+    context, template = dict(detail.get("ctx", {})), EXPECTED.get(detail["type"])
+    if "expected" in context:
+        context["expected"] = str(context["expected"]).replace("'", "`")
     return template.format(**context) if template else detail["msg"].lower()
