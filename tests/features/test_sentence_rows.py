@@ -19,7 +19,16 @@ from dcrfdsl.semantics import ModelSpec
 
 TEMPLATES = [*sorted((ROOT / "templates").glob("*.dcrf")), *sorted((LANGUAGE / "good").rglob("*.dcrf"))]
 WORDS = ["The", "dog", "U.S.", "1994", "said", "New", "York", "monday", "B-é", "x y", "Ann", "the", "a-b", "IBM", "May"]
-FUNCTIONS = {**REGISTERED, "soundex": RegisteredFeature("soundex", lambda word, length=3: word[:1] + word[-length:])}
+
+
+def soundex(words: str | list[str], more: str | int | None = 3) -> str | list[str]:
+    """Of one word, with the number of its last letters or another word; and of all words of a sentence."""
+    if isinstance(words, list):
+        return [soundex(word) for word in words]
+    return words[:1] + words[-more:] if isinstance(more, int) else f"{words[:1]}{more}"
+
+
+FUNCTIONS = {**REGISTERED, "soundex": RegisteredFeature("soundex", soundex)}
 
 
 def random_rows(spec: ModelSpec, lengths: list[int], seed: int, words: list[str]) -> list[list[dict[str, Any]]]:
