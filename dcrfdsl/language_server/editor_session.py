@@ -21,6 +21,7 @@ from .cost_report import NO_COSTS, CostReport, report_of
 from .template_index import Template, Workspace, absolute
 from .template_problems import Analysis, Problem, problems_of, readable
 from .text_positions import UTF16, EditorText
+from .warm_start import warm_start
 from .workspace_settings import WorkspaceSettings
 
 __all__ = ["EditorSession", "OpenFile"]
@@ -67,6 +68,10 @@ class EditorSession:
         self._shown: dict[Path, tuple[int | None, list[Problem]]] = {}  # what the editor has been shown
         self._reading = asyncio.Lock()
         self.workspace = Workspace(self.read)
+
+    def start(self) -> None:
+        """Gets ready for the first text, beside the talk with the editor."""
+        self.checker.submit(warm_start)
 
     # texts --------------------------------------------------------------------------------------------------------
 

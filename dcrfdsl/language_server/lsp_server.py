@@ -42,7 +42,7 @@ __all__ = ["serve"]
 
 SECTION = "dcrf"  # of the settings
 TRIGGERS = ["(", "{", "=", ",", ":", '"', "[", ".", " "]
-SWITCH_SECONDS = 0.001  # after which a check lets an answer go first
+SWITCH_SECONDS = 0.0001  # after which a check lets an answer go first
 
 
 class _Protocol(LanguageServerProtocol):
@@ -139,6 +139,7 @@ def _initialize(server: TemplateServer, params: lsp.InitializeParams) -> None:
     server.session.encoding = str(getattr(encoding, "value", encoding) or UTF16)
     server.session.settings = read_settings(params.initialization_options, server.root())
     server.session.workspace.registered = server.session.settings.own_functions()
+    server.session.start()
 
 
 async def _initialized(server: TemplateServer, params: lsp.InitializedParams) -> None:
