@@ -226,9 +226,12 @@ class EditorSession:
     # data ---------------------------------------------------------------------------------------------------------
 
     def costs(self, one: OpenFile) -> CostReport:
-        """What data says of the text as it is; of an earlier text only the states."""
-        if one.costs_of == self._costs_key(one):
+        """What data says of the text as it is; of an earlier text only the states. Data that has changed is read."""
+        key = self._costs_key(one)
+        if one.costs_of == key:
             return one.costs
+        if key is not None and one.costs_of is not None:
+            self._schedule_costs(one)
         return CostReport(one.costs.data_name, one.costs.states)
 
     def _costs_key(self, one: OpenFile) -> object:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..syntax import RESERVED
+from ..syntax import CLAUSE_WORDS, RESERVED
 from .answers import Colour
 from .statement_facts import StatementFacts, Use
 from .template_index import Names, Template
@@ -33,7 +33,6 @@ OF_WORD: Mapping[str, str] = {
     "text": "string", "number": "number", "range": "operator", "state": "enumMember", "regex": "regexp",
     "mark": "operator", "comment": "comment",
 }  # fmt: skip
-CLAUSE_WORDS = frozenset({"as", "after", "over", "up", "to", "when", "except", "initially", "tune"})
 MOST_KEPT = 1024  # statements
 COMMENT = re.compile(r"#[^\r\n]*")
 

@@ -39,7 +39,7 @@ local function goto_word(row, word)
 end
 vim.ui.select = function(items, options, chosen)  -- a user who takes the first of a menu
     out.menu = {}
-    for _, item in ipairs(items) do table.insert(out.menu, options.format_item(item)) end
+    for _, item in ipairs(items) do table.insert(out.menu, (options.format_item(item))) end
     chosen(items[1], 1)
 end
 vim.cmd("edit a.dcrf")
