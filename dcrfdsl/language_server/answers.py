@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 __all__ = [
     "CodeAction", "Colour", "Edit", "Edits", "Fold", "HoverText", "InlayText", "Proposal", "Refused", "Remark",
@@ -102,8 +102,9 @@ class Fold:
     kind: str = "region"
 
 
-@dataclass(frozen=True)
-class Colour:
+class Colour(NamedTuple):
+    """A word of a kind of the legend."""
+
     start: int
     end: int
     kind: str

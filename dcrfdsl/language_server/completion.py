@@ -46,7 +46,7 @@ BEFORE_OPERAND = frozenset(
      "forbid", "require", "-"}
 )  # fmt: skip
 CLAUSES_OF: Mapping[str, tuple[str, ...]] = {
-    "label": ("in", "with"), "latent": ("in",), "memory": ("in", "="), "features": ("with",),
+    "label": ("in", "for", "with"), "latent": ("in",), "memory": ("in", "="), "features": ("with",),
     "clique": ("where", "as", "with"), "segment": ("up to", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
     "require": ("when", "as"), "once": ("except", "as"), "train": ("as", "after"), "lexicon": ("=",), "let": ("=",),
 }  # fmt: skip
@@ -291,6 +291,10 @@ def _domain(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_words(_clauses_left(place))
 
 
+def _unit(place: CursorPlace) -> Iterator[Proposal]:
+    yield from of_words(("sentence",) if place.context.last == "for" else _clauses_left(place))
+
+
 def _options(place: CursorPlace) -> Iterator[Proposal]:
     if place.context.last in ("with", ",") or place.context.new_item:
         written = {word.text for word in place.context.before}
@@ -341,6 +345,7 @@ CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] =
     **{(keyword, ":"): _block_settings for keyword in ("train", "infer", "decode")},
     **{(keyword, clause): _expression for keyword in ("forbid", "require") for clause in ("head", "when")},
     **{(keyword, "="): _expression for keyword in ("memory", "view")},
+    ("label", "for"): _unit,
     ("clique", "where"): _expression,
     ("piece", ":"): _members,
     ("piece", "over"): _names("label", "latent variable"),

@@ -18,7 +18,7 @@ CLAUSES = {
     "with": ("label", "latent", "lexicon", "features", "clique", "segment"), "as": (
         "clique", "segment", "forbid", "require", "once", "train",
     ), "where": ("clique",), "when": CONDITIONS, "after": ("train",), "over": ("piece",), "except": ("once",),
-    "tune": ("let",), "initially": ("memory",), "up": ("segment",), "to": ("segment",),
+    "for": ("label",), "tune": ("let",), "initially": ("memory",), "up": ("segment",), "to": ("segment",),
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from .cost_report import NO_COSTS, CostReport, report_of
 from .template_index import Template, Workspace, absolute
 from .template_problems import Analysis, Problem, problems_of, readable
 from .text_positions import UTF16, EditorText
+from .warm_start import warm_start
 from .workspace_settings import WorkspaceSettings
 
 __all__ = ["EditorSession", "OpenFile"]
@@ -67,6 +68,10 @@ class EditorSession:
         self._shown: dict[Path, tuple[int | None, list[Problem]]] = {}  # what the editor has been shown
         self._reading = asyncio.Lock()
         self.workspace = Workspace(self.read)
+
+    def start(self) -> None:
+        """Gets ready for the first text, beside the talk with the editor."""
+        self.checker.submit(warm_start)
 
     # texts --------------------------------------------------------------------------------------------------------
 
@@ -221,9 +226,12 @@ class EditorSession:
     # data ---------------------------------------------------------------------------------------------------------
 
     def costs(self, one: OpenFile) -> CostReport:
-        """What data says of the text as it is; of an earlier text only the states."""
-        if one.costs_of == self._costs_key(one):
+        """What data says of the text as it is; of an earlier text only the states. Data that has changed is read."""
+        key = self._costs_key(one)
+        if one.costs_of == key:
             return one.costs
+        if key is not None and one.costs_of is not None:
+            self._schedule_costs(one)
         return CostReport(one.costs.data_name, one.costs.states)
 
     def _costs_key(self, one: OpenFile) -> object:

@@ -10,12 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..semantics import ReferenceEntry, entries_named
+from ..syntax import CLAUSE_WORDS
 from .answers import HoverText
 from .cost_report import CostReport
 from .cursor_context import CursorContext, context_at
 from .label_states import states_of
 from .name_navigation import name_at
-from .reference_words import callee_kinds, entry_markdown, entry_of, kinds_here, setting_markdown, settings_here
+from .reference_words import (
+    callee_kinds,
+    entry_markdown,
+    entry_of,
+    kinds_here,
+    setting_markdown,
+    settings_here,
+    values_of,
+)
 from .template_index import Declaration, Names, Placed, Template, Workspace
 from .text_words import Word
 
@@ -89,7 +98,15 @@ def _of_word(placed: Placed, word: Word, workspace: Workspace) -> str | None:
         return f"**{word.text}** · a feature function of your own"
     called = _called(context, placed, word)
     entry = called or _entry_here(word.text, context)
-    return entry_markdown(entry) if entry is not None else None
+    if entry is not None:
+        return entry_markdown(entry)
+    key = context.call.key if context.call else context.key
+    for setting in settings_here(context):
+        if setting.name == key and word.text in values_of(setting):
+            return setting_markdown(setting)
+    # a word of a clause: `up to`, `except`, `for sentence` …
+    of_clause = word.text in CLAUSE_WORDS or context.clause == "for"
+    return _entry(placed.facts.keyword, STATEMENT_KINDS) if of_clause else None
 
 
 def _is_key(placed: Placed, word: Word) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["layout_edits"]
 
 def layout_edits(text: str) -> tuple[Edit, ...]:
     """The edits; none if the text has a syntax error, or is in this layout. Line ends stay what they are."""
-    template, problems = parse_partial(text)
+    template, problems = parse_partial(text, places=False)
     if problems:
         return ()
     new = format_template(template)

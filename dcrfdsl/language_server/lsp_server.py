@@ -17,6 +17,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.uris import from_fs_path, to_fs_path
 
 from .. import __version__
@@ -40,13 +41,30 @@ from .workspace_settings import read_settings
 
 __all__ = ["serve"]
 
+UNREADABLE = "$/unreadable"  # the protocol lets a server ignore what begins with `$/`
 SECTION = "dcrf"  # of the settings
 TRIGGERS = ["(", "{", "=", ",", ":", '"', "[", ".", " "]
-SWITCH_SECONDS = 0.001  # after which a check lets an answer go first
+SWITCH_SECONDS = 0.0001  # after which a check lets an answer go first
 
 
 class _Protocol(LanguageServerProtocol):
-    """Leaves the texts to the session."""
+    """Leaves the texts to the session, and answers requests that it cannot read."""
+
+    left_early = False  # whether the editor said `exit` before `shutdown`
+
+    @lsp_method(lsp.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
+        self.left_early = not self._shutdown
+        yield from super().lsp_exit(*args)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The message of a JSON object. One that cannot be read becomes a notification that nobody handles."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as reason:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=reason.to_response_error())
+            return JsonRPCNotification(UNREADABLE, self.VERSION, None)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
@@ -95,8 +113,9 @@ class TemplateServer(LanguageServer):
 
 
 def _path_of(uri: str) -> Path:
-    """The path of a text; a text without a file is named by its URI."""
-    return Path(to_fs_path(uri) or uri.replace("/", "_"))
+    """The path of a text; a text without a file, or with a name that no file can have, is named by its URI."""
+    path = to_fs_path(uri)
+    return Path(path if path and "\0" not in path else uri.replace("/", "_"))
 
 
 def _refused(words: str) -> JsonRpcException:
@@ -104,19 +123,28 @@ def _refused(words: str) -> JsonRpcException:
 
 
 def _is_failure(record: logging.LogRecord) -> bool:
-    """Whether a message of pygls is about more than a request that was refused, which the editor shows by itself."""
-    return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcException))
+    """Whether a message of pygls is about more than a request that was refused, which the editor shows by itself.
+
+    Of what is no message of the protocol one line is left: the fault is not in this program.
+    """
+    reason = record.exc_info[1] if record.exc_info else None
+    if isinstance(reason, ValueError) and record.msg == "Unable to handle message":
+        record.msg, record.args, record.exc_info = "what came is no JSON: %s", (reason,), None
+    return not isinstance(reason, JsonRpcException) and not str(record.msg).startswith("Unable to deserialize")
 
 
 def serve() -> None:
     """Answers on stdin and stdout until the editor ends the session."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_failure)
+    for name in ("pygls.protocol.json_rpc", "pygls.server"):
+        logging.getLogger(name).addFilter(_is_failure)
     server = TemplateServer()
     for method, handler, options in (*TEXTS, *ANSWERS):
         server.feature(method, options)(handler)
     server.start_io(*_streams())
     server.session.end()
+    if getattr(server.protocol, "left_early", False):
+        sys.exit(1)  # as the protocol has it
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:
@@ -139,6 +167,7 @@ def _initialize(server: TemplateServer, params: lsp.InitializeParams) -> None:
     server.session.encoding = str(getattr(encoding, "value", encoding) or UTF16)
     server.session.settings = read_settings(params.initialization_options, server.root())
     server.session.workspace.registered = server.session.settings.own_functions()
+    server.session.start()
 
 
 async def _initialized(server: TemplateServer, params: lsp.InitializedParams) -> None:

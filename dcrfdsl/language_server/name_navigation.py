@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..semantics import entries_named
 from ..syntax import RESERVED, ast
 from .answers import Edit, Edits, Refused, Spot
 from .template_index import Declaration, Names, Placed, Template, absolute
@@ -135,6 +136,10 @@ def _refuse_bad(found: FoundName, new: str, names: Names) -> None:
         if any(use.name == new for use in found.placed.facts.uses) or new == "all":
             raise Refused(f"`{new}` already has a meaning in this clique")
         return
+    if found.space == "value" and any(one.name == new and one.kind == "feature function" for one in entries_named(new)):
+        raise Refused(f"`{new}` is a feature function")
+    if found.space == "value" and new in ("yes", "no", "none"):
+        raise Refused(f"`{new}` is a value of settings")
     spaces = ("stage",) if found.space == "stage" else ("value", "part")
     taken = [one for space in spaces for one in names.by_name.get((space, new), ())]
     if taken and new != found.name:

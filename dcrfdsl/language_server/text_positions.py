@@ -51,15 +51,21 @@ class EditorText:
     def _starts(self) -> list[int]:
         return [0, *(match.end() for match in LINE_END.finditer(self.text))]
 
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether every character is one unit."""
+        return self.text.isascii() or (self.encoding == UTF16 and max(self.text) <= "\uffff")
+
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, from 0, of an offset in `code`."""
         place = min(max(offset + self._lead, self._lead), len(self.text))
         line = bisect.bisect_right(self._starts, place) - 1
-        return line, UNITS[self.encoding](self.text[self._starts[line] : place])
+        start = self._starts[line]
+        return line, place - start if self._plain else UNITS[self.encoding](self.text[start:place])
 
     def length(self, start: int, end: int) -> int:
         """How many units stand between two offsets of a line."""
-        return UNITS[self.encoding](self.code[start:end])
+        return end - start if self._plain else UNITS[self.encoding](self.code[start:end])
 
     def offset(self, line: int, column: int) -> int:
         """The offset in `code`; the end of the line or of the text for places beyond it."""

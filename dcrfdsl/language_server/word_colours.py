@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ..syntax import RESERVED
+from ..syntax import CLAUSE_WORDS, RESERVED
 from .answers import Colour
-from .statement_facts import StatementFacts
+from .statement_facts import StatementFacts, Use
 from .template_index import Names, Template
 from .text_words import Word
 
@@ -33,7 +33,7 @@ OF_WORD: Mapping[str, str] = {
     "text": "string", "number": "number", "range": "operator", "state": "enumMember", "regex": "regexp",
     "mark": "operator", "comment": "comment",
 }  # fmt: skip
-CLAUSE_WORDS = frozenset({"as", "after", "over", "up", "to", "when", "except", "initially", "tune"})
+MOST_KEPT = 1024  # statements
 COMMENT = re.compile(r"#[^\r\n]*")
 
 
@@ -43,7 +43,12 @@ def colours(template: Template, names: Names) -> tuple[Colour, ...]:
     place = 0
     for placed in template.statements:
         found += _comments(template.text, place, placed.start)
-        found += _of_statement(placed.facts, placed.start, names)
+        kinds = tuple(_kind_of(use, names) for use in placed.facts.uses)
+        by = placed.start
+        found += [
+            Colour(start + by, end + by, kind, declares, documents)
+            for start, end, kind, declares, documents in _of_statement(placed.facts, kinds)
+        ]
         place = placed.end
     found += _comments(template.text, place, len(template.text))
     return tuple(found)
@@ -59,37 +64,55 @@ def _comment(text: str, start: int) -> Colour:
     return Colour(start, start + len(text.rstrip("\r")), "comment", documents=documents)
 
 
-def _of_statement(facts: StatementFacts, start: int, names: Names) -> Iterator[Colour]:
+def _kind_of(use: Use, names: Names) -> str:
+    """What a name stands for; "" if it is declared nowhere."""
+    if use.spaces == ("position",):
+        return "parameter"
+    found = names.find(use.spaces, use.name)[1]
+    return OF_DECLARED[found[-1].declared.kind] if found else ""
+
+
+_KEPT: dict[tuple[str, tuple[str, ...]], tuple[Colour, ...]] = {}
+
+
+def _of_statement(facts: StatementFacts, kinds: tuple[str, ...]) -> tuple[Colour, ...]:
+    """The words of a statement, from its first character. kinds: of the names that it uses."""
+    found = _KEPT.get((facts.text, kinds))
+    if found is None:
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.clear()
+        found = _KEPT[facts.text, kinds] = tuple(_read(facts, kinds))
+    return found
+
+
+def _read(facts: StatementFacts, kinds: tuple[str, ...]) -> Iterator[Colour]:
     declared = {one.start: one.kind for one in facts.declared}
-    used = {use.start: use for use in facts.uses}
+    used = {use.start: kind for use, kind in zip(facts.uses, kinds, strict=True)}
     for n, word in enumerate(facts.words):
         if word.kind == "comment":
-            yield _comment(word.text, start + word.start)
+            yield _comment(word.text, word.start)
         elif word.kind != "name":
             if word.kind in OF_WORD:
-                yield Colour(start + word.start, start + word.end, OF_WORD[word.kind])
+                yield Colour(word.start, word.end, OF_WORD[word.kind])
         elif word.start in declared:
-            yield Colour(start + word.start, start + word.end, OF_DECLARED[declared[word.start]], declares=True)
+            yield Colour(word.start, word.end, OF_DECLARED[declared[word.start]], declares=True)
         else:
-            kind = _of_use(facts, n, word, names, used.get(word.start))
+            kind = _of_use(facts, n, word, used.get(word.start))
             if kind:
-                yield Colour(start + word.start, start + word.end, kind)
+                yield Colour(word.start, word.end, kind)
 
 
-def _of_use(facts: StatementFacts, n: int, word: Word, names: Names, use: object) -> str:
+def _of_use(facts: StatementFacts, n: int, word: Word, use: str | None) -> str:
+    """use: the kind of the name, "" if it is declared nowhere, None if the word is none."""
     if n == 0:
         return "keyword" if facts.keyword else ""
-    spaces = getattr(use, "spaces", ())
-    if spaces == ("position",):
-        return "parameter"
-    found = names.find(spaces, word.text)[1] if spaces else ()
-    if found:
-        return OF_DECLARED[found[-1].declared.kind]
+    if use:
+        return use
     if word.text in RESERVED or word.text in CLAUSE_WORDS:
         return "keyword"
     rest = facts.text[word.end : word.end + 8].lstrip(" ")
     if rest.startswith("("):
         return "function"
-    if rest.startswith("=") and not use:
+    if rest.startswith("="):
         return "property"
     return "method" if use is None else "function"

@@ -34,15 +34,19 @@ class KeptStatements:
 
         self._kept = lru_cache(maxsize=MOST_KEPT)(parse_alone)
 
-    def get(self, chunk: Chunk) -> tuple[ast.Statement, Sequence[Token]] | None:
-        """The statement at its place with its tokens; None if it has to be parsed where it stands."""
+    def get(self, chunk: Chunk, places: bool = True) -> tuple[ast.Statement, Sequence[Token]] | None:
+        """The statement at its place with its tokens; None if it has to be parsed where it stands.
+
+        places: False leaves those of the nodes as they were, which is most of the work.
+        """
         if chunk.indented or chunk.end - chunk.start > LONGEST_KEPT:
             return None
         kept = self._kept(chunk.text)
         if kept is None:
             return None
         statement, tokens = kept
-        return _moved(statement, chunk.source, chunk.start), _MovedTokens(tokens, chunk.start)
+        moved = _moved(statement, chunk.source, chunk.start) if places else statement
+        return moved, _MovedTokens(tokens, chunk.start)
 
 
 def _moved(node: AnyNode, source: Source, by: int) -> AnyNode:

@@ -56,8 +56,11 @@ def parse(text: str, name: str = "<text>") -> ast.Template:
     return template
 
 
-def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[Diagnostic, ...]]:
-    """The tree of the statements that parse, and the syntax errors of the others in order of place."""
+def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple[ast.Template, tuple[Diagnostic, ...]]:
+    """The tree of the statements that parse, and the syntax errors of the others in order of place.
+
+    places: False is faster, and the places of nodes then mean nothing; a layout does not need them.
+    """
     source = Source(name, text.removeprefix("\ufeff"))
     if len(source.text) > MAX_CHARACTERS:
         message = f"a template of {len(source.text):,} characters; expected at most {MAX_CHARACTERS:,}"
@@ -82,7 +85,7 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
         if i in strays:
             problems.extend(filter(None, [strays[i]]))
             continue
-        parsed, mistakes, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None)
+        parsed, mistakes, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None, places)
         problems.extend(mistakes)
         if parsed is None:
             continue
@@ -128,10 +131,10 @@ _Parsed: TypeAlias = tuple[ast.Statement | Edition, Sequence[Token]]
 
 
 def _parse_around_comments(
-    chunk: Chunk, code: str, previous: Chunk | None
+    chunk: Chunk, code: str, previous: Chunk | None, places: bool
 ) -> tuple[_Parsed | None, list[Diagnostic], str]:
     """A statement if it can be read, its problems, and `code` with blanks in place of foreign comments."""
-    kept = _KEPT.get(chunk) if code.startswith(chunk.text, chunk.start) else None
+    kept = _KEPT.get(chunk, places) if code.startswith(chunk.text, chunk.start) else None
     if kept is not None:
         return kept, [], code
     problems: list[Diagnostic] = []

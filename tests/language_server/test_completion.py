@@ -30,6 +30,8 @@ EXACT = {
     "cl▌": list(KEYWORDS),
     "label ▌": ["word", "pos"],
     "label pos in ▌": ["bio", "bioes", "iob1", "states"],
+    "label pos in {A, B} ▌": ["for", "with"],
+    "label pos in {A, B} for ▌": ["sentence"],
     "label pos with ▌": ["others", "missing", "ambiguous", "constrain"],
     "label pos with constrain = ▌": ["yes", "no"],
     "label pos in {A, O} with others = ▌": ["A", "O"],

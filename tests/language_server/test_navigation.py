@@ -105,7 +105,8 @@ def test_a_column_that_is_found_by_its_name_is_read_under_the_old_one() -> None:
 @pytest.mark.parametrize(
     ("new", "words"),
     [("2a", "is no name"), ("a b", "is no name"), ("", "is no name"), ("and", "word of the language"),
-     ("word", "already declared, as a column"), ("here", "already declared, as a clique")],
+     ("word", "already declared, as a column"), ("here", "already declared, as a clique"),
+     ("bias", "is a feature function"), ("yes", "is a value of settings")],
 )  # fmt: skip
 def test_names_that_cannot_be_taken(new: str, words: str) -> None:
     with pytest.raises(Refused, match=words):
@@ -161,6 +162,24 @@ def test_hover_of_a_name_has_its_comment_and_states() -> None:
 def test_hover_of_a_clique_has_its_cost() -> None:
     costs = CostReport("train.txt", {}, {"pair": CliqueCost("5 × 5", 25, 25)})
     assert "5 × 5 states, 25 entries, 25 weights, by `train.txt`" in hovered(mark("pair"), costs)
+
+
+@pytest.mark.parametrize(
+    ("tail", "title"),
+    [
+        ("segment chunk u▌p to 5: word", "**segment**"), ("once chunk exc▌ept {O}", "**once**"),
+        ("forbid chunk is O wh▌en word is x", "**forbid**"), ("label z in {A, B} for sen▌tence", "**label**"),
+        ("lexicon d = \"x.txt\" with case = ign▌ore", "**case**"), ("train likelihood as a af▌ter b", "**train**"),
+        ("infer g▌bp(regions = 3)", "**gbp**"), ("infer e▌p", "**ep**"), ("decode cer▌tified", "**certified**"),
+        ("decode opt▌imal", "**optimal**"), ("clique chunk: bi▌n(word, 2)", "**bin**"),
+        ("clique chunk: pa▌rt(word, 1)", "**part**"), ("train likelihood: imp▌ortance = states", "**importance**"),
+        ("train likelihood: prior = group_▌lasso(strength = 1)", "**group_lasso**"),
+    ],
+)  # fmt: skip
+def test_hover_of_every_word_of_a_clause(tail: str, title: str) -> None:
+    template, offset = marked(BASE + tail)
+    found = hover(template, offset, workspace(), NO_COSTS)
+    assert found is not None and found.markdown.startswith(title)
 
 
 def test_nothing_is_known_of_a_comment() -> None:

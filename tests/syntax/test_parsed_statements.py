@@ -35,7 +35,7 @@ def parts(node: Any) -> Iterator[Any]:
 
 
 class NothingKept:
-    def get(self, chunk: object) -> None:
+    def get(self, chunk: object, places: bool) -> None:
         """Nothing."""
 
 
@@ -60,3 +60,6 @@ def test_comments_stay_in_their_places(text: str, monkeypatch: pytest.MonkeyPatc
     kept, anew = both(text, monkeypatch)
     assert list(parts(kept)) == list(parts(anew))
     assert format_template(kept) == format_template(anew)
+    assert format_template(parse_partial("let a = 1\n" + text, places=False)[0]) == format_template(
+        parse_partial("let a = 1\n" + text)[0]
+    )

@@ -123,6 +123,7 @@ def check(
     if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
         for rule in idle_rules.RULES:  # with mistakes in a model, its intended uses are unknown
             diagnostics.extend(rule(context))
+    context.kept.clear()  # its values refer to the context: the model would live until Python looks for cycles
     return tuple(_in_order(_once(diagnostics)))
 
 

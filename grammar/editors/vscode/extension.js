@@ -3,7 +3,6 @@
 "use strict";
 
 const vscode = require("vscode");
-const { LanguageClient } = require("vscode-languageclient/node");
 
 /** @type {LanguageClient | undefined} */
 let client;
@@ -18,6 +17,13 @@ async function start() {
       { scheme: "untitled", language: "dcrf" },
     ],
   };
+  let LanguageClient;
+  try {
+    ({ LanguageClient } = require("vscode-languageclient/node"));
+  } catch {
+    vscode.window.showWarningMessage("This package of dcrf has colours alone: it was made without `npm install`.");
+    return;
+  }
   client = new LanguageClient("dcrf", "dcrf", server, options);
   try {
     await client.start();
