@@ -15,6 +15,8 @@ from ..runtime import (
     fma,
     inlined,
     inner,
+    int_at,
+    keep_rolled,
     least_finite,
     least_positive,
     load,
@@ -30,7 +32,7 @@ from .transitions import CANCELLED
 
 __all__ = [
     "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
-    "exponentiate_lanes", "label_potential", "over_unlisted", "rescale_lanes", "sum_classes",
+    "combine_labels", "exponentiate_lanes", "over_unlisted", "rescale_lanes", "sum_classes",
 ]  # fmt: skip
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
@@ -67,13 +69,15 @@ def exponentiate_lanes(t, automaton, workspace):
 
 
 @inlined
-def label_potential(k, at, automaton, rows):
-    """The product of the potentials of a state's labels; at: where the position's row begins."""
-    registers, variables = automaton.registers, len(automaton.cards)
-    result = load_at(registers, rows, at, automaton.part_at, k * variables)
-    for v in range(1, variables):
-        result = multiply(result, load_at(registers, rows, at, automaton.part_at, k * variables + v))
-    return result
+def combine_labels(row, automaton, rows, combined):
+    """The potentials of the combinations of labels: the products of those of the score row at `row`."""
+    registers, lanes, variables = automaton.registers, len(automaton.registers) * LANES, len(automaton.cards)
+    for n in range(len(automaton.combination_parts) // variables):
+        first = n * variables
+        product = load_at(registers, rows, row, automaton.combination_parts, first)
+        for v in range(1, variables):
+            product = multiply(product, load_at(registers, rows, row, automaton.combination_parts, first + v))
+        store(combined, n * lanes, product)
 
 
 @inlined
@@ -105,11 +109,12 @@ def _sum_groups(block, front, before, automaton, shared):
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
     result = broadcast(registers, 0.0)
     for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-        g = np.int64(automaton.block_group[b])
-        if automaton.is_new_group[b]:
+        g = int_at(automaton.block_group, b)
+        if int_at(automaton.is_new_group, b):
             found = broadcast(registers, 0.0)
-            for n in range(automaton.member_off[g], automaton.member_off[g + 1]):
-                found = add(found, load(registers, front, before + automaton.member[n] * lanes))
+            for n in range(int_at(automaton.member_off, g), int_at(automaton.member_off, g + 1)):
+                keep_rolled()
+                found = add(found, load(registers, front, before + int_at(automaton.member, n) * lanes))
             store(shared, g * lanes, found)
             result = add(result, found)
         else:
@@ -150,61 +155,94 @@ def _sum_into(n, block, front, before, automaton, tables, lane):
 
 
 @inlined
-def _begin(automaton, tables, workspace):
-    """α of the first position, its sum and the least positive."""
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    least, sum_of_all = load(registers, workspace.lane, LEAST_ALPHA * lanes), broadcast(registers, 0.0)
+def _begin(potential, automaton, tables, alpha):
+    """α of the first position. potential: that of each combination of labels."""
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
     for k in range(automaton.states):
-        own = multiply(repeat(registers, tables.start, k), label_potential(k, 0, automaton, workspace.rows))
-        store(alpha, k * lanes, own)
-        least, sum_of_all = least_positive(least, own), add(sum_of_all, own)
-    return least, sum_of_all
+        own = load_at(registers, potential, 0, automaton.combination_at, k)
+        store(alpha, k * lanes, multiply(repeat(registers, tables.start, k), own))
+
+
+@inner
+def _take_again(block, front, before, at, potential, row, automaton, tables, workspace):
+    """Takes α of the states of a block again in the lanes where it has lost digits. at: where the row of α begins."""
+    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    background = broadcast(registers, 0.0)
+    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
+        background = add(background, load(registers, workspace.shared, automaton.block_group[b] * lanes))
+    background = multiply(background, broadcast(registers, CANCELLED))
+    for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
+        if not tables.into_cancels[n]:
+            continue
+        place = at + automaton.into_state[n] * lanes
+        own = load_at(registers, potential, row, automaton.combination_at, automaton.into_state[n])
+        bound = multiply(multiply(background, repeat(registers, tables.state, n)), own)
+        found = load(registers, alpha, place)
+        if any_below(found, bound):
+            _sum_into(n, block, front, before, automaton, tables, workspace.lane)
+            again = multiply(load(registers, workspace.lane, SPARE * lanes), own)
+            store(alpha, place, choose_below(found, bound, again, found))
 
 
 @inlined
-def _follow(t, front, before, automaton, tables, workspace):
-    """α of a later position, its sum and the least positive."""
+def _follow(at, front, before, potential, row, automaton, tables, workspace):
+    """α of a later position. at: where its row begins.   before: that of the classes of the position before.
+
+    potential: that of each combination of labels, from `row` on.
+    """
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    lane, rows, cancelled = workspace.lane, workspace.rows, broadcast(registers, CANCELLED)
-    at, row = t * automaton.states * lanes, t * automaton.width * lanes
-    least, sum_of_all = load(registers, lane, LEAST_ALPHA * lanes), broadcast(registers, 0.0)
     for block in range(len(automaton.block_off) - 1):
         background = _sum_groups(block, front, before, automaton, workspace.shared)
-        for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
-            j = np.int64(automaton.into_state[n])
-            soon = np.int64(automaton.into_state[min(n + AHEAD, automaton.states - 1)])
-            prefetch(registers, alpha, at + soon * lanes)
+        for n in range(int_at(automaton.block_off, block), int_at(automaton.block_off, block + 1)):
+            prefetch(registers, alpha, at + int_at(automaton.into_state, min(n + AHEAD, automaton.states - 1)) * lanes)
             found = multiply(background, repeat(registers, tables.state, n))
-            bound = multiply(found, cancelled)
-            for q in range(automaton.into_off[n], automaton.into_off[n + 1]):
+            for q in range(int_at(automaton.into_off, n), int_at(automaton.into_off, n + 1)):
+                keep_rolled()
                 mass = load_at(registers, front, before, automaton.into_at, q)
                 found = fma(mass, repeat(registers, tables.into, q), found)
-            if tables.into_cancels[n] and any_below(found, bound):
-                _sum_into(n, block, front, before, automaton, tables, lane)
-                found = choose_below(found, bound, load(registers, lane, SPARE * lanes), found)
-            own = multiply(found, label_potential(j, row, automaton, rows))
-            store(alpha, at + j * lanes, own)
-            least, sum_of_all = least_positive(least, own), add(sum_of_all, own)
-    return least, sum_of_all
+            j = int_at(automaton.into_state, n)
+            own = load_at(registers, potential, row, automaton.combination_at, j)
+            store(alpha, at + j * lanes, multiply(found, own))
+        if tables.cancels:
+            _take_again(block, front, before, at, potential, row, automaton, tables, workspace)
+
+
+@inlined
+def _sum_states(at, automaton, alpha, least):
+    """The sum of the row of α at `at`, and its least positive number or `least`.
+
+    A loop of its own: beside other sums these would not stay in registers.
+    """
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    result = broadcast(registers, 0.0)
+    for k in range(at, at + automaton.states * lanes, lanes):
+        own = load(registers, alpha, k)
+        least, result = least_positive(least, own), add(result, own)
+    return least, result
 
 
 @inner
 def advance_lanes(t, automaton, tables, workspace):
     """α of position t, its sum into the row of `inverse`, its sums over classes, and the least positive."""
-    lanes, alpha = len(automaton.registers) * LANES, workspace.alpha
-    now = t * automaton.states * lanes
-    front, before = alpha, now - automaton.states * lanes
+    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    at = t * automaton.states * lanes
+    front, now, before = alpha, at, at - automaton.states * lanes
     if automaton.is_split:
         front, now = workspace.front, t % 2 * automaton.classes * lanes
         before = (t + 1) % 2 * automaton.classes * lanes
+    potential, row = workspace.rows, t * automaton.width * lanes
+    if len(automaton.combination_parts) > 0:
+        combine_labels(row, automaton, workspace.rows, workspace.combined)
+        potential, row = workspace.combined, 0
     if t == 0:
-        least, sum_of_all = _begin(automaton, tables, workspace)
+        _begin(potential, automaton, tables, alpha)
     else:
-        least, sum_of_all = _follow(t, front, before, automaton, tables, workspace)
+        _follow(at, front, before, potential, row, automaton, tables, workspace)
+    least, sum_of_all = _sum_states(at, automaton, alpha, load(registers, workspace.lane, LEAST_ALPHA * lanes))
     store(workspace.lane, LEAST_ALPHA * lanes, least)
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
-        sum_classes(t * automaton.states * lanes, now, automaton, alpha, front)
+        sum_classes(at, now, automaton, alpha, front)
 
 
 @inlined

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from ..runtime import LANES, aligned_zeros
 
 __all__ = [
-    "CANCELLED", "FLOOR", "LOG_FLOOR", "REGISTERS", "WINDOW", "Automaton", "AutomatonSums", "AutomatonTables",
-    "AutomatonTotals", "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables", "sums_of_automaton",
-    "workspace_of_automaton",
+    "CANCELLED", "FLOOR", "LOG_FLOOR", "PENDING", "REGISTERS", "STEPS", "WINDOW", "Automaton", "AutomatonSums",
+    "AutomatonTables", "AutomatonTotals", "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables",
+    "sums_of_automaton", "workspace_of_automaton",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -38,12 +38,10 @@ Floats = NDArray[np.float64]
 CANCELLED = 1e-4  # of a sum over a group: less than that has lost digits to subtraction
 FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
 LOG_FLOOR = float(np.log(FLOOR))
-REGISTERS = (
-    0,
-    0,
-    0,
-    0,
-)  # fewer amortise fewer instructions; of more, the rows of a thousand states would leave the cache
+# Of fewer, each instruction would serve fewer lanes; of more, the rows of a thousand states would leave the cache.
+REGISTERS = (0,) * 4
+STEPS = 64  # whose sums are kept at a time: they fit a nearest cache
+PENDING = 256  # counts of moves that are kept, before they are added up
 WINDOW = 8192  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
@@ -63,6 +61,9 @@ class Automaton(NamedTuple):
     row_start: Ints  #         [V]    where a variable's labels lie in a score row
     parts: Ints32  #           [S, V] flat; cell of the score row that a state reads
     part_at: Ints32  #         [S, V] flat; where that cell's lanes lie in a row
+    combination_at: Ints32  #  [S]    where those of the state's labels together lie in a row of combinations; with one
+    #                                 variable that is the score row
+    combination_parts: Ints32  # [combinations, V] flat; where the cells' lanes lie; empty with one variable
     scored: Ints  #            [n]    kinds of one-variable factors with features
     scored_at: Ints  #         [n]    where their variable lies in a score row
     classes: int
@@ -119,7 +120,8 @@ class LinearTables(NamedTuple):
     into: Floats  #       [M] what it has beyond the background: less `state` of the target if it is reached from the
     #                         group of the source; in the order of `into_move`
     out: Floats  #        [M] the same in the order of `out_move`
-    into_cancels: NDArray[np.bool_]  # [S] whether a sum into the state of a step may lose digits to subtraction
+    cancels: bool  #      whether a sum may lose digits to subtraction
+    into_cancels: NDArray[np.bool_]  # [S] whether that into the state of a step may
     out_cancels: NDArray[np.bool_]  #  [classes] the same of a step back
     start_peak: float  #  logarithms of the maxima
     peak: float
@@ -158,10 +160,12 @@ class AutomatonWorkspace(NamedTuple):
     origin: Floats  #   [longest, groups, lanes] the best class of each group
     inverse: Floats  #  [longest, lanes] what potentials of the next position are multiplied by
     marginal: Floats  # [width, lanes]
+    combined: Floats  # [2, combinations, lanes] potentials and marginals of the labels of a state together
     shared: Floats  #   [2, groups, lanes] sums or maxima over groups
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
-    recent: Floats  #   [2, LANES, LANES], [power of 2, LANES] counts of each lane that are not in `counts` yet
+    partial: Floats  #  [1 + STEPS, lanes] what a group reaches, and β of some of its classes
+    recent: Floats  #   [2, LANES, LANES] of states, [.., LANES] of moves: counts of each lane that are not in `counts`
     counts: Floats  #   [3 S + M] of states everywhere, first and last, in the order of `class_state`; of transitions,
     #                   in that of `out_move`; each padded
 
@@ -199,6 +203,9 @@ def automaton_of(
     row_start = np.cumsum(padded) - padded
     parts = (labels + row_start).astype(np.int32).ravel()
     lanes = len(REGISTERS) * LANES
+    several, combination = np.unique(parts.reshape(states, -1), axis=0, return_inverse=True)
+    if len(cards) == 1:
+        several, combination = several[:0], parts.astype(np.int64)
     member_off, member = _members(source_group, groups)
     reached_off, which = _members(reached[:, 1], groups)
     target_off = np.searchsorted(target, np.arange(states + 1))
@@ -227,6 +234,8 @@ def automaton_of(
         row_start=row_start,
         parts=parts,
         part_at=parts * np.int32(lanes),
+        combination_at=(combination.ravel() * lanes).astype(np.int32),
+        combination_parts=(several * lanes).astype(np.int32).ravel(),
         scored=np.asarray(scored, np.int64),
         scored_at=row_start[np.asarray(scored_variable, np.int64)],
         classes=classes,
@@ -332,7 +341,7 @@ def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables
     out_cancels[a.source[cancels]] = True
     return LinearTables(
         start, state[a.into_state], end, transition, beyond[a.into_move], beyond[a.out_move],
-        into_cancels[a.into_state], out_cancels[a.out_class], start_peak, peak, end_peak,
+        bool(cancels.any()), into_cancels[a.into_state], out_cancels[a.out_class], start_peak, peak, end_peak,
     )  # fmt: skip
 
 
@@ -366,9 +375,11 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         origin=aligned_zeros(longest * groups * lanes),
         inverse=aligned_zeros(longest * lanes),
         marginal=aligned_zeros(width * lanes),
+        combined=aligned_zeros(2 * len(automaton.combination_parts) // len(automaton.cards) * lanes),
         shared=aligned_zeros(2 * groups * lanes),
         block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
-        recent=aligned_zeros(2 * LANES * LANES + (LANES << (most + LANES).bit_length())),
+        partial=aligned_zeros((1 + STEPS) * lanes),
+        recent=aligned_zeros((2 * LANES + PENDING + most + LANES) * LANES),
         counts=aligned_zeros(3 * whole(states) + whole(len(automaton.source))),
     )

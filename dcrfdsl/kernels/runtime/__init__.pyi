@@ -14,6 +14,8 @@ from .lane_vectors import (
     any_below as any_below,
     choose_below as choose_below,
     fold as fold,
+    int_at as int_at,
+    keep_rolled as keep_rolled,
     load_at as load_at,
     prefetch as prefetch,
     transpose as transpose,

@@ -11,9 +11,9 @@ import numpy as np
 from .cpu import LANES
 
 __all__ = [
-    "accumulate", "add", "add_sums", "any_below", "broadcast", "choose_below", "exp", "fma", "largest",
-    "least_finite", "least_positive", "load", "load_at", "load_part", "lowest", "maximum", "multiply", "repeat",
-    "scale_add", "store", "store_part", "subtract", "total", "transpose",
+    "accumulate", "add", "add_sums", "any_below", "broadcast", "choose_below", "exp", "fma", "int_at",
+    "keep_rolled", "largest", "least_finite", "least_positive", "load", "load_at", "load_part", "lowest", "maximum",
+    "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total", "transpose",
 ]  # fmt: skip
 
 add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
@@ -53,6 +53,14 @@ def broadcast(registers, scalar):
 
 def repeat(registers, array, at):
     return broadcast(registers, _part(array, at, 1)[0])
+
+
+def int_at(array, number):
+    return int(array[number])
+
+
+def keep_rolled():
+    pass
 
 
 def load_at(registers, array, at, places, number):

@@ -11,13 +11,53 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from .cpu import LANES
-from .machine_vectors import INT32, REGISTER, Vectors, check_bounds, fused, join, places_of, split
+from .machine_vectors import INT32, INT64, REGISTER, Vectors, check_bounds, fused, join, places_of, split
 
-__all__ = ["accumulate", "add_sums", "any_below", "choose_below", "fold", "load_at", "prefetch", "transpose"]
+__all__ = [
+    "accumulate", "add_sums", "any_below", "choose_below", "fold", "int_at", "keep_rolled", "load_at", "prefetch",
+    "transpose",
+]  # fmt: skip
+
+LINE = 8  # doubles in a line of a cache
 
 if config.DISABLE_JIT:
-    from .interpreted_vectors import accumulate, add_sums, any_below, choose_below, fold, load_at, prefetch, transpose
+    from .interpreted_vectors import (
+        accumulate,
+        add_sums,
+        any_below,
+        choose_below,
+        fold,
+        int_at,
+        keep_rolled,
+        load_at,
+        prefetch,
+        transpose,
+    )
 else:
+
+    @intrinsic
+    def int_at(typing, array, number):
+        """array[number] as an int64; `number` does not count from the end, which indexing would have to ask first."""
+
+        def generate(context, builder, signature, arguments):
+            array, number = arguments
+            check_bounds(context, builder, signature.args[0], array, number, ir.Constant(number.type, 1))
+            data = context.make_array(signature.args[0])(context, builder, array).data
+            value = builder.load(builder.gep(data, [number]))
+            return builder.sext(value, INT64) if value.type != INT64 else value
+
+        return types.int64(array, types.int64), generate
+
+    @intrinsic
+    def keep_rolled(typing):
+        """Keeps LLVM from unrolling the loop around: of few passes, most would be in the loop for what is left over."""
+
+        def generate(context, builder, signature, arguments):
+            nothing = builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)
+            nothing.attributes.add("convergent")  # such calls stay where they are
+            return context.get_dummy_value()
+
+        return types.void(), generate
 
     @intrinsic
     def load_at(typing, registers, array, at, places, number):
@@ -49,8 +89,8 @@ else:
             flags = [ir.Constant(INT32, value) for value in (0, 3, 1)]  # to be read, often, data
             function = ir.FunctionType(ir.VoidType(), [pointer, INT32, INT32, INT32])
             fetch = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-            for n in range(registers.count):
-                place = builder.gep(data, [builder.add(arguments[2], ir.Constant(arguments[2].type, n * LANES))])
+            for n in range(0, registers.count * LANES, LINE):
+                place = builder.gep(data, [builder.add(arguments[2], ir.Constant(arguments[2].type, n))])
                 builder.call(fetch, [builder.bitcast(place, pointer), *flags])
             return context.get_dummy_value()
 
