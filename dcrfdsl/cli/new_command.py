@@ -39,17 +39,33 @@ def new(
         remedy = f"did you mean `{near}`?" if near else "`dcrfdsl new` lists them"
         refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
     text = ready[name].read_text(encoding="utf-8")
+    lists = _lists(text, name)
+    talk = Talk(quiet)
     if output is None:
         print(text, end="")
+        if lists:
+            names = " and ".join(f"`{own}`" for own in lists)
+            talk(f"it reads {names}; `dcrfdsl new {name} -o FILE` writes them too, beside FILE")
         return
-    if output.exists():
-        refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
+    beside = {output.parent / own: ready[name].parent / own for own in lists}
+    for path in (output, *beside):
+        if path.exists():
+            refuse("file-exists", f"`{path}` exists already", "choose another name or folder, or remove it first")
     from ..foundation import write_whole
 
+    for path, shipped in beside.items():
+        write_whole(path, (shipped.read_bytes(),))
     write_whole(output, (text.encode(),))
-    talk = Talk(quiet)
-    talk(f"{output} written; next:")
+    also = f"; it reads {' and '.join(map(str, beside))}, written too" if beside else ""
+    talk(f"{output} written{also}; next:")
     talk(f"  dcrfdsl check {output}")
+
+
+def _lists(text: str, name: str) -> list[str]:
+    """The files of the lexicons of a template."""
+    from ..syntax import ast, parse
+
+    return [one.path.value for one in parse(text, name).statements if isinstance(one, ast.Lexicon)]
 
 
 def _first_sentence(path: Path) -> str:

@@ -336,10 +336,25 @@ def test_new_writes_a_template_that_checks(here: Path, capsys: Captured) -> None
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert "linear_chain" in names
     for name in names:
+        for path in here.glob("*.txt"):  # lists that a template brought
+            path.unlink()
         assert run(["new", name, "-o", f"{name}.mine.dcrf", "-q"]) == 0
         assert capsys.readouterr().err == ""
         assert run(["check", f"{name}.mine.dcrf"]) == 0, capsys.readouterr().err
         assert run(["fmt", "--check", f"{name}.mine.dcrf"]) == 0
+
+
+def test_new_brings_the_lists_that_a_template_reads(here: Path, capsys: Captured) -> None:
+    assert run(["new", "gazetteer"]) == 0
+    assert "`places.txt` and `roles.txt`" in capsys.readouterr().err
+    (here / "places.txt").write_text("mine\n")
+    assert run(["new", "gazetteer", "-o", "ner.dcrf"]) == 1
+    assert "`places.txt` exists already" in capsys.readouterr().err
+    assert (here / "places.txt").read_text() == "mine\n" and not (here / "ner.dcrf").exists()
+    (here / "sub").mkdir()
+    assert run(["new", "gazetteer", "-o", "sub/ner.dcrf"]) == 0
+    assert "sub/places.txt and sub/roles.txt, written too" in capsys.readouterr().err
+    assert run(["check", "sub/ner.dcrf"]) == 0
 
 
 def test_fmt_changes_layout_only_where_it_must(here: Path, capsys: Captured) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,19 @@ MUSIC = "C CEG C I\nF FAC C IV\nG GBD C V\nC CEG C I\n\nG GBD G I\nC CEG G IV\nD
 DOMAINS = "the D _\ndog N _\nbarks V _\n. X _\n\nthe _ D\ncat _ N\nlol _ X\n\n"
 WARD = "fever 38.5 110 ILL\ncough 37.2 90 BETTER\nsleeps 36.8 - WELL\n\nfever 39.5 120 ILL\nfever 38.0 - ILL\n\n"
 PERSONAL = "call 1 O\nAda 1 B-NAME\nKing 1 I-NAME\nat 1 O\n555 1 B-PHONE\n\nBob 0.5 B-NAME\nwaits 0.5 O\n\n"
+TRIPS = "Ada NP O\nin IN O\nCAPE NP B-PLACE\nTown NP I-PLACE\n\nnear IN O\nOslo NP B-PLACE\nMr NP O\nYork NP O\n\n"
+SHAPES = {"a": ((4, 5), 0.5), "b": ((6,), -1.0), "c": ((5, 7), 2.0)}
+LETTERS = "".join(
+    json.dumps(
+        {
+            "pixels": [[int(n < 4 or n in SHAPES[own][0]) for n in range(8)] for own in word],
+            "slant": [[SHAPES[own][1], 1.0] for own in word],
+            "letter": list(word),
+        }
+    )
+    + "\n"
+    for word in ("abc", "cab", "bb")
+)
 CASES = {  # template: data of its shape, its labels
     "linear_chain": (CHUNKS, ["chunk"]),
     "second_order": (CHUNKS, ["chunk"]),
@@ -72,6 +86,8 @@ CASES = {  # template: data of its shape, its labels
     "two_domains": (DOMAINS, ["news", "web"]),
     "measurements": (WARD, ["state"]),
     "costs": (PERSONAL, ["span"]),
+    "gazetteer": (TRIPS, ["ner"]),
+    "kernel_letters": (LETTERS, ["letter"]),
 }
 CRITERIA = [stage.label for stage in load_template(TEMPLATES / "criteria.dcrf").require().stages]
 
