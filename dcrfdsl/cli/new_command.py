@@ -50,7 +50,8 @@ def new(
     beside = {output.parent / own: ready[name].parent / own for own in lists}
     for path in (output, *beside):
         if path.exists():
-            refuse("file-exists", f"`{path}` exists already", "choose another name or folder, or remove it first")
+            other = "name" if path == output else "folder"
+            refuse("file-exists", f"`{path}` exists already", f"choose another {other}, or remove it first")
     from ..foundation import write_whole
 
     for path, shipped in beside.items():
