@@ -66,7 +66,7 @@ def _lists(text: str, name: str) -> list[str]:
     """The files of the lexicons of a template."""
     from ..syntax import ast, parse
 
-    return [one.path.value for one in parse(text, name).statements if isinstance(one, ast.Lexicon)]
+    return [str(one.path.value) for one in parse(text, name).statements if isinstance(one, ast.Lexicon)]
 
 
 def _first_sentence(path: Path) -> str:
