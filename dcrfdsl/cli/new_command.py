@@ -64,6 +64,8 @@ def new(
 
 def _lists(text: str, name: str) -> list[str]:
     """The files of the lexicons of a template."""
+    if "\nlexicon " not in text:  # most have none, and the parser takes a while to load
+        return []
     from ..syntax import ast, parse
 
     return [str(one.path.value) for one in parse(text, name).statements if isinstance(one, ast.Lexicon)]
