@@ -100,25 +100,19 @@ def sum_classes(at, begin, automaton, alpha, front):
 
 
 @inlined
-def _sum_groups(block, front, before, automaton, shared):
-    """The sum of the row of classes at `before` over the groups of a block.
+def _add_to_group(n, sums, own, automaton, shared):
+    """Adds the α of the state of step n to that of its group, in the row of groups at `sums`."""
+    place = sums + int_at(automaton.into_group, n)
+    store(shared, place, add(own, load(automaton.registers, shared, place)))
 
-    That over a group is kept in `shared` for later blocks. It is taken here, right before transitions leave the same
-    classes, so that these are read from a cache.
-    """
+
+@inlined
+def _of_block(block, sums, automaton, shared):
+    """What the states of a block are reached from: the sum over its groups, of the row of groups at `sums`."""
     registers, lanes = automaton.registers, len(automaton.registers) * LANES
     result = broadcast(registers, 0.0)
-    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-        g = int_at(automaton.block_group, b)
-        if int_at(automaton.is_new_group, b):
-            found = broadcast(registers, 0.0)
-            for n in range(int_at(automaton.member_off, g), int_at(automaton.member_off, g + 1)):
-                keep_rolled()
-                found = add(found, load(registers, front, before + int_at(automaton.member, n) * lanes))
-            store(shared, g * lanes, found)
-            result = add(result, found)
-        else:
-            result = add(result, load(registers, shared, g * lanes))
+    for b in range(int_at(automaton.block_group_off, block), int_at(automaton.block_group_off, block + 1)):
+        result = add(result, load(registers, shared, sums + int_at(automaton.block_group, b) * lanes))
     return result
 
 
@@ -164,12 +158,13 @@ def _begin(potential, automaton, tables, alpha):
 
 
 @inner
-def _take_again(block, front, before, at, potential, row, automaton, tables, workspace):
-    """Takes α of the states of a block again in the lanes where it has lost digits. at: where the row of α begins."""
+def _take_again(block, front, before, at, old, potential, row, automaton, tables, workspace):
+    """Takes α of the states of a block again in the lanes where it has lost digits; whether there were any.
+
+    at: where the row of α begins.   old: the sums over groups of the position before.
+    """
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    background = broadcast(registers, 0.0)
-    for b in range(automaton.block_group_off[block], automaton.block_group_off[block + 1]):
-        background = add(background, load(registers, workspace.shared, automaton.block_group[b] * lanes))
+    background, any_lost = _of_block(block, old, automaton, workspace.shared), False
     background = multiply(background, broadcast(registers, CANCELLED))
     for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
         if not tables.into_cancels[n]:
@@ -182,17 +177,22 @@ def _take_again(block, front, before, at, potential, row, automaton, tables, wor
             _sum_into(n, block, front, before, automaton, tables, workspace.lane)
             again = multiply(load(registers, workspace.lane, SPARE * lanes), own)
             store(alpha, place, choose_below(found, bound, again, found))
+            any_lost = True
+    return any_lost
 
 
 @inlined
-def _follow(at, front, before, potential, row, automaton, tables, workspace):
-    """α of a later position. at: where its row begins.   before: that of the classes of the position before.
+def _follow(at, front, before, old, sums, potential, row, least, automaton, tables, workspace):
+    """α of a later position, added up over groups; its least positive number or `least`, and whether these two have to
+    be taken again.
 
-    potential: that of each combination of labels, from `row` on.
+    at: where its row begins.   before: that of the classes of the position before.   old, sums: the rows of groups of
+    the position before and of this one.   potential: that of each combination of labels, from `row` on.
     """
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    shared, any_lost = workspace.shared, False
     for block in range(len(automaton.block_off) - 1):
-        background = _sum_groups(block, front, before, automaton, workspace.shared)
+        background = _of_block(block, old, automaton, shared)
         for n in range(int_at(automaton.block_off, block), int_at(automaton.block_off, block + 1)):
             prefetch(registers, alpha, at + int_at(automaton.into_state, min(n + AHEAD, automaton.states - 1)) * lanes)
             found = multiply(background, repeat(registers, tables.state, n))
@@ -201,31 +201,37 @@ def _follow(at, front, before, potential, row, automaton, tables, workspace):
                 mass = load_at(registers, front, before, automaton.into_at, q)
                 found = fma(mass, repeat(registers, tables.into, q), found)
             j = int_at(automaton.into_state, n)
-            own = load_at(registers, potential, row, automaton.combination_at, j)
-            store(alpha, at + j * lanes, multiply(found, own))
-        if tables.cancels:
-            _take_again(block, front, before, at, potential, row, automaton, tables, workspace)
+            own = multiply(found, load_at(registers, potential, row, automaton.combination_at, j))
+            store(alpha, at + j * lanes, own)
+            _add_to_group(n, sums, own, automaton, shared)
+            least = least_positive(least, own)
+        if tables.cancels and _take_again(
+            block, front, before, at, old, potential, row, automaton, tables, workspace
+        ):  # fmt: skip
+            any_lost = True
+    return least, any_lost
 
 
-@inlined
-def _sum_states(at, automaton, alpha, least):
-    """The sum of the row of α at `at`, and its least positive number or `least`.
-
-    A loop of its own: beside other sums these would not stay in registers.
-    """
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    result = broadcast(registers, 0.0)
-    for k in range(at, at + automaton.states * lanes, lanes):
-        own = load(registers, alpha, k)
-        least, result = least_positive(least, own), add(result, own)
-    return least, result
+@inner
+def _sum_states(at, sums, automaton, workspace):
+    """Adds the row of α at `at` up over groups, into the row of these at `sums`; keeps the least positive number."""
+    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    lane = workspace.lane
+    clear_lanes(registers, workspace.shared, sums, automaton.groups + 1)
+    least = load(registers, lane, LEAST_ALPHA * lanes)
+    for n in range(automaton.states):
+        own = load(registers, alpha, at + int_at(automaton.into_state, n) * lanes)
+        _add_to_group(n, sums, own, automaton, workspace.shared)
+        least = least_positive(least, own)
+    store(lane, LEAST_ALPHA * lanes, least)
 
 
 @inner
 def advance_lanes(t, automaton, tables, workspace):
-    """α of position t, its sum into the row of `inverse`, its sums over classes, and the least positive."""
+    """α of position t, its sum into the row of `inverse`, its sums over classes and groups, and the least positive."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    at = t * automaton.states * lanes
+    at, groups = t * automaton.states * lanes, (automaton.groups + 1) * lanes
+    old, sums = (t + 1) % 2 * groups, t % 2 * groups
     front, now, before = alpha, at, at - automaton.states * lanes
     if automaton.is_split:
         front, now = workspace.front, t % 2 * automaton.classes * lanes
@@ -234,12 +240,22 @@ def advance_lanes(t, automaton, tables, workspace):
     if len(automaton.combination_parts) > 0:
         combine_labels(row, automaton, workspace.rows, workspace.combined)
         potential, row = workspace.combined, 0
+    any_lost = t == 0
     if t == 0:
         _begin(potential, automaton, tables, alpha)
     else:
-        _follow(at, front, before, potential, row, automaton, tables, workspace)
-    least, sum_of_all = _sum_states(at, automaton, alpha, load(registers, workspace.lane, LEAST_ALPHA * lanes))
-    store(workspace.lane, LEAST_ALPHA * lanes, least)
+        clear_lanes(registers, workspace.shared, sums, automaton.groups + 1)
+        least = load(registers, workspace.lane, LEAST_ALPHA * lanes)
+        least, any_lost = _follow(
+            at, front, before, old, sums, potential, row, least, automaton, tables, workspace
+        )  # fmt: skip
+        if not any_lost:
+            store(workspace.lane, LEAST_ALPHA * lanes, least)
+    if any_lost:
+        _sum_states(at, sums, automaton, workspace)
+    sum_of_all = broadcast(registers, 0.0)
+    for c in range(sums, sums + groups, lanes):
+        sum_of_all = add(sum_of_all, load(registers, workspace.shared, c))
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
         sum_classes(at, now, automaton, alpha, front)

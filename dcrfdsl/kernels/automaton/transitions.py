@@ -83,11 +83,11 @@ class Automaton(NamedTuple):
     block_off: Ints  #         [blocks + 1] a block of steps into states
     block_group_off: Ints  #   [blocks + 1]
     block_group: Ints32  #     [..]   the groups from which the states of a block are reached
-    is_new_group: NDArray[np.bool_]  # [..] whether no block before has that group
     group_block_off: Ints  #   [groups + 1]
     group_block: Ints32  #     [..]   the blocks that are reached from each group that has classes, ascending
     is_new_block: NDArray[np.bool_]  # [..] whether no group before has that block
     into_state: Ints32  #      [S]    the state of each step
+    into_group: Ints32  #      [S]    where the lanes of its class's group lie in a row of groups; at its end: none
     step_of: Ints32  #         [S]    its inverse
     into_off: Ints  #          [S+1]  the transitions of each step
     into_move: Ints32  #       [M]    their numbers
@@ -161,7 +161,7 @@ class AutomatonWorkspace(NamedTuple):
     inverse: Floats  #  [longest, lanes] what potentials of the next position are multiplied by
     marginal: Floats  # [width, lanes]
     combined: Floats  # [2, combinations, lanes] potentials and marginals of the labels of a state together
-    shared: Floats  #   [2, groups, lanes] sums or maxima over groups
+    shared: Floats  #   [2, groups + 1, lanes] sums over groups, and what has none; or maxima
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
     partial: Floats  #  [1 + STEPS, lanes] what a group reaches, and β of some of its classes
@@ -216,6 +216,7 @@ def automaton_of(
     has_classes = np.flatnonzero(np.isin(block_group, source_group))
     group_block_off, which_block = _members(block_group[has_classes], groups)
     group_block = of_block[has_classes][which_block]
+    own_group = np.where(source_group < 0, groups, source_group)[class_of]
     into_off, into_move = _chosen_runs(target_off, into_state)
     by_source = np.lexsort((target, source))
     source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
@@ -255,11 +256,11 @@ def automaton_of(
         block_off=block_off,
         block_group_off=block_group_off,
         block_group=block_group.astype(np.int32),
-        is_new_group=_is_new(block_group),
         group_block_off=group_block_off,
         group_block=group_block.astype(np.int32),
         is_new_block=_is_new(group_block),
         into_state=into_state.astype(np.int32),
+        into_group=(own_group[into_state] * lanes).astype(np.int32),
         step_of=step_of.astype(np.int32),
         into_off=into_off,
         into_move=into_move.astype(np.int32),
@@ -376,7 +377,7 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         inverse=aligned_zeros(longest * lanes),
         marginal=aligned_zeros(width * lanes),
         combined=aligned_zeros(2 * len(automaton.combination_parts) // len(automaton.cards) * lanes),
-        shared=aligned_zeros(2 * groups * lanes),
+        shared=aligned_zeros(2 * (groups + 1) * lanes),
         block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
         partial=aligned_zeros((1 + STEPS) * lanes),

@@ -197,7 +197,7 @@ else:
     def _least_above(bound: float) -> Any:
         def build(builder: Any, x: Any, y: Any) -> Any:
             counts = builder.fcmp_ordered(">", y, _constant(bound))
-            return builder.select(counts, _select(builder, "<", y, x), x)  # a comparison and a minimum under a mask
+            return _select(builder, "<", builder.select(counts, y, x), x)  # a blend and a minimum
 
         return _elementwise(build)
 
