@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from ..foundation import DcrfError, Table, json_text, render
-from .console import Json, Quiet, Rounds, Talk, refuse
-from .inputs import read_gold
+from .console import Features, Json, Quiet, Rounds, Talk, refuse
+from .inputs import read_features, read_gold
 from .options import Argument, Option, with_options
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class ExportOptions:
         Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
     ] = None
     dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")] = None
+    features: Features = None
     rounds: Rounds = None
     as_json: Json = False
     quiet: Quiet = False
@@ -54,7 +55,8 @@ def export(options: ExportOptions) -> None:
     `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. The
     model needs exact inference and built-in features; anything else is refused.
 
-    `--format model` writes a model file again, for `dcrfdsl tag`: any model will do.
+    `--format model` writes a model file again, for `dcrfdsl tag`: any model will do. One with functions of yours needs
+    `--features` here as everywhere.
 
     --bits and --prune make the files smaller. With --dev the scores of the model and of what was written stand side by
     side.
@@ -75,9 +77,11 @@ def _loaded(options: ExportOptions) -> TrainedModel:
     from ..model import TrainedModel
 
     try:
-        model = TrainedModel.load(options.model)
+        model = TrainedModel.load(options.model, registered=read_features(options.features))
     except DcrfError as error:
-        if any(diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics):
+        if options.format != "model" and any(
+            diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics
+        ):
             message = f"the model cannot be exported: {error.diagnostics[0].message.replace(LOADED, OWN)}"
             refuse("cannot-export", message, "train without them, or tag with `dcrfdsl tag --features FILE.py`")
         raise
@@ -128,8 +132,7 @@ def _model(options: ExportOptions, talk: Talk) -> None:
     made.model.save(options.output)
     if not options.as_json:
         talk(f"wrote {options.output} ({file_size(Path(options.output))})")
-    kept = model.num_weights - model.parameters.num_bias - made.pruned
-    _tell_costs(options, model, scored(made.model), kept, [Path(options.output)])
+    _tell_costs(options, model, scored(made.model), _feature_weights(made.model), [Path(options.output)])
 
 
 # what is smaller, and what it costs ---------------------------------------------------------------------------------
@@ -154,13 +157,26 @@ def _scored(options: ExportOptions, model: TrainedModel, talk: Talk) -> Callable
     return scores
 
 
+def _feature_weights(model: TrainedModel) -> int:
+    """How many weights of features are not 0."""
+    import numpy as np
+
+    return int(np.count_nonzero(model.weights[model.parameters.num_bias :]))
+
+
 def _tell_costs(options: ExportOptions, model: TrainedModel, scores: Scores, kept: int, files: list[Path]) -> None:
-    """Prints sizes and scores before and after. kept: weights of features.   files: written, the last with weights."""
+    """Prints sizes and scores before and after.
+
+    kept: weights of features that are not 0.   files: written, the last with weights.
+    """
     sizes = Path(options.model).stat().st_size, files[-1].stat().st_size
     if options.as_json:
         record = {
             "files": list(map(str, files)), "bytes": {"before": sizes[0], "after": sizes[1]},
-            "weights": {"before": model.num_weights, "after": kept + model.parameters.num_bias},
+            "weights": {
+                when: count + model.parameters.num_bias
+                for when, count in (("before", _feature_weights(model)), ("after", kept))
+            },
             "scores": {name: {"before": one, "after": other} for name, (one, other) in scores.items()},
         }  # fmt: skip
         print(json_text(record))
@@ -195,9 +211,8 @@ def _print_costs(
 
     from .report import bytes_text, print_table
 
-    of_features = model.num_weights - model.parameters.num_bias
     rows = {name: (_score(name, one), _score(name, other)) for name, (one, other) in scores.items()}
-    rows["weights of features"] = f"{of_features:,}", f"{num_weights:,}"
+    rows["weights of features, but 0"] = f"{_feature_weights(model):,}", f"{num_weights:,}"
     rows["size of the model"] = bytes_text(sizes[0]), bytes_text(sizes[1])
     table = Columns(box=None, pad_edge=False, header_style="bold")
     table.add_column("", overflow="fold")

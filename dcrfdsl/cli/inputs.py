@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ..foundation import LONGEST_TEMPLATE, DcrfError, read_template, template_text
 from .console import Talk, refuse
@@ -26,6 +26,7 @@ __all__ = [
     "read_sentence",
     "read_text",
     "read_unused_features",
+    "refuse_sentence",
     "resolved_template",
     "stream_gold",
 ]
@@ -139,8 +140,13 @@ def read_sentence(path: str, spec: ModelSpec, number: int, *, required: Sequence
         if number <= before + chunk.corpus.num_sentences:
             return chunk.corpus.slice(number - 1 - before, number - before)
         before += chunk.corpus.num_sentences
-    count = f"{before:,} sentence{'s' * (before != 1)}"
-    refuse("no-such-sentence", f"`{path}` has {count}, there is no number {number:,}")
+    refuse_sentence(path, before, number)
+
+
+def refuse_sentence(path: str, count: int, number: int) -> NoReturn:
+    """Refuses a number, from 1, that none of the `count` sentences of the data has."""
+    sentences = f"{count:,} sentence{'s' * (count != 1)}"
+    refuse("no-such-sentence", f"`{path}` has {sentences}, there is no number {number:,}")
 
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:

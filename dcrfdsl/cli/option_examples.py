@@ -83,7 +83,10 @@ OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "dcrfdsl convert crf.py --columns part,attributes --label part -o chain.dcrf",
         "dcrfdsl convert train.txt --template chunk.dcrf --to jsonl",
     ),
-    "export": ("dcrfdsl export boosted.model -o boosted.py --rounds 3 --json --quiet",),
+    "export": (
+        "dcrfdsl export boosted.model -o boosted.py --rounds 3 --json --quiet",
+        "dcrfdsl export shapes.model -o small.model --format model --features shapes.py --bits 32",
+    ),
     "infer": (
         "dcrfdsl infer grid.uai --method trp --max-iterations 500 --damping 0.5 --seed 1",
         "dcrfdsl infer grid.uai --method gibbs --samples 5000 --burn-in 500 --thin 2 --quiet",

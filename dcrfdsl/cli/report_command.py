@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .console import Features, Quiet, Talk, Threads, refuse
-from .inputs import read_features, read_gold
+from .inputs import read_features, read_gold, refuse_sentence
 from .options import Argument, Option
 
 __all__ = ["report"]
@@ -54,6 +54,9 @@ def report(
     corpus = read_gold(data, trained.spec, talk)
     if not corpus.num_tokens:
         refuse("empty-file", f"there is nothing to report: `{data}` has no token")
+    for number in sentence or ():
+        if number > corpus.num_sentences:
+            refuse_sentence(data, corpus.num_sentences, number)
     pages = trained.report(
         corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
         sentences=[n - 1 for n in sentence or ()],

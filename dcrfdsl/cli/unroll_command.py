@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from .console import Features, Quiet, SetPaths, StageName, Talk, refuse
-from .inputs import read_features, read_gold, resolved_template
+from .console import Features, Quiet, SetPaths, StageName, Talk
+from .inputs import read_features, read_gold, refuse_sentence, resolved_template
 from .options import Argument, Option
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def _drawing(
     check_or_raise(resolved, stage=stage, registered=registered)
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
-        count = f"{corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}"
-        refuse("no-such-sentence", f"`{data}` has {count}, there is no number {sentence:,}")
+        refuse_sentence(data, corpus.num_sentences, sentence)
     problem = assemble(spec, corpus, resolved.directories, registered)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]

@@ -70,7 +70,6 @@ class SpansReader:
         self._options = SpanOptions.of(wanted.data)
         self._schemes = dict(wanted.data.schemes)
         self._columns: tuple[Column, ...] | None = None  # decided by the first line with a token
-        self._unlisted = 0
         self.warnings: list[str] = []
 
     def cut(self, text: bytes) -> int:

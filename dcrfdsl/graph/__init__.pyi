@@ -67,7 +67,6 @@ from .programs.elimination import (
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
 from .segment_factors import weighing_templates as weighing_templates
 from .segment_shapes import (
-    SegmentShape as SegmentShape,
     known_runs as known_runs,
     known_segments as known_segments,
     segment_instances as segment_instances,

@@ -53,7 +53,6 @@ from .decoding.local_pieces import (
     resolve_decode_rule as resolve_decode_rule,
 )
 from .decoding.single_run_decoding import SingleRunDecoder as SingleRunDecoder
-from .decoding.single_run_search import RunRules as RunRules, SingleRunSearch as SingleRunSearch
 from .decoding.voting import Ballots as Ballots
 from .marginals import (
     CliqueMarginal as CliqueMarginal,

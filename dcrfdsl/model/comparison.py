@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Mask, require_whole
+from ..foundation import CORPUS, DcrfError, Diagnostic, Mask, require_kind, require_whole
 from ..metrics import (
     Evaluation,
     Interval,
@@ -113,11 +113,20 @@ def compare(
     >>> comparison.scores[0].values, comparison.scores[0].p_values
     ((1.0, 1.0), (None, 1.0))
     """
+    require_kind(models, Mapping, "models", "models by name: `{'one': first, 'other': second}`")
+    for model in models.values():
+        require_kind(model, TrainedModel, "models", "models, as `fit` and `load` return them, by name")
+    for own in (corpus,) if not isinstance(corpus, Mapping) else corpus.values():
+        require_kind(own, Corpus, "corpus", f"{CORPUS}, or one for each model, by name")
     require_whole(draws, "draws")
     require_whole(exchanges, "exchanges")
     require_level(level)
     if len(models) < 2:
         raise _error("nothing-to-compare", "a comparison takes two models or more", "name another model")
+    if not isinstance(corpus, Corpus) and (without := ", ".join(f"`{name}`" for name in models if name not in corpus)):
+        raise _error(
+            "nothing-to-compare", f"`corpus` has no data for {without}", "give data for each model, by its name"
+        )
     corpora = {name: corpus if isinstance(corpus, Corpus) else corpus[name] for name in models}
     _require_same_sentences(corpora)
     labels = tuple(y for y in next(iter(models.values())).labels if all(y in model.labels for model in models.values()))

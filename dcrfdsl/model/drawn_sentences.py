@@ -43,6 +43,8 @@ def drawn_with_labels(model: TaggingModel, corpus: Corpus, number: int) -> Graph
 
 
 def missing_sentence(corpus: Corpus, number: int) -> DcrfError:
-    """The error of a number, from 0, that no sentence has."""
+    """The error of a number that no sentence has. They count from 0, in Python; commands count from 1."""
     count = f"`{corpus.file}` has {corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}"
-    return DcrfError(Diagnostic("no-such-sentence", f"{count}, there is no number {number + 1:,}"))
+    return DcrfError(
+        Diagnostic("no-such-sentence", f"{count}, there is no number {number:,}", help="numbers count from 0")
+    )

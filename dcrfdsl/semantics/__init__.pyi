@@ -30,10 +30,9 @@ from .conditions.segment_runs import (
     is_implied as is_implied,
     segment_memory as segment_memory,
     segment_states as segment_states,
-    segments_in_graph as segments_in_graph,
     unrolled_spec as unrolled_spec,
 )
-from .conditions.sentence_variables import is_of_sentence as is_of_sentence, sentence_labels as sentence_labels
+from .conditions.sentence_variables import is_of_sentence as is_of_sentence
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
     once_words as once_words,
@@ -142,7 +141,6 @@ from .schema.segment_schemes import (
     violations as violations,
 )
 from .schema.spec_display import (
-    checked_html as checked_html,
     message_blocks as message_blocks,
     template_blocks as template_blocks,
     template_listing as template_listing,
@@ -166,7 +164,6 @@ from .settings.guiding_stages import (
     stage_inference as stage_inference,
 )
 from .settings.importance_settings import (
-    IMPORTANCE as IMPORTANCE,
     SentenceImportance as SentenceImportance,
     StateImportance as StateImportance,
     TokenImportance as TokenImportance,

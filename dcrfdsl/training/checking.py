@@ -153,7 +153,7 @@ def require_arguments(
     stage: object,
     dev: object,
     registered: Mapping[str, RegisteredFeature] | None,
-    *functions: object,
+    **functions: object,
 ) -> None:
     """TypeError unless these arguments of `fit` have the right types. The messages name these parameters."""
     if not isinstance(corpus, StoredCorpus):
@@ -161,8 +161,8 @@ def require_arguments(
     require_kind(dev, (Corpus, type(None)), "dev", CORPUS)
     require_kind(stage, (str, type(None)), "stage", "the name of a training stage")
     require_registered(registered)
-    for function in functions:
-        require_callable(function)
+    for name, function in functions.items():
+        require_callable(function, name)
 
 
 def require_registered(registered: Mapping[str, RegisteredFeature] | None) -> None:

@@ -156,7 +156,7 @@ def cross_validate(
     (3, 16)
     """
     resolved = as_resolved(model)
-    require_arguments(corpus, stage, None, registered, on_fold, should_stop)
+    require_arguments(corpus, stage, None, registered, on_fold=on_fold, should_stop=should_stop)
     require_kind(corpus, Corpus, "corpus", CORPUS)
     plan = FoldPlan(folds, seed, group, jobs)
     warn_of(checker_warnings(resolved, corpus, stage=stage, registered=registered), depth=2)

@@ -104,8 +104,12 @@ def fit(
     True
     """
     resolved = Resolved(model) if unchecked and isinstance(model, ModelSpec) else as_resolved(model)
-    require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)
+    require_arguments(corpus, stage, dev, registered, on_iteration=on_iteration, should_stop=should_stop)
     require_kind(start, (TrainedModel, type(None)), "start", "a model, as `fit` and `load` return it")
+    require_kind(
+        checkpoint, (Checkpoint, type(None)), "checkpoint", "a Checkpoint, as in `Checkpoint('my.checkpoint')`"
+    )
+    require_kind(log, (TrainingLog, type(None)), "log", "a TrainingLog, as in `TrainingLog('log.jsonl')`")
     require_tokens(corpus)
     remarks: Sequence[Diagnostic] = (
         () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)

@@ -130,7 +130,7 @@ def tune(
     True
     """
     resolved = as_resolved(model)
-    require_arguments(corpus, stage, dev, registered, on_trial, should_stop)
+    require_arguments(corpus, stage, dev, registered, on_trial=on_trial, should_stop=should_stop)
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
     plan = SearchPlan(search, trials, seed, jobs)
     remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)

@@ -80,6 +80,21 @@ def test_the_command_names_functions_that_it_does_not_have(tmp_path: Path, capfd
     assert "its features call functions of yours: `vowels`" in capfd.readouterr().err
 
 
+def test_a_model_file_with_functions_is_written_where_their_file_is_given(tmp_path: Path, capfd: Captured) -> None:
+    resolved = load_text(f"data conll(word, pos, y, z)\n{REFUSED['own function'][0]}")
+    model = fit(resolved, corpus_from_rows(GOLD, resolved.require().data), threads=1, registered=VOWELS)
+    model.save(tmp_path / "a")
+    code = "import dcrfdsl\n\n@dcrfdsl.feature\ndef vowels(word: str) -> str:\n"
+    (tmp_path / "own.py").write_text(code + '    return "".join(letter for letter in word if letter in "aeiou")\n')
+    command = ["export", str(tmp_path / "a"), "-o", str(tmp_path / "b"), "--format", "model"]
+    assert run(command) == 1
+    said = capfd.readouterr().err
+    assert "functions that are not loaded: `vowels`" in said and "--features FILE.py" in said
+    assert run([*command, "--features", str(tmp_path / "own.py")]) == 0
+    again = TrainedModel.load(tmp_path / "b", registered=VOWELS)
+    np.testing.assert_array_equal(again.weights, model.weights)
+
+
 # lighter weights ------------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +212,9 @@ def test_a_smaller_model_file_tags_by_the_lighter_weights(tmp_path: Path, capfd:
     np.testing.assert_array_equal(again.weights, model.weights.astype(np.float16))
     assert run(["export", str(large), "-o", str(small), "--format", "model", "--prune", "100%"]) == 0
     assert "wrote" in capfd.readouterr().err
+    assert run(["export", str(small), "-o", str(small), "--format", "model", "--prune", "10%", "--json"]) == 0
+    counts = json.loads(capfd.readouterr().out)["weights"]
+    assert counts["before"] == counts["after"] == model.parameters.num_bias  # those of 0 are not counted
     assert not TrainedModel.load(small).weights[model.parameters.num_bias :].any()
 
 

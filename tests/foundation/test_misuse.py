@@ -72,6 +72,8 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "fit: functions in a list": lambda m: fit(RESOLVED, corpus(), registered=[len]),  # type: ignore[arg-type]
     "fit: unmarked function": lambda m: fit(RESOLVED, corpus(), registered={"f": len}),  # type: ignore[dict-item]
     "fit: no callback": lambda m: fit(RESOLVED, corpus(), on_iteration=5),  # type: ignore[arg-type]
+    "fit: checkpoint is a path": lambda m: fit(RESOLVED, corpus(), checkpoint="a.ck"),  # type: ignore[arg-type]
+    "fit: log is a path": lambda m: fit(RESOLVED, corpus(), log="a.log"),  # type: ignore[arg-type]
     "fit: no columns": lambda m: fit(RESOLVED, bare()),
     "spec: labels is None": lambda m: fit(spec(labels=None), corpus()),
     "spec: labels is a text": lambda m: fit(spec(labels="y"), corpus()),
@@ -104,6 +106,11 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "evaluate: no labels": lambda m: m.evaluate(bare("word")),
     "evaluate: too few weights": lambda m: m.evaluate(corpus(), weights=np.zeros(1)),
     "evaluate: weights in words": lambda m: m.evaluate(corpus(), weights="w"),  # type: ignore[arg-type]
+    "compare: a list": lambda m: dcrfdsl.compare([m, m], corpus()),  # type: ignore[arg-type]
+    "compare: one model": lambda m: dcrfdsl.compare(m, corpus()),  # type: ignore[arg-type]
+    "compare: a path as data": lambda m: dcrfdsl.compare({"a": m, "b": m}, "test.txt"),  # type: ignore[arg-type]
+    "compare: a path as a model": lambda m: dcrfdsl.compare({"a": m, "b": "m"}, corpus()),  # type: ignore[dict-item]
+    "compare: data for one": lambda m: dcrfdsl.compare({"a": m, "b": m}, {"a": corpus()}),
     "marginals: nothing": lambda m: m.marginals(odd),
     "nbest: a text": lambda m: m.nbest(corpus(), "5"),  # type: ignore[arg-type]
     "nbest: none": lambda m: m.nbest(corpus(), 0),

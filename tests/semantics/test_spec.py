@@ -271,8 +271,8 @@ def test_a_missing_used_file_is_shown_where_it_is_used(files: Callable[..., Reso
 
 def test_paths_are_relative_to_the_declaring_file(files: Callable[..., Resolved], tmp_path: Path) -> None:
     resolved = files(main='use "sub/base.dcrf"\nlabel z in "z.txt"', sub__base='lexicon days = "days.txt"')
-    assert resolved.path_of("days", "days.txt") == tmp_path / "sub" / "days.txt"
-    assert resolved.path_of("z", "z.txt") == tmp_path / "z.txt"
+    assert resolved.directories["days"] == tmp_path / "sub"
+    assert resolved.directories["z"] == tmp_path
 
 
 UNREADABLE = [

@@ -54,7 +54,7 @@ class SequenceCounter:
         """completing: the inference that fills in labels that are latent or not known."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
         self._workers, self._factor = supervision.workers, supervision.sentence_importance(settings)
-        self._competitors, self._sentence_off = competitors, supervision.sentence_off
+        self._competitors = competitors
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._sums = FeatureSums(self._data, supervision.workers)
         self._method = inference.build(self._data)

@@ -68,7 +68,7 @@ def feature(function: Callable[..., Any] | None = None, *, name: str | None = No
     >>> template = load_text("data conll(word, part)\\nlabel part\\nclique part: bias, vowels(word)")
     >>> with_vowels = fit(template, corpus, registered={vowels.name: vowels})
     """
-    require_callable(function)
+    require_callable(function, "function")
     if function is not None:
         return RegisteredFeature(function.__name__, function)
     return lambda marked: RegisteredFeature(name or marked.__name__, marked)

@@ -23,10 +23,10 @@ def require_kind(value: object, kinds: type | tuple[type, ...], name: str, words
         raise TypeError(f"`{name}` takes {words}: found {_shown(value)}")
 
 
-def require_callable(value: object) -> None:
+def require_callable(value: object, name: str) -> None:
     """TypeError unless `value` is None or callable."""
     if value is not None and not callable(value):
-        raise TypeError(f"a function to call is needed: found {_shown(value)}")
+        raise TypeError(f"`{name}` takes a function to call: found {_shown(value)}")
 
 
 def require_list(value: object, name: str, words: str) -> None:

@@ -72,9 +72,6 @@ class Draft:
         part, _ = _PARTS[kind]
         return part, len(self._parts[part])
 
-    def has_stages(self) -> bool:
-        return bool(self._parts["stages"])
-
     def add(self, item: Entry, name_span: Span | None = None) -> None:
         """Appends a declaration whose spans are recorded under `path_of_next(type(item))`; reports a taken name.
 

@@ -27,7 +27,3 @@ class LocatedSpec:
     diagnostics: tuple[Diagnostic, ...] = ()
     directories: Mapping[str, Path] = field(default_factory=dict)
     complete: bool = True
-
-    def path_of(self, name: str, path: str) -> Path:
-        """The place of the file of lexicon or variable `name`, written as `path`."""
-        return self.directories.get(name, Path(".")) / path

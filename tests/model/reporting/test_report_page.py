@@ -245,6 +245,8 @@ def test_bad_choices_are_refused(trained, tmp_path, wrong, slug):
         model.report(corpus, path, **wrong)
     assert caught.value.diagnostics[0].slug == slug
     assert not path.exists()
+    for number in wrong.get("sentences", ()):
+        assert f"there is no number {number}" in str(caught.value)
 
 
 def test_without_the_library_it_says_what_to_install(trained, tmp_path, monkeypatch):
