@@ -47,7 +47,7 @@ def _over_memory(
     if label not in template.variables or not joins:
         return template
     seen_as = list(template.views or (None,) * len(template.variables))
-    allowed, coded = template.allowed, template.coded
+    allowed = template.allowed  # over the states of variables; `coded`, as weights, is over what views show of them
     for axis, variable in enumerate(template.variables):
         if variable != label:
             continue
@@ -57,12 +57,11 @@ def _over_memory(
         else:
             seen_as[axis] = view._replace(of=view.of[states.label])
         allowed = None if allowed is None else allowed.take(states.label, axis)
-        coded = None if coded is None else coded.take(states.label, axis + 1)
     places = [(memory, len(states.label)) if v == label else (v, card)
               for v, card in zip(template.variables, template.cards, strict=True)]  # fmt: skip
     return replace(
         template, variables=tuple(v for v, _ in places), cards=tuple(card for _, card in places),
-        views=tuple(seen_as), allowed=allowed, coded=coded, plain=template,
+        views=tuple(seen_as), allowed=allowed, plain=template,
         label_states=states.label,
     )  # fmt: skip
 

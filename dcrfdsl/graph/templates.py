@@ -52,7 +52,7 @@ class CliqueTemplate:
     `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False for an assignment
     of potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a relational
     clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views` has the view by
-    which a site was declared; empty if there is none. `coded` [codes, cards] is `allowed` for each code that the
+    which a site was declared; empty if there is none. `coded` [codes, weight_cards] is `allowed` for each code that the
     feature rows of its set have at the anchor, or log potentials; `observed` is what they read. A template with a
     `position` occurs only at that anchor. One with `segments` has no tables: its instances are segments, and its
     assignments their classes. Where segments are a part of the graph, that one has no instance; the templates with a

@@ -108,6 +108,13 @@ def nothing_at_a(words, y, z):
     return not any(word == "a" and state == "B-Y" for word, state in zip(words, y, strict=True))
 
 
+def no_end_by_a(gap):
+    def allowed(words, y, z):
+        return ("B-X", "O", "Q", "a") not in zip(y, y[gap:], z[gap:], words[gap - 1 :], strict=False)
+
+    return allowed
+
+
 def each_once(words, y, z):
     kinds = [kind for _, _, kind in segments(y, "bio")]
     return len(kinds) == len(set(kinds))
@@ -151,6 +158,11 @@ CASES = {
         "bio(X, Y)", BIO, "bio", 3, (("forbid y is B-Y and word is a", lambda t, values: ()), Z_CHAIN),
         allowed=nothing_at_a, seed=10,
     ),
+    **{f"observed constraint {gap} apart": JointCase(
+        "bio(X, Y)", BIO, "bio", 3,
+        ((f"forbid y[-{gap}] is B-X and y is O and z is Q and word[-1] is a", lambda t, values: ()), Z_CHAIN),
+        allowed=no_end_by_a(gap), seed=14 + gap,
+    ) for gap in (1, 2)},
     "once": JointCase(
         "bio(X, Y)", BIO, "bio", 3, (("once y", lambda t, values: ()), Z_CHAIN), allowed=each_once, seed=12,
     ),
