@@ -57,6 +57,7 @@ from .pieces.piece_instances import (
     independent_pieces as independent_pieces,
     piece_arrays as piece_arrays,
     piece_templates as piece_templates,
+    with_constraints_apart as with_constraints_apart,
 )
 from .programs.elimination import (
     OrderCost as OrderCost,

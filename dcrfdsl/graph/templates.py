@@ -58,7 +58,8 @@ class CliqueTemplate:
     assignments their classes. Where segments are a part of the graph, that one has no instance; the templates with a
     `segment_length` have its weights, for segments of so many tokens at the last of these, and their features are named
     as those of the set `named_by`. `plain` is the template as it was over a label in whose place the memory of its
-    segments stands, and `label_states` the label's state for each of the memory.
+    segments stands, and `label_states` the label's state for each of the memory. `folded_into` is the clique whose
+    `allowed` this constraint repeats, for pieces without that clique.
     """
 
     name: str
@@ -80,6 +81,7 @@ class CliqueTemplate:
     plain: CliqueTemplate | None = None
     label_states: Ints | None = None
     named_by: int | None = None
+    folded_into: int | None = None
 
     @property
     def naming_set(self) -> int:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import CORPUS, Codes, DcrfError, Floats, Mask, cached_property, require_kind
-from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph
+from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph, with_constraints_apart
 from ..inference import (  # fmt: skip
     METHODS,
     Binder,
@@ -296,9 +296,10 @@ class Predictor:
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Decoded:
         """The best labellings under the product of the pieces' local distributions."""
         if stage not in self._local_decoders:
-            pieces = local_pieces(self.structure.spec, self.structure.graph, stage)
-            data = self.bind(False, False, self.known)
-            self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
+            whole = self.structure.graph
+            pieces = local_pieces(self.structure.spec, whole, stage)
+            graph = whole.once(f"constraints apart {stage}", lambda: with_constraints_apart(whole, pieces))
+            self._local_decoders[stage] = LocalDecoder(self.bind(False, False, self.known, graph), pieces, graph)
         decoder = self._local_decoders[stage]
         best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.own), workers)
         scores = possible_scores(best.outcome.log_z)

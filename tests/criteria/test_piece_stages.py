@@ -160,3 +160,63 @@ def test_cases_are_chosen_in_the_midst_of_training() -> None:
     assert model.record.iterations > 5 and model.record.converged
     assert model.record.objective > plain.record.objective  # each case adds a loss
     assert model.predict(corpus).codes["y"].tolist() != []
+
+
+# constraints that are folded into a clique ----------------------------------------------------------------------------
+
+FOLDED = (
+    "data conll(word, y, z)\nlabel y in {A, B, C}\nclique y as one with states = all: bias\n"
+    "clique y[-1], y as two: bias\nforbid y[-1] is A and y is C\ninfer exact\n"
+)
+ROWS = [("w", "C", "P"), ("w", "C", "Q"), ("w", "A", "P"), ("w", "B", "Q")]
+
+
+def trained_from(text: str) -> tuple[TrainedModel, dict[tuple[str, tuple[str, ...]], float]]:
+    """A model trained for a step from random weights, and its weights of biases by clique and states."""
+    resolved = load_text(text + ", prior = none, optimizer = lbfgs(max_iterations = 1)\n")
+    corpus = corpus_from_rows([ROWS], resolved.require().data)
+    first = fit(resolved, corpus, threads=1)
+    start = first.with_weights(np.random.default_rng(3).normal(size=first.num_weights), first.record)
+    model = fit(resolved, corpus, threads=1, start=start)
+    return model, {(clique, states): weight for clique, _, states, weight in model.show_weights()}
+
+
+def possible(length: int) -> list[tuple[str, ...]]:
+    """The states of neighbours that no constraint forbids."""
+    every = itertools.product("ABC", repeat=length)
+    return [states for states in every if ("A", "C") not in itertools.pairwise(states)]
+
+
+def test_a_piece_keeps_a_constraint_that_is_folded_into_the_clique_of_another() -> None:
+    model, weight = trained_from(FOLDED + "clique y[-2], y[-1], y as three: bias\ntrain piecewise: overlap = count")
+    y, expected = [row[1] for row in ROWS], 0.0
+    for length, clique in ((1, "one"), (2, "two"), (3, "three")):
+        scores = {states: weight.get((clique, states), 0.0) for states in possible(length)}
+        for first in range(len(y) - length + 1):
+            expected += reference.log_sum(np.array([*scores.values()])) - scores[tuple(y[first : first + length])]
+    assert model.record.objective == pytest.approx(expected, rel=1e-9)
+
+
+def test_nota_leaves_out_cases_that_a_folded_constraint_forbids() -> None:
+    model, weight = trained_from(
+        FOLDED + "label z in {P, Q}\nclique y, z as both: bias\nclique y[-1], z as across: bias\ntrain memm: nota = all"
+    )
+    expected = 0.0
+
+    def score(clique: str, *states: str) -> float:
+        return weight.get((clique, states), 0.0)
+
+    for t, (_, here, beside) in enumerate(ROWS):
+        before = ROWS[t - 1][1] if t else ""
+        given = possible(1 + (t > 0))  # of the piece of z: y, and y before it
+        for states in given:
+            of_z = [score("both", states[-1], z) + (score("across", states[0], z) if t else 0.0) for z in "PQ"]
+            expected += float(np.logaddexp(0.0, reference.log_sum(np.array(of_z))))
+        expected -= score("both", here, beside) + (score("across", before, beside) if t else 0.0)
+        for one in "ABC" if t else [""]:  # the piece of y
+            of_y = [
+                score("one", y) + (score("two", one, y) if t else 0.0) for y in "ABC" if not t or (one, y) != ("A", "C")
+            ]
+            expected += float(np.logaddexp(0.0, reference.log_sum(np.array(of_y))))
+        expected -= score("one", here) + (score("two", before, here) if t else 0.0)
+    assert model.record.objective == pytest.approx(expected, rel=1e-9)

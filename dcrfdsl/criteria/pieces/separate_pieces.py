@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...foundation import Floats, Ints
-from ...graph import Parameters, independent_pieces, piece_templates
+from ...graph import Parameters, independent_pieces, piece_templates, with_constraints_apart
 from ...inference import RunStatus
 from ...semantics import GaussianPrior, LikelyCases, PieceSettings, TrainSettings, pieces_of
 from ..criterion import Criterion, TightenedTolerance
@@ -99,6 +99,7 @@ def build_pieces(
     """
     criterion = settings.criterion
     templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
+    supervision = replace(supervision, graph=with_constraints_apart(supervision.graph, templates))
     groups = independent_pieces(templates)
     is_tied = any(isinstance(p, GaussianPrior) and p.tied_to is not None for p in settings.clique_priors.values())
     compares = is_tied or settings.keep is not None or isinstance(criterion.nota, LikelyCases)

@@ -3,7 +3,8 @@
 A piece has an instance at each anchor where all its sites lie in the sequence; a piece over `y[all]` has one per
 sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
 member. Members of cliques that data joins are left out unless they touch a variable of the piece. Hard constraints on
-the piece's variables, and on no others than the instance reads, take part as locked factors.
+the piece's variables, and on no others than the instance reads, take part as locked factors; those that are folded
+into a clique too, where the piece lacks that clique.
 Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.piecewise.piece_losses`).
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,10 @@ from ...semantics import At, ModelSpec, Named, Piece
 from ..shapes import GraphShape, offsets
 from ..unroll import ModelGraph
 
-__all__ = ["PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_pieces", "piece_arrays", "piece_templates"]
+__all__ = [
+    "PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_pieces", "piece_arrays", "piece_templates",
+    "with_constraints_apart",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,20 @@ def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTem
     return [[templates[n] for n in group] for group in sorted(groups)]
 
 
+def with_constraints_apart(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> ModelGraph:
+    """The graph in which a constraint that is folded into a clique is a template too, where a piece lacks the clique.
+
+    Otherwise the constraint would be lost to that piece, though it reads all the constraint's sites.
+    """
+    held = [{clique for clique, *_ in template.members} for template in templates]
+    apart = tuple(
+        replace(t, clique=-1, feature_set=-1, has_bias=False, views=(), folded_into=t.clique)
+        for t in graph.templates
+        if t.clique >= 0 and t.allowed is not None and not t.relational and any(t.clique not in one for one in held)
+    )
+    return replace(graph, templates=(*graph.templates, *apart)) if apart else graph
+
+
 class PieceUnrolling:
     """The factors of one shape, indexed by clique and anchor and by variable."""
 
@@ -93,10 +111,13 @@ class PieceUnrolling:
         self._joined: dict[int, list[int]] = {}
         self._constraints_at: dict[int, list[int]] = {}
         self._hard_at: dict[int, list[int]] = {}
+        self._folded: dict[int, tuple[int, int]] = {}  # of a constraint, the clique and the anchor of its other factor
         for f, (kind, anchor) in enumerate(zip(shape.kinds, shape.anchors, strict=True)):
             template = graph.templates[template_of[kind]]
             if template.clique < 0 and template_of[kind] >= (constraints or len(graph.templates)):
                 continue
+            if template.folded_into is not None:
+                self._folded[f] = template.folded_into, anchor
             if template.clique < 0:
                 _note(self._constraints_at, shape.scopes[f], f)
             elif template.relational:
@@ -129,7 +150,9 @@ class PieceUnrolling:
         touched = {v for f, _ in members for v in scopes[f]} | variables
         conditioned = tuple(sorted(touched - variables))
         around = dict.fromkeys(f for v in over for f in self._constraints_at.get(v, ()))
-        members = [*members, *((f, True) for f in around if touched.issuperset(scopes[f]))]
+        there = {f for f, _ in members}
+        missing = (f for f in around if f not in self._folded or self._factor.get(self._folded[f]) not in there)
+        members = [*members, *((f, True) for f in missing if touched.issuperset(scopes[f]))]
         filters = dict.fromkeys(f for v in conditioned for f in self._hard_at.get(v, ()))
         return PieceInstance(
             over,
