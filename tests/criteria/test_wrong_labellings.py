@@ -37,22 +37,23 @@ def test_the_exponential_risk_counts_labellings_that_contradict_what_is_known(na
         assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("psi", ["1", "inf"])
+@pytest.mark.parametrize(("psi", "mean"), [("1", False), ("1", True), ("inf", False)])
 @pytest.mark.parametrize("name", HIDDEN)
-def test_mce_compares_with_labellings_that_contradict_what_is_known(name: str, psi: str) -> None:
+def test_mce_compares_with_labellings_that_contradict_what_is_known(name: str, psi: str, mean: bool) -> None:
     case, every = HIDDEN[name], enumerate_all(HIDDEN[name])
-    objective = objective_of(
-        case, "mce", "train.infer=exact", "train.prior=none", "train.loss=sequence", f"train.psi={psi}"
-    )
+    settings = ["train.infer=exact", "train.prior=none", "train.loss=sequence", f"train.psi={psi}"]
+    objective = objective_of(case, "mce", *settings, *(["train.normalise=yes"] if mean else []))
+    hidden = 2 if name.startswith("latent") else 1
     smoothing = MceSettings().smoothing
     for seed in range(3):
         weights = np.random.default_rng(seed).normal(0.0, 0.8, objective.num_weights)
         expected = 0.0
-        for own in every:
+        for own, sentence in zip(every, case.sentences, strict=True):
             right, wrong = parts(own, weights)
             if len(wrong):
                 of = log_sum if psi == "1" else max
-                expected += smooth(smoothing, of(wrong) - of(right))
+                shares = np.log(len(wrong) / hidden ** len(sentence)) if mean else 0.0  # of the labels alone
+                expected += smooth(smoothing, of(wrong) - shares - of(right))
         assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
 
 
