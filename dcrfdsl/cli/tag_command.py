@@ -229,7 +229,7 @@ def _refuse_idle_beside_pretty(options: TagOptions) -> None:
     """Raises `DcrfError` for what `--pretty`, which shows the best labelling alone, leaves no place for."""
     beside = {
         "--json": options.as_json, "--nbest": options.nbest is not None, "--marginals": options.marginals,
-        "--apart": options.apart,
+        "--apart": options.apart, "--confidence": bool(options.confidence),
     }  # fmt: skip
     idle = [name for name, is_given in beside.items() if is_given]
     if options.pretty and idle:

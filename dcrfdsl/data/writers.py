@@ -53,6 +53,8 @@ class TaggedOutput:
 
     def __init__(self, data: DataSpec):
         self._write, self._close = WRITERS[data.format]()
+        self._blank_row = data.format not in LINE_BY_LINE
+        self._end, self._newline = b"", b"\n"  # the last bytes that were written, and how lines of the output end
 
     def write(self, chunk: Chunk, predictions: Predictions, remarks: Remarks | None = None) -> bytes:
         """Like `tagged`: the next bytes of the output."""
@@ -67,8 +69,24 @@ class TaggedOutput:
             if len(said) != num_sentences:
                 raise ValueError(f"{len(said)} remarks {name!r} on {num_sentences} sentences")
         if not columns and not remarks and chunk.block.rows is None:
-            return chunk.block.bom + chunk.block.text
-        return self._write(chunk, columns, remarks or {})
+            return self._joined(chunk, chunk.block.bom + chunk.block.text)
+        return self._joined(chunk, self._write(chunk, columns, remarks or {}))
+
+    def _joined(self, chunk: Chunk, written: bytes) -> bytes:
+        """`written`; before another file the end of the one before, which may lack a newline or a blank row."""
+        if chunk.block.rows is not None or not written:
+            return written
+        if not self._end:
+            self._newline = b"\r\n" if b"\r\n" in written else b"\n"
+        elif chunk.block.first_line == 1:
+            written = written.removeprefix(chunk.block.bom)
+            end = self._end.replace(b"\r", b"")
+            missing = 0 if end.endswith(b"\n") else 1
+            if self._blank_row and not end.endswith(b"\n\n"):
+                missing += 1
+            written = self._newline * missing + written
+        self._end = (self._end + written[-4:])[-4:]
+        return written
 
     def close(self) -> bytes:
         """The last bytes of the output."""
@@ -131,6 +149,8 @@ def _values(token: Any) -> Sequence[Any]:
     """The values of a token that is a list; a single text is a token of one column."""
     return [token] if isinstance(token, str) else token
 
+
+LINE_BY_LINE = ("jsonl", "spans")  # text formats in which a line is a sentence; in the others a blank row ends one
 
 _Write = Callable[[Chunk, Predicted, Remarks], bytes]
 _Writer = tuple[_Write, Callable[[], bytes]]  # what writes a chunk, and what ends the output

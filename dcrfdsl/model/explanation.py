@@ -71,6 +71,7 @@ class Explanation:
     without: the best label at this position without the decisive features.
     exact: whether both labellings were found by exact inference; else better ones may exist, but sums still hold.
     status: how inference ended.
+    of_sentence: the labels of the whole sentence.
     """
 
     label: str
@@ -85,16 +86,23 @@ class Explanation:
     without: str
     exact: bool
     status: RunStatus
+    of_sentence: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[tuple[str, int], ...]:
-        """The (variable, position) where the two labellings differ, without the memories of `once` and `segment`."""
+        """The (variable, position) where the two labellings differ, without the memories of `once` and `segment`.
+
+        A label of the whole sentence is there once: at the position that was asked about, if it is that label.
+        """
         first, second = self.labellings
+        only = dict.fromkeys(self.of_sentence, 0) | (
+            {self.label: self.position} if self.label in self.of_sentence else {}
+        )
         return tuple(
             (name, t)
             for name, states in first.items()
             for t, (one, other) in enumerate(zip(states, second[name], strict=True))
-            if one != other and not is_implied(name)
+            if one != other and not is_implied(name) and only.get(name, t) == t
         )
 
 
@@ -197,6 +205,7 @@ def explain_label(
         of_label[int((first if best is None else best)[variable])],
         isinstance(method, ExactSettings),
         one + other,
+        tuple(names[variable] for variable in sorted(data.graph.of_sentence)),
     )
 
 

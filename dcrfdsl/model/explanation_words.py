@@ -23,7 +23,9 @@ def explanation_remarks(explanation: Explanation) -> list[str]:
     first, second = explanation.labellings
     asked = explanation.label, explanation.position
     others = [
-        f"{name} {t + 1} {first[name][t]} to {second[name][t]}" for name, t in explanation.changes if (name, t) != asked
+        f"{name}{'' if name in explanation.of_sentence else f' {t + 1}'} {first[name][t]} to {second[name][t]}"
+        for name, t in explanation.changes
+        if (name, t) != asked
     ]
     remarks = (
         [f"with {explanation.runner_up} there, the best labelling also changes {', '.join(others)}"] if others else []
@@ -44,4 +46,7 @@ def explanation_verdict(explanation: Explanation) -> list[str]:
         return ["no features decide this alone: the other labelling stays behind without any of them"]
     names = ", ".join(f"`{one.feature}` ({one.clique} at {one.sites[0][1] + 1})" for one in explanation.decisive)
     many = "this feature" if len(explanation.decisive) == 1 else f"these {len(explanation.decisive)} features"
+    if explanation.without == explanation.chosen:
+        behind = f"without {many} this labelling falls behind that with {explanation.runner_up}"
+        return [f"{behind}, but another one with {explanation.without} is ahead of both: {names}"]
     return [f"without {many} the label would be {explanation.without}: {names}"]

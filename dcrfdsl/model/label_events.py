@@ -72,6 +72,14 @@ class EventReader:
     def _number(self) -> dict[str, int]:
         return {name: n for n, name in enumerate(self.states)}
 
+    @cached_property
+    def _of_sentence(self) -> frozenset[str]:
+        return frozenset(label.name for label in self.spec.labels if label.per == "sentence")
+
+    def _place(self, position: int, label: str) -> tuple[int, int]:
+        """Where a label has its variable; that of a sentence is at the first position. position: from 0."""
+        return 0 if label in self._of_sentence else position, self._number[label]
+
     def read(self, text: str) -> EventText:
         """The event of a text. DcrfError if it is none, or none of this model."""
         event = read_event(text)
@@ -201,7 +209,7 @@ class EventReader:
                     self._within(event, position, length, at)
                     where = range(position - 1, position)
             sets = known[word]
-            node = diagrams.case({(t, self._number[label]): sets[label][t] for label in labels for t in where})
+            node = diagrams.case({self._place(t, label): sets[label][t] for label in labels for t in where})
             return diagrams.negation(node) if isinstance(leaf, Equals) and leaf.negated else node
         try:
             table = self._tables.truth(leaf)
@@ -213,8 +221,11 @@ class EventReader:
             if isinstance(axis, Observed):
                 raise event.problem("bad-event", "an event reads labels alone", at, help=self._listed())
             self._within(event, axis[1], length, at)
-            places.append((axis[1] - 1, self._number[axis[0]]))
-        return diagrams.table(places, np.asarray(table.values, np.bool_))
+            places.append(self._place(axis[1] - 1, axis[0]))
+        once = list(dict.fromkeys(places))  # of a label of the sentence, all positions are one place
+        values = np.asarray(table.values, np.int64)
+        values = np.einsum(values, [once.index(place) for place in places], list(range(len(once))))
+        return diagrams.table(once, values > 0)
 
     def _within(self, event: EventText, position: int, length: int, at: _Path) -> None:
         if position > length:

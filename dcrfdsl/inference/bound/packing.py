@@ -180,8 +180,8 @@ def _measure(
 ) -> _Block:
     run, feature_set, size = int(kinds.run_base[k]), int(kinds.feature_set[k]), int(kinds.size[k])
     run_off = bindings.run_off[run : end + 1]
-    low, high = rows.row_off[set_off[feature_set]], rows.row_off[set_off[feature_set + 1]]
-    counts, first = count_fires(rows.feature[low:high], len(run_off) - 1)
+    row_off = rows.row_off[set_off[feature_set] : set_off[feature_set + 1] + 1]
+    counts, first, repeats = count_fires(row_off, rows.feature, len(run_off) - 1)
     lengths = np.diff(run_off)
     fires = (counts > 0) & (lengths > 0)
     # the weights of hard constraints are -inf, which only rows may hold: single weights are also multiplied by 0
@@ -195,8 +195,8 @@ def _measure(
     if bundled and not kinds.fixed[k]:
         registers = padded(size) / LANES
         cost = np.where(dense, registers, lengths * fires)  # a single weight takes about as long as a register
-        row_off = rows.row_off[set_off[feature_set] : set_off[feature_set + 1] + 1]
-        bundles = find_bundles(row_off, rows.feature, counts, cost.astype(np.float64), registers)
+        # a bundle brings each of its features once: those that a row has several times, as of a sentence, stay outside
+        bundles = find_bundles(row_off, rows.feature, counts, np.where(repeats, 0.0, cost), registers)
     inside = np.repeat(bundles.reads, np.diff(bundles.member_off))
     reads = counts - np.bincount(bundles.member, inside, len(counts)).astype(np.int64)
     order = np.lexsort((first, -reads))

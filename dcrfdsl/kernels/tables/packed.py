@@ -73,15 +73,23 @@ class BundleLists(NamedTuple):
 
 
 @kernel
-def count_fires(feature, num_features):
-    """How often each feature fires, and the index of its first firing in `feature`: two arrays [features]."""
+def count_fires(row_off, feature, num_features):
+    """How often each feature fires in the rows `row_off` [R+1], the index of its first firing in `feature`, and whether
+    it fires several times in some row: three arrays [features].
+    """
     counts = np.zeros(num_features, np.int64)
     first = np.zeros(num_features, np.int64)
-    for i in range(len(feature)):
-        if counts[feature[i]] == 0:
-            first[feature[i]] = i
-        counts[feature[i]] += 1
-    return counts, first
+    repeats = np.zeros(num_features, np.bool_)
+    last_row = np.full(num_features, -1, np.int64)
+    for r in range(len(row_off) - 1):
+        for i in range(row_off[r], row_off[r + 1]):
+            f = feature[i]
+            if counts[f] == 0:
+                first[f] = i
+            repeats[f] |= last_row[f] == r
+            last_row[f] = r
+            counts[f] += 1
+    return counts, first, repeats
 
 
 @kernel
