@@ -171,7 +171,8 @@ class Corpus:
     def slice(self, first: int, last: int) -> Corpus:
         """A corpus of some sentences, as if only they had been read. Lines stay those of the file.
 
-        first, last: numbers of sentences, from 0; `last` is excluded.
+        first, last: numbers of sentences, from 0; `last` is excluded. ValueError unless 0 ≤ first ≤ last; a `last`
+        beyond the end is the end.
 
         >>> train, dev = corpus.slice(0, 2), corpus.slice(2, 3)
         >>> dev.num_tokens
