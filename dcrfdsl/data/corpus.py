@@ -178,6 +178,11 @@ class Corpus:
         >>> dev.num_tokens
         5
         """
+        if not 0 <= first <= min(last, self.num_sentences):
+            raise ValueError(
+                f"`slice` takes numbers of sentences from 0 to {self.num_sentences:,}, the first not above the last: "
+                f"found {first} and {last}"
+            )
         off = self.sentence_off[first : last + 1]
         start, end = int(off[0]), int(off[-1])
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}

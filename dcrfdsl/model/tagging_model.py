@@ -59,7 +59,9 @@ class TaggingModel(ModelParts):
             raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
         if not are_weights(weights):
             wrong = weights[~(weights < np.inf)]
-            raise ValueError(f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all")
+            raise ValueError(
+                f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all"
+            )
         return replace(self, weights=weights, record=record, voters=voters)
 
     def with_record(self, record: TrainingRecord) -> Self:

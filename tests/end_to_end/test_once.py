@@ -249,7 +249,10 @@ def test_a_window_of_any_width_is_refused_at_once(free, expected):
     assert [one.slug for one in found if one.severity == "error"] == expected
 
 
-JOINED, WHOLE = "clique part[i], part[j] as far where word[i] = word[j]\n", "label s in {S, T} for sentence\nclique s: bias\n"
+JOINED, WHOLE = (
+    "clique part[i], part[j] as far where word[i] = word[j]\n",
+    "label s in {S, T} for sentence\nclique s: bias\n",
+)
 TYPES = ", ".join(f"T{n}" for n in range(12))
 REFUSED = [
     ("{A, B}", "once part except {A}", WHOLE + JOINED, "`clique far` does", "leave out the clique, or the `once`"),
