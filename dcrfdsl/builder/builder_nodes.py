@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-from ..foundation import require_kind, require_list
+from ..foundation import plain_number, require_kind, require_list
 from ..semantics import is_plain_name
 from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_terms import (
@@ -60,6 +61,8 @@ def as_value_if(what: Expression | Choice | str) -> ex.ValueIf:
 
 def as_value(what: Value) -> ex.Value:
     """An argument or setting: numbers, `True`/`False` as `yes`/`no`, a bare word or a quoted text."""
+    if isinstance(what, Real) and not isinstance(what, bool):
+        what = plain_number(what)
     match what:
         case Term():
             return what.node
@@ -128,8 +131,8 @@ def as_domain(domain: Domain) -> spec_model.Domain:
     match domain:
         case None:
             return spec_model.Learned()
-        case int():
-            return spec_model.Cardinality(count=domain)
+        case int() | Integral():
+            return spec_model.Cardinality(count=int(domain))
         case ex.Frozen():
             return domain
         case set() | frozenset():

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeAlias
 
+from ..foundation import plain_number
 from ..semantics.schema import expressions as ex
 from .builder_places import HERE, PlaceKey, as_place
 
@@ -370,7 +372,7 @@ def _in(term: Term, where: tuple[Lexicon | str, ...], *, negated: bool) -> Expre
 def _equals(term: Term, other: object, *, negated: bool) -> Expression:
     if isinstance(other, str):
         return Expression(ex.Is(term=term.node, state=other, negated=negated))
-    if isinstance(other, int | float) and not isinstance(other, bool):
+    if isinstance(other, Real) and not isinstance(other, bool):
         return _compared(term, "!=" if negated else "=", other)
     if isinstance(other, Term):
         return Expression(ex.Equals(left=term.node, right=other.node, negated=negated))
@@ -387,8 +389,8 @@ def _compared(left: _Ordered, sign: ex.Sign, other: object) -> Expression:
             right = other.node
         case Constant():
             right = ex.Reference(name=other.name)
-        case int() | float() if not isinstance(other, bool):
-            right = ex.Number(value=other)
+        case Real() if not isinstance(other, bool):
+            right = ex.Number(value=plain_number(other))
         case _:
             raise TypeError(f"a number is compared with a number, a term or a constant, found {other!r}")
     return Expression(ex.Compares(left=left.node, sign=sign, right=right))

@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
@@ -18,7 +19,7 @@ import click
 
 from .. import __version__
 from ..foundation import did_you_mean
-from .console import guarded, open_standard_streams
+from .console import file_failed, guarded, open_standard_streams
 from .parsers import command_parser
 
 __all__ = ["COMMANDS", "load_ipython_extension", "main", "run", "unload_ipython_extension"]
@@ -124,8 +125,12 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of `dcrfdsl ARGUMENTS…`."""
     try:
         code = _Commands().main(list(arguments), prog_name="dcrfdsl", standalone_mode=False)
+        sys.stdout.flush()
+    except OSError as error:  # of the help or the version; commands are guarded
+        return file_failed(error)
     except click.ClickException as error:  # the command line is wrong
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except click.Abort:  # Ctrl-C before a command has begun
         print("interrupted", file=sys.stderr)

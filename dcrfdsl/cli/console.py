@@ -23,8 +23,8 @@ from .options import Option
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",
-    "StageName", "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "os_error", "print_diagnostics",
-    "refuse",
+    "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded", "open_standard_streams", "os_error",
+    "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -136,26 +136,31 @@ def _exit_code(action: Callable[[], Any]) -> int:
     except DcrfError as error:
         print_diagnostics(error.diagnostics)
         return INPUT_ERROR
-    except BrokenPipeError:
-        _abandon_stdout()  # the reader (such as `head`) has closed the pipe
-        return 0
     except KeyboardInterrupt as error:
         return _interrupted(error)
     except MemoryError:
         print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
         return INPUT_ERROR
     except OSError as error:
-        if not error.filename and error.errno not in _NO_OUTPUT:
-            return _apologise(error)
-        if not error.filename:
-            _abandon_stdout()
-        with suppress(OSError):
-            print(render(os_error(error)), file=sys.stderr)
-        return INPUT_ERROR
+        return file_failed(error)
     except Exception as error:  # any other exception is an internal error
         interrupt = _interrupt_behind(error)
         return _apologise(error) if interrupt is None else _interrupted(interrupt)
     return 0
+
+
+def file_failed(error: OSError) -> int:
+    """The exit code after `error`: of a file that cannot be opened, or of output that cannot be written."""
+    if isinstance(error, BrokenPipeError):
+        _abandon_stdout()  # the reader (such as `head`) has closed the pipe
+        return 0
+    if not error.filename and error.errno not in _NO_OUTPUT:
+        return _apologise(error)
+    if not error.filename:
+        _abandon_stdout()
+    with suppress(OSError):
+        print(render(os_error(error)), file=sys.stderr)
+    return INPUT_ERROR
 
 
 def _interrupted(error: KeyboardInterrupt) -> int:

@@ -171,12 +171,18 @@ class Corpus:
     def slice(self, first: int, last: int) -> Corpus:
         """A corpus of some sentences, as if only they had been read. Lines stay those of the file.
 
-        first, last: numbers of sentences, from 0; `last` is excluded.
+        first, last: numbers of sentences, from 0; `last` is excluded. ValueError unless 0 ≤ first ≤ last; a `last`
+        beyond the end is the end.
 
         >>> train, dev = corpus.slice(0, 2), corpus.slice(2, 3)
         >>> dev.num_tokens
         5
         """
+        if not 0 <= first <= min(last, self.num_sentences):
+            raise ValueError(
+                f"`slice` takes numbers of sentences from 0 to {self.num_sentences:,}, the first not above the last: "
+                f"found {first} and {last}"
+            )
         off = self.sentence_off[first : last + 1]
         start, end = int(off[0]), int(off[-1])
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}

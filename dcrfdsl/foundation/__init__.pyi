@@ -31,6 +31,7 @@ from .errors import (
     figure as figure,
     in_a_line as in_a_line,
     json_text as json_text,
+    plain_number as plain_number,
     printable as printable,
     printable_lines as printable_lines,
     quick_fix as quick_fix,

@@ -314,7 +314,7 @@ class Predictor:
 
     def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""
-        return self._nbest(self._tempered(weights, temperature), workers, count).scaled(1.0 / temperature)
+        return self._nbest(self._tempered(weights, temperature), workers, int(count)).scaled(1.0 / temperature)
 
     def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)

@@ -42,7 +42,7 @@ from ..semantics import (
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .record import TrainingRecord
 
-__all__ = ["ModelParts", "parts_as_bytes", "parts_from_bytes", "read_parts", "write_parts"]
+__all__ = ["ModelParts", "are_weights", "parts_as_bytes", "parts_from_bytes", "read_parts", "write_parts"]
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 MOST_SEEN = 2**61  # of a clique whose tables lattices never write out
@@ -228,11 +228,16 @@ def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
+def are_weights(weights: Floats) -> bool:
+    """Whether each is finite or -inf (the log of a relative frequency of 0)."""
+    return bool(weights.max(initial=-math.inf) < math.inf)  # not so for NaN
+
+
 def _check_weights(weights: Floats, expected: int) -> None:
-    """`Unfit` unless there are `expected` weights, each finite or -inf (the log of a relative frequency of 0)."""
+    """`Unfit` unless there are `expected` weights, as `are_weights` has them."""
     if len(weights) != expected:
         raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
-    if len(weights) and not weights.max() < math.inf:  # also true for NaN
+    if not are_weights(weights):
         raise Unfit(f"a weight is {weights.max()}, expected finite ones")
 
 

@@ -23,7 +23,7 @@ from .prediction import Prediction, joined_predictions, runs_that_fit
 from .predictor import Decoded, ModelStructure, Predictor
 from .record import TrainingRecord
 from .sentence_tagging import Given, Labels, Probabilities, RankedLabels, Sentence, Sentences
-from .serialization import ModelParts
+from .serialization import ModelParts, are_weights
 
 __all__ = ["TaggingModel", "no_labelling"]
 
@@ -48,7 +48,7 @@ class TaggingModel(ModelParts):
     def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> Self:
         """The same model with other weights.
 
-        weights: [W] numbers; ValueError for another shape.
+        weights: [W] numbers, finite or -inf; ValueError for others, or another shape.
         record: how they were trained.
         voters: of a voted perceptron.
 
@@ -57,6 +57,11 @@ class TaggingModel(ModelParts):
         weights = np.asarray(weights, np.float64)
         if weights.shape != self.weights.shape:
             raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
+        if not are_weights(weights):
+            wrong = weights[~(weights < np.inf)]
+            raise ValueError(
+                f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all"
+            )
         return replace(self, weights=weights, record=record, voters=voters)
 
     def with_record(self, record: TrainingRecord) -> Self:

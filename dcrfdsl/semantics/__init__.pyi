@@ -35,8 +35,8 @@ from .conditions.segment_runs import (
 from .conditions.sentence_variables import is_of_sentence as is_of_sentence
 from .conditions.single_runs import (
     SingleRuns as SingleRuns,
+    once_refusal as once_refusal,
     once_words as once_words,
-    search_refusal as search_refusal,
     searched_runs as searched_runs,
     single_runs as single_runs,
 )

@@ -20,7 +20,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, quoted_names
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
 from ..inference import Workers
 from ..model import gold_of
-from ..semantics import ModelSpec, decoding, plain, search_refusal, searched_runs, single_runs, statement_text
+from ..semantics import ModelSpec, decoding, once_refusal, plain, searched_runs, single_runs, statement_text
 from .gold_segments import gold_segments
 
 __all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
@@ -128,10 +128,9 @@ def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], s
     """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have."""
     if not searched_runs(spec, states):
         return
-    refusal, rule, shown = search_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
+    refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
     if refusal is not None:
-        message = f"`{shown}` binds too many types for the graph, and decoding cannot keep to it: {refusal}"
-        raise DcrfError(Diagnostic("once-not-exact", message, help="bind fewer types by `except`"))
+        raise DcrfError(Diagnostic("once-not-exact", refusal.message, help=refusal.remedy))
     if rule != "joint":
         message = f"`decode {rule}` does not keep to `{shown}`, whose types are too many for the graph"
         raise DcrfError(Diagnostic("once-not-exact", message, help="write `decode joint`, or bind fewer by `except`"))

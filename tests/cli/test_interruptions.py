@@ -247,6 +247,16 @@ def test_a_full_disk_behind_stdout(trained: Path, options: tuple[str, ...]) -> N
     assert (code, error.strip()) == (1, "error[file-error]: the output cannot be written: no space left on device")
 
 
+@pytest.mark.parametrize("words", ["--version", "--help", "train --help"])
+def test_help_that_cannot_be_written_says_so(tmp_path: Path, words: str) -> None:
+    wrong = "error[file-error]: the output cannot be written: "
+    with open("/dev/full", "wb") as full:
+        code, _, error = end(begin(tmp_path, *words.split(), stdout=full))
+    assert (code, error.strip()) == (1, wrong + "no space left on device")
+    code, _, error = end(begin(tmp_path, *words.split(), stdout=None, preexec_fn=closing(1)))
+    assert (code, error.strip()) == (1, wrong + "bad file descriptor")
+
+
 def closing(*numbers: int) -> Callable[[], None]:
     def close() -> None:
         for number in numbers:

@@ -249,6 +249,35 @@ def test_a_window_of_any_width_is_refused_at_once(free, expected):
     assert [one.slug for one in found if one.severity == "error"] == expected
 
 
+JOINED, WHOLE = (
+    "clique part[i], part[j] as far where word[i] = word[j]\n",
+    "label s in {S, T} for sentence\nclique s: bias\n",
+)
+TYPES = ", ".join(f"T{n}" for n in range(12))
+REFUSED = [
+    ("{A, B}", "once part except {A}", WHOLE + JOINED, "`clique far` does", "leave out the clique, or the `once`"),
+    (f"bio({TYPES})", "once part", WHOLE, "too many types for the graph: 12, and at most 7 fit; ", "at most 7 types: "),
+    (f"bio({TYPES})", "once part", "clique part[-4], part\n", "does not fit into the graph", "leave out the `once`"),
+]
+
+
+@pytest.mark.parametrize("domain, once, more, why, remedy", REFUSED)
+def test_what_cannot_keep_to_it_is_said_truly(domain, once, more, why, remedy):
+    text = f"data conll(word, part, s)\nlabel part in {domain}\nclique part: word\n{more}{once}\n"
+    (found,) = [one for one in check(load_text(text)) if one.severity == "error"]
+    assert found.slug == "once-not-exact"
+    assert why in found.message and remedy in (found.help or "")
+
+
+def test_as_many_types_as_the_message_says_fit():
+    domain, once, more, _, _ = REFUSED[1]
+    text = f"data conll(word, part, s)\nlabel part in {domain}\nclique part: word\n{more}{once}"
+    for free, errors in ((5, 0), (4, 1)):
+        names = ", ".join(f"T{n}" for n in range(free))
+        found = check(load_text(f"{text} except {{{names}}}\n"))
+        assert sum(one.severity == "error" for one in found) == errors
+
+
 def test_gold_labels_that_break_it_are_named():
     text, _ = CASES["bio"]
     rows = [[("a", "B-A"), ("b", "O"), ("c", "B-A")], [("a", "B-B")]]

@@ -159,6 +159,14 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "train: nothing": lambda m: Model().train(odd),
     "train: priors of a number": lambda m: Model().train("likelihood", priors=5),  # type: ignore[arg-type]
     "evaluate: a number": lambda m: Model().evaluate(5),  # type: ignore[arg-type]
+    "let: a number of 400 digits": lambda m: Model().let("v", 10**400),
+    "let: a number of 9,999 digits": lambda m: Model().let("v", 10**9_998),
+    "let: not a number": lambda m: Model().let("v", np.float32("nan")),
+    "slice: beyond the end": lambda m: corpus().slice(5, 9),
+    "slice: before the beginning": lambda m: corpus().slice(-1, 2),
+    "slice: the last first": lambda m: corpus().slice(2, 1),
+    "with_weights: not numbers": lambda m: m.with_weights(np.full(m.num_weights, np.nan), m.record),
+    "with_weights: one is infinite": lambda m: m.with_weights(np.full(m.num_weights, np.inf), m.record),
     "let: nothing": lambda m: Model().let("v", odd),
     "use: nothing": lambda m: Model().use(odd),
     "bio: a number": lambda m: dcrfdsl.bio(5),  # type: ignore[arg-type]
@@ -173,3 +181,19 @@ def test_misuse_is_one_plain_message(name: str, model: dcrfdsl.TrainedModel) -> 
     assert not isinstance(caught.value, ValidationError)
     if not isinstance(caught.value, DcrfError):
         assert len(str(caught.value).splitlines()) == 1 and len(str(caught.value)) < 250
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    for number in (np.int64(4), np.float32(0.5), np.float64(3.5), np.uint8(7)):
+        template = Model(doc="A number")
+        template.let("v", number)
+        assert f"let v = {number.item()}\n" in template.text()
+    y = Model().label("y", np.int64(3))
+    assert y is not None
+    with pytest.raises(DcrfError, match="the number `10000000000000000000…` is too large") as caught:
+        dcrfdsl.gaussian(variance=10**400)
+    assert caught.value.diagnostics[0].slug == "number-too-large"
+
+
+def test_weights_may_be_the_log_of_nothing(model: dcrfdsl.TrainedModel) -> None:
+    assert model.with_weights(np.full(model.num_weights, -np.inf), model.record).weights.max() == -np.inf

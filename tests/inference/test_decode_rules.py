@@ -135,7 +135,8 @@ def test_a_rule_that_does_not_exist() -> None:
 def test_a_checkpoint_is_no_setting() -> None:
     (found,) = check(load_text(TWO + "train likelihood: checkpoint = 60\n"))
     assert (found.slug, found.severity) == ("unknown-setting", "error")
-    assert "never did anything" in found.message and found.help == "remove it"
+    assert found.message == "`checkpoint` is not a setting any more"
+    assert found.help is not None and "`--checkpoint SECONDS`" in found.help and "`--resume`" in found.help
 
 
 def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:

@@ -250,6 +250,37 @@ NO_WAY = Case(
 )
 
 
+WITH_LATENT = Case(
+    "data conll(word, y)\nlabel y\nlatent h in 2\nclique y: word\nclique y[-1], y\nclique y, h\n"
+    "train likelihood: seed = 1\n", CASES["chain"].sentences
+)  # fmt: skip
+
+
+LISTED = {**MORE, "latent": WITH_LATENT}
+
+
+@pytest.mark.parametrize("name", ["chain", "segments", "pairs only", "latent"])
+def test_any_number_above_that_of_all_labellings_gives_them_all(name):
+    case = LISTED[name]
+    model, _ = trained(case)
+    corpus = Case(case.text, [sentence[:2] for sentence in case.sentences]).corpus()
+    every = model.nbest(corpus, 500)
+    for count in (10**18, 10**22, np.int64(2**62)):
+        for one, other in zip(model.nbest(corpus, count).sentences, every.sentences, strict=True):
+            assert one.score.tolist() == other.score.tolist()
+            assert 0 < len(one) < 500
+
+
+@pytest.mark.parametrize("name", ["chain", "latent"])
+@pytest.mark.parametrize("count", [10**15, 10**22])
+def test_more_labellings_than_fit_into_memory_are_refused_in_words(name, count):
+    case = LISTED[name]
+    model, _ = trained(case)
+    long = Case(case.text, [[case.sentences[0][0]] * 60]).corpus()
+    with pytest.raises(DcrfError, match="so many labellings of each sentence do not fit into memory"):
+        model.nbest(long, count)
+
+
 def test_a_sentence_that_no_labelling_satisfies_has_none():
     model, _ = trained(NO_WAY)
     corpus = Case(NO_WAY.text, [[("a", "P"), ("b", "Q")], [("b", "Q")]]).corpus()

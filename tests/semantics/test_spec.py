@@ -386,6 +386,17 @@ def test_bad_set(override: str, words: str) -> None:
         resolved.require(unchecked=True)
 
 
+@pytest.mark.parametrize("override", ["v=<9223372036854775807>", "first.seed=<-1e400>", "infer=trp(seed = <1e999>)"])
+def test_a_number_that_is_too_large_in_a_set(override: str) -> None:
+    plain, place = marked(override)
+    assert complaint(load_text(STAGED, overrides=[plain])) == ("number-too-large", place)
+
+
+def test_minus_infinity_in_a_set() -> None:
+    with pytest.raises(DcrfError, match="nothing takes `-inf`"):
+        load_text(STAGED, overrides=["first.seed=-inf"]).require(unchecked=True)
+
+
 # A stage that is set, the one that runs (None: the last), and whether that changes nothing.
 IDLE: list[tuple[str, str | None, bool]] = [
     ("train.seed=7", None, False),
@@ -427,6 +438,8 @@ BAD_SETTINGS: list[tuple[str, str, str]] = [
     ("bad-setting", "infer trp(tolerance = <2>)", "expected less than 1"),
     ("bad-setting", "infer trp(damping = <-0.5>)", "expected at least 0"),
     ("bad-setting", "infer trp(max_iterations = <1.5>)", "expected a whole number"),
+    ("bad-setting", "infer trp(max_iterations = <1e308>)", "expected a whole number, at least 1, "),
+    ("bad-setting", "infer exact(max_table = <-1e308>)", "expected a whole number, at least 1, at most 1,073,741,824"),
     ("bad-setting", 'infer trp(seed = <"7">)', "expected a number"),
     ("bad-setting", "infer trp(seed = <yes>)", "expected a number"),
     ("bad-setting", "infer trp(tolerance = <small>)", "expected a number"),
@@ -442,6 +455,7 @@ BAD_SETTINGS: list[tuple[str, str, str]] = [
     ("bad-setting", "train likelihood: prior = <10>", "is not a prior"),
     ("unknown-name", "clique y as chain\ntrain likelihood: <prior.chian> = none", "did you mean `prior.chain`?"),
     ("bad-setting", "train likelihood: restarts = <0>", "expected at least 1"),
+    ("bad-setting", "train mce(loss = fscore(chunk), gamma = <1e200>)", "expected at most 1,000,000"),
     ("unknown-method", "train likelihood: infer = <magic>", "known are"),
 ]
 

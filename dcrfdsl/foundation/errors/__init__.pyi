@@ -2,6 +2,7 @@ from .arguments import (
     CORPUS as CORPUS,
     DATA as DATA,
     PATHS as PATHS,
+    plain_number as plain_number,
     require_callable as require_callable,
     require_kind as require_kind,
     require_list as require_list,

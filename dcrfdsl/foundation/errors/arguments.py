@@ -5,16 +5,23 @@ Not here: templates and data of the right type but with wrong content (`problems
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["CORPUS", "DATA", "PATHS", "require_callable", "require_kind", "require_list", "require_whole"]
+from .problems import DcrfError, Diagnostic
+
+__all__ = [
+    "CORPUS", "DATA", "PATHS", "plain_number", "require_callable", "require_kind", "require_list", "require_whole",
+]  # fmt: skip
 
 CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
 DATA = "what a template says of its data, as in `resolved.require().data`"
 PATHS = (str, os.PathLike)
+SHOWN_DIGITS = 24  # of a number in a message
 
 
 def require_kind(value: object, kinds: type | tuple[type, ...], name: str, words: str) -> None:
@@ -46,6 +53,22 @@ def require_whole(value: Any, name: str, *, least: int = 1) -> None:
         raise TypeError(f"{words} {value}")
     if number < least:
         raise ValueError(f"{words} {number}")
+
+
+def plain_number(value: Real, most_digits: int = 18) -> int | float:
+    """A number of Python for any kind of number, such as those of NumPy.
+
+    DcrfError, as in a template, for a whole one of more digits than `most_digits`.
+    """
+    if not isinstance(value, Integral):
+        return float(value)
+    number = int(value)
+    if abs(number) < 10**most_digits:
+        return number
+    digits = int(math.log10(abs(number))) + 1  # `str` refuses very long ones
+    shown = f"{number}" if digits <= SHOWN_DIGITS else f"{number // 10 ** (digits - 20)}…"
+    help = f"expected at most {most_digits} digits, found {digits:,}"
+    raise DcrfError(Diagnostic("number-too-large", f"the number `{shown}` is too large", help=help))
 
 
 def _shown(value: object) -> str:

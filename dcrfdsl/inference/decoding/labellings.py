@@ -7,7 +7,9 @@ are known. Sampling is exact or refused. Not here: the single best labelling (`m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +28,8 @@ from ..run_status import RunStatus
 from ..workers import Workers
 
 __all__ = [
-    "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit",
-    "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
+    "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit", "draw_samples",
+    "enough_memory", "largest_table", "ordered_labellings", "parts_by_width", "room_for",
 ]  # fmt: skip
 
 MOST_WORK = (
@@ -187,13 +189,40 @@ def best_labellings(
 def _best_of_part(
     data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
 ) -> tuple[list[Labellings], RunStatus]:
-    labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    list_lengths = np.zeros(data.num_sequences, np.int64)
-    score = np.zeros((data.num_sequences, count))
     exact = data.segments is not None or data.bank.order_of is not None
     search = _by_segments if data.segments is not None else _exactly if exact else _by_messages
-    out = search(data, potentials, settings, labelling, list_lengths, score, workers)
-    return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
+    with enough_memory():
+        labelling, list_lengths, score = room_for(data, count, data.graph.num_labels + data.graph.num_latents)
+        out = search(data, potentials, settings, labelling, list_lengths, score, workers)
+        return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
+
+
+def room_for(data: BoundData, count: int, num_variables: int) -> tuple[Ints32, Ints, Floats]:
+    """What kernels fill: labellings [n, labelling_off[S]], how many there are [S], their scores [S, n].
+
+    n: `count`, or how many labellings the longest sequence has over the first `num_variables`, if that is less.
+    MemoryError if they do not fit.
+    """
+    longest, whole = int(np.diff(data.rows.token_off).max(initial=0)), data.graph.of_sentence
+    cards = [int(card) for card in data.graph.cards[:num_variables]]
+    each = math.prod(card for m, card in enumerate(cards) if m not in whole)
+    once = math.prod(card for m, card in enumerate(cards) if m in whole)
+    n = min(count, once * each ** min(longest, count.bit_length()))  # 2 to the power of its bits is more than `count`
+    try:
+        labelling = np.zeros((n, int(data.labelling_off[-1])), np.int32)
+        return labelling, np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, n))
+    except ValueError:  # more cells than an index can number
+        raise MemoryError from None
+
+
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """DcrfError where a list of labellings does not fit into memory."""
+    try:
+        yield
+    except MemoryError:
+        message = "so many labellings of each sentence do not fit into memory"
+        raise data_error("out-of-memory", message, help="ask for fewer, or for those of shorter sentences") from None
 
 
 def ordered_labellings(

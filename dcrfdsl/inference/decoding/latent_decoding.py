@@ -22,7 +22,7 @@ from ..base import Expectations
 from ..bound import BoundData
 from ..run_status import RunStatus
 from ..workers import Workers
-from .labellings import Labellings, NBest, arenas, largest_table, ordered_labellings
+from .labellings import Labellings, NBest, arenas, enough_memory, largest_table, ordered_labellings, room_for
 
 __all__ = ["best_candidates", "latents_first_fits", "nbest_summing_latents"]
 
@@ -44,19 +44,20 @@ def latents_first_fits(graph: ModelGraph, settings: MethodSettings) -> bool:
 def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
     """The `count` best labellings of each sequence, exactly. The programs of `data` sum out latent variables first."""
     out = Expectations.empty(data)
-    labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    list_lengths, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
     programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
     hidden, width = data.graph.latents, len(data.graph.variables)
+    with enough_memory():
+        labelling, list_lengths, score = room_for(data, count, data.graph.num_labels)
 
-    def run(first: int, last: int) -> None:
-        summed_nbest(
-            first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
-            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
-        )  # fmt: skip
+        def run(first: int, last: int) -> None:
+            summed_nbest(
+                first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
+                NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
+            )  # fmt: skip
 
-    workers.map(run, data.runs)
-    return NBest(tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True)), out.summary())
+        workers.map(run, data.runs)
+        found = tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True))
+    return NBest(found, out.summary())
 
 
 def best_candidates(

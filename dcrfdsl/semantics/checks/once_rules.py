@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic, did_you_mean
-from ..conditions import bound_types, search_refusal, searched_runs
+from ..conditions import bound_types, once_refusal, searched_runs
 from ..schema import Once, Path
 from ..settings import MethodSettings, decoding, inference_settings
 from .context import LABEL_KINDS, Context, Rule, a, listed
@@ -90,18 +90,15 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
     complete = len(known) == len(states)
     if complete and not any(bound_types(once, spec.labels_by_name[once.label], known[once.label]) for once in onces):
         return  # `bound_labels` reports it
-    refusal = search_refusal(spec, known) if complete else None
+    refusal = once_refusal(spec, known) if complete else None
     if refusal is not None:
-        message = (
-            f"`once {onces[0].label}` binds too many types for the graph, and decoding cannot keep to it: {refusal}"
-        )
-        remedy = "bind fewer types by `except`"
-        yield context.complaint("once-not-exact", message, ("onces", 0), "too many types", help=remedy)
+        at: Path = ("onces", 0)
+        yield context.complaint("once-not-exact", refusal.message, at, refusal.label, help=refusal.remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
         if rule == "local" or (rule != "joint" and complete and searched_runs(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
-            at: Path = ("onces", 0) if spec.decode is None else ("decode",)
+            at = ("onces", 0) if spec.decode is None else ("decode",)
             yield context.complaint("once-not-exact", message, at, "not kept", help="write `decode joint`")
 
 

@@ -47,8 +47,8 @@ else:
     np = Late("numpy")
 
 __all__ = [
-    "MOST_JOINT", "SingleRuns", "bound_types", "is_run_memory", "joint_states", "once_words", "search_refusal",
-    "searched_runs", "single_runs", "with_run_memories",
+    "MOST_JOINT", "OnceRefusal", "SingleRuns", "bound_types", "is_run_memory", "joint_states", "once_refusal",
+    "once_words", "searched_runs", "single_runs", "with_run_memories",
 ]  # fmt: skip
 
 CAME_BY = " came by"  # ends the names of memories; other names have no blanks
@@ -138,13 +138,23 @@ def joint_states(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
 
     At most `COUNTED`, which stands for all numbers above.
     """
-    names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
-    one = math.prod(len(states[name]) for name in names)
-    types = sum(len(bound_types(once, spec.labels_by_name[once.label], states[once.label])) for once in spec.onces)
-    span = max(1, _span(spec))
-    if span * math.log2(max(1, one)) + types > math.log2(COUNTED):  # a power that would take for ever
+    types, without = _num_types(spec, states), _states_without(spec, states)
+    if math.log2(without) + types > math.log2(COUNTED):
         return COUNTED
-    return int(one**span) << types
+    return without << types
+
+
+def _num_types(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+    return sum(len(bound_types(once, spec.labels_by_name[once.label], states[once.label])) for once in spec.onces)
+
+
+def _states_without(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
+    """As `joint_states`, before any type is bound."""
+    names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
+    one, span = math.prod(len(states[name]) for name in names), max(1, _span(spec))
+    if span * math.log2(max(1, one)) > math.log2(COUNTED):  # a power that would take for ever
+        return COUNTED
+    return max(1, int(one**span))
 
 
 def _span(spec: ModelSpec) -> int:
@@ -180,16 +190,48 @@ def once_words(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
     )
 
 
-def search_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str | None:
-    """What keeps decoding from seeing to the `once` of a specification where the graph does not, in words."""
+@dataclass(frozen=True)
+class OnceRefusal:
+    """Why nothing keeps to the `once` of a specification, in words. label: the same in a few.   remedy: what helps."""
+
+    message: str
+    label: str
+    remedy: str
+
+
+def once_refusal(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> OnceRefusal | None:
+    """What keeps decoding from seeing to the `once` of a specification where the graph does not."""
     if not spec.onces or _is_unrolled(spec, states):
         return None
+    every = [f"`once {once.label}`" for once in spec.onces]
+    shown, many = " and ".join(every), len(every) > 1
+    joined = next((clique for clique in spec.cliques if clique.relational), None)
+    if joined is not None:
+        message = f"nothing keeps to {shown} where positions are joined by `where`, as `clique {joined.label}` does"
+        return OnceRefusal(message, "not kept", "leave out the clique, or the `once`")
+    reason = _not_searched(spec, states)
+    if reason is None:
+        return None
+    room = (MOST_JOINT // _states_without(spec, states)).bit_length() - 1
+    if room < 1:
+        message = (
+            f"{shown} {'do' if many else 'does'} not fit into the graph, whose positions have too many joint states"
+        )
+        remedy = "leave out the `once`, or what keeps decoding from it"
+        return OnceRefusal(f"{message}, and decoding cannot keep to it either: {reason}", "does not fit", remedy)
+    message = (
+        f"{shown} bind{'' if many else 's'} too many types for the graph: {_num_types(spec, states)}, "
+        f"and at most {room} fit; decoding cannot keep to it either: {reason}"
+    )
+    fewer = "one type" if room == 1 else f"{room} types"
+    return OnceRefusal(message, "too many types", f"bind at most {fewer}: the others stand after `except`")
+
+
+def _not_searched(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str | None:
+    """Why decoding does not search, in words."""
     whole = next((label.name for label in spec.labels if label.per == "sentence"), None)
     if whole is not None:
         return f"`{whole}` is of the whole sentence"
-    joined = next((clique for clique in spec.cliques if clique.relational), None)
-    if joined is not None:
-        return f"`clique {joined.label}` joins positions by `where`"
     if spec.latents:
         return f"the search does not sum out `latent {spec.latents[0].name}`"
     if _span(spec) > 1:

@@ -31,7 +31,8 @@ CONSTRAINTS: Mapping[str, tuple[str, str]] = {
     "once-not-exact": (
         "`once` holds on whole sequences. Up to about nine types it is a part of the graph; with more, decoding "
         "searches for labellings that keep to it. What is named here can do neither.",
-        "Write `infer exact` and `decode joint`, or bind fewer types by `except`.",
+        "Write `infer exact` and `decode joint`, or bind fewer types by `except`. Beside a clique with `where` nothing "
+        "keeps to `once`.",
     ),
     "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
     "needs-when": (

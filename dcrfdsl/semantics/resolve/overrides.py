@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...foundation import Diagnostic, Label, Source, Span, did_you_mean
 from ...syntax import ast, parse_partial
@@ -21,6 +21,7 @@ from .draft import Draft
 __all__ = ["Override", "apply_override", "read_override"]
 
 _PREFIX = "let value = "
+_MINUS_INFINITY = re.compile(r"-\s*inf\b")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -39,8 +40,12 @@ class Override:
 
     def relocate(self, span: Span) -> Span:
         """From the parsed text to the argument."""
-        shift = self.split + 1 - len(_PREFIX)
-        return Span(self.source, max(0, span.start + shift), min(len(self.source.text), max(0, span.end + shift)))
+        return _relocated(span, self.source, self.split)
+
+
+def _relocated(span: Span, source: Source, split: int) -> Span:
+    shift = split + 1 - len(_PREFIX)
+    return Span(source, max(0, span.start + shift), min(len(source.text), max(0, span.end + shift)))
 
 
 def read_override(text: str) -> Override | Diagnostic:
@@ -55,8 +60,14 @@ def read_override(text: str) -> Override | Diagnostic:
     match template.statements:
         case (ast.Let(value=parsed, tune=None),) if not problems:
             return Override(tuple(path.strip().split(".")), parsed, source, len(path))
+    for problem in problems:
+        if problem.slug == "number-too-large" and problem.primary is not None:
+            there = replace(problem.primary, span=_relocated(problem.primary.span, source, len(path)))
+            return replace(problem, primary=there)
     place = Label(Span(source, len(path) + 1, len(text)), "not a value of the language")
     remedy = 'values are numbers, names, `"text"` and calls such as `gaussian(variance = 10)`'
+    if _MINUS_INFINITY.search(value):
+        remedy = "there is `inf`, and nothing takes `-inf`"
     return Diagnostic("bad-override", f"cannot read the value of `{path.strip()}`", place, help=remedy)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 __all__ = ["expected_words"]
@@ -17,6 +18,7 @@ EXPECTED: Mapping[str, str] = {
     "int_parsing": "a whole number",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number, {limits}",
     "finite_number": "a finite number",
     "float_parsing": "a number",
     "float_type": "a number",
@@ -25,9 +27,19 @@ EXPECTED: Mapping[str, str] = {
 }
 
 
-def expected_words(detail: ErrorDetails) -> str:
-    """What pydantic expected, in the words of the language."""
+def expected_words(detail: ErrorDetails, settings: type[BaseModel]) -> str:
+    """What pydantic expected of a value of `settings`, in the words of the language."""
     context, template = dict(detail.get("ctx", {})), EXPECTED.get(detail["type"])
     if "expected" in context:
         context["expected"] = str(context["expected"]).replace("'", "`")
+    if detail["type"] == "int_parsing_size":
+        context["limits"] = _limits(settings, str(detail["loc"][0]))
     return template.format(**context) if template else detail["msg"].lower()
+
+
+def _limits(settings: type[BaseModel], name: str) -> str:
+    """Those of a whole number. Numbers of the language have at most 18 digits."""
+    declared = settings.model_fields[name].metadata
+    least = next((f"at least {limit.ge}" for limit in declared if hasattr(limit, "ge")), "")
+    most = next((f"at most {limit.le:,}" for limit in declared if hasattr(limit, "le")), "of at most 18 digits")
+    return ", ".join(filter(None, (least, most)))

@@ -121,7 +121,7 @@ class MceSettings(CriterionSettings):
         math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7): of the sentence, or of the span "
         "where `loss` judges spans of a chain; `inf` is the maximum", gt=0,
     )  # fmt: skip
-    gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0)
+    gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0, le=1e6)
     segments: Literal["conlleval", "literal"] = setting(
         "conlleval", "when a labelling has a segment of the gold one in `fscore`, `precision` and `recall`: if it also "
         "ends there, as evaluation counts (`conlleval`), or if its states are the same there, whatever follows "

@@ -8,9 +8,10 @@ from ..schema import ModelSpec
 
 __all__ = ["RETIRED", "without_retired_settings"]
 
-# The replacement of each.
+# What does the work of each now.
 RETIRED: Mapping[str, str] = {
-    "checkpoint": "`checkpoint` never did anything: no checkpoints are written while a model is trained",
+    "checkpoint": "remove it: `dcrfdsl train` writes checkpoints by itself, `--checkpoint SECONDS` says how often, and "
+    "`--resume` goes on from one",
 }
 
 

@@ -319,9 +319,8 @@ class _Reader:
         """One complaint per remedy, at the first of the settings that it is about."""
         items = {".".join(parts): item for parts, item in strange.items()}
         for name in [name for name in items if name in RETIRED]:
-            self.complain(
-                "unknown-setting", RETIRED[name], items.pop(name).name_path, "no setting any more", "remove it"
-            )
+            message, path = f"`{name}` is not a setting any more", items.pop(name).name_path
+            self.complain("unknown-setting", message, path, "no setting", RETIRED[name])
         for remark in advice({name: item.value for name, item in items.items()}, holder):
             first, *others = (items[name].name_path for name in remark.names)
             there = [self.spans.label(*path, text="and here") for path in others]
@@ -343,7 +342,7 @@ class _Reader:
         except ValidationError as error:
             details = error.errors()  # one for each kind of value that a setting may have
             for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
-                words = [expected_words(detail) for detail in details if str(detail["loc"][0]) == name]
+                words = [expected_words(detail, settings) for detail in details if detail["loc"][0] == name]
                 self._bad_value(name, items.get((name,)), " or ".join(words), path)
             return None
         # pydantic reads "7" as a number and yes as 1; the language does not.
