@@ -74,6 +74,12 @@ def test_it_is_for_reading(here: Path, capsys: Captured, monkeypatch: pytest.Mon
     assert capsys.readouterr().out == out
     assert run(["tag", "m", "text.txt", "--pretty", "--jobs", "2"]) == 0
     assert capsys.readouterr().out == out
+    for beside in (["--confidence"], ["--marginals"], ["--nbest", "2"], ["--json"]):
+        assert run(["tag", "m", "text.txt", "--pretty", *beside]) == 1
+        assert (
+            f"idle-option]: `--pretty` shows the best labelling of each sentence, and has no place for `{beside[0]}`"
+            in (capsys.readouterr().err)
+        )
 
 
 @needs_terminal

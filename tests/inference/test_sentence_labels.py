@@ -202,3 +202,59 @@ def test_it_is_a_chain_of_its_own_that_never_changes(name):
         assert np.allclose(mine.score, theirs.score, atol=EXACT)
     for label, codes in one.predict(corpus).codes.items():
         assert np.array_equal(codes, other.predict(its).codes[label])
+
+
+def test_a_feature_that_a_sentence_has_several_times_counts_as_often_in_training():
+    """Many sentences, so that frequent features are bundled: a multinomial regression on counts of words."""
+    random = np.random.default_rng(5)
+    sentences = []
+    for _ in range(300):
+        intent = str(random.choice(INTENTS))
+        words = random.choice(list("abcdef"), size=int(random.integers(1, 13)), p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05])
+        sentences.append([(str(word), intent) for word in words])
+    text = "dcrf 1\ndata conll(word, intent)\nlabel intent for sentence\n"
+    text += "clique intent with states = all: word, lower(word)\n"
+    resolved = load_text(text + "train likelihood: prior = gaussian(variance = 10)\n")
+    model = fit(resolved, corpus_from_rows(sentences, resolved.spec.data), threads=1)
+    weight = {(feature.split("=")[1], state): 0.0 for _, feature, (state,), _ in model.show_weights()}
+    penalty = 0.0
+    for _, feature, (state,), value in model.show_weights():
+        weight[feature.split("=")[1], state] += value  # the word, and the same in lower case
+        penalty += value**2 / 20.0
+    loss = 0.0
+    for sentence in sentences:
+        scores = {intent: sum(weight[word, intent] for word, _ in sentence) for intent in model.states["intent"]}
+        loss += log_sum(scores.values()) - scores[sentence[0][1]]
+    assert model.record.objective == pytest.approx(loss + penalty, rel=1e-9)
+    assert model.log_likelihood(corpus_from_rows(sentences, resolved.spec.data)) == pytest.approx(-loss, rel=1e-9)
+
+
+def test_events_of_a_sentence_label_are_the_same_at_every_position():
+    twin = Twin("chain", seed=3)
+    model = fit(load_text(twin.text), twin.corpus, threads=1)
+    corpus = next(
+        twin.corpus.slice(n, n + 1) for n in range(twin.corpus.num_sentences) if twin.corpus.lengths()[n] >= 2
+    )
+    shares = dict(zip(model.states["intent"], model.marginals(corpus)[0]["intent"][0].tolist(), strict=True))
+    for intent, share in shares.items():
+        events = [f"intent[{t}] is {intent}" for t in (1, 2)]
+        assert [one.value for one in model.probability(corpus, events)[0]] == pytest.approx([share, share])
+    never = ["intent[1] is BUY and intent[2] is GO", "not intent[1] = intent[2]"]
+    assert [one.value for one in model.probability(corpus, never)[0]] == [0.0, 0.0]
+    best = model.predict(corpus).texts("intent")[0]
+    ((same, known),) = model.probability(
+        corpus, ["intent[2] = predicted", f"intent[1] is {best} and intent[2] is {best}"]
+    )
+    assert same.value == pytest.approx(shares[best]) and known.value == pytest.approx(shares[best])
+
+
+def test_an_explanation_names_a_sentence_label_once():
+    twin = Twin("chain", seed=3)
+    model = fit(load_text(twin.text), twin.corpus, threads=1)
+    number = int(np.argmax(twin.corpus.lengths()))
+    sentence = twin.corpus.slice(number, number + 1)
+    for position in range(sentence.num_tokens):
+        changes = model.explain(sentence, position, label="intent").changes
+        assert [place for name, place in changes if name == "intent"] == [position]
+        of_token = model.explain(sentence, position, label="y").changes
+        assert [place for name, place in of_token if name == "intent"] in ([], [0])
