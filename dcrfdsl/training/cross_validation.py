@@ -168,7 +168,8 @@ def fold_numbers(corpus: Corpus, plan: FoldPlan) -> Ints:
     """The fold of each sentence, [S], from 0. Groups go, in the order of a shuffle, each to the smallest fold."""
     group_of = np.arange(corpus.num_sentences) if plan.group is None else _groups(corpus, plan.group)
     sizes = np.bincount(group_of)
-    what = "sentences" if plan.group is None else f"groups by `{plan.group}`"
+    many = "s" * (len(sizes) != 1)
+    what = f"sentence{many}" if plan.group is None else f"group{many} by `{plan.group}`"
     if len(sizes) < plan.folds:
         message = f"there are {plan.folds} folds for {len(sizes)} {what}"
         remedy = "every fold needs one: take fewer folds, or more data"

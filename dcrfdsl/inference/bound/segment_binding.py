@@ -31,5 +31,5 @@ def bind_segments(graph: ModelGraph, parameters: Parameters) -> SegmentKinds | N
 
 def without_segments(what: str) -> DcrfError:
     """The error where a model with a `segment` statement meets what knows tokens only."""
-    message = f"{what}: not for a model with a `segment` statement, whose segments have weights that it does not see"
+    message = f"{what}: not for a model with a `segment` statement, whose weights are of whole segments"
     return data_error("cannot-segment", message, help="leave the statement out, or ask for something else")
