@@ -270,7 +270,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
     "bad-folds": CommandExample(
         {"chunk.dcrf": CHUNK, "train.txt": TRAIN},
         "dcrfdsl cv chunk.dcrf train.txt",
-        "error[bad-folds]: there are 5 folds for 1 sentences\n  --> train.txt\n"
+        "error[bad-folds]: there are 5 folds for 1 sentence\n  --> train.txt\n"
         "  = help: every fold needs one: take fewer folds, or more data",
     ),
     "no-dev-data": CommandExample(

@@ -180,7 +180,7 @@ WRITTEN = {
     ),
     "two files": (
         CSV, ["word,pos\nthe,DT\ndog,NN\n", "word,pos\nthe,DT\ndog,NN\n"],
-        'word,pos,predicted_y\nthe,DT,A\ndog,NN,"B,C"\nthe,DT,A\ndog,NN,"B,C"\n',
+        'word,pos,predicted_y\nthe,DT,A\ndog,NN,"B,C"\n\nthe,DT,A\ndog,NN,"B,C"\n',
     ),
     "tsv": (
         "tsv(word, pos)", ["word\tpos\nthe\tDT\n\ndog\tNN\n"],
