@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from pydantic_core import ErrorDetails
 
+from ...foundation import number_text
+
 __all__ = ["expected_words"]
 
 EXPECTED: Mapping[str, str] = {
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "at most {le:,}",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
     "literal_error": "{expected}",
     "int_parsing": "a whole number",
     "int_type": "a whole number",
@@ -27,7 +29,14 @@ EXPECTED: Mapping[str, str] = {
 
 def expected_words(detail: ErrorDetails) -> str:
     """What pydantic expected, in the words of the language."""
-    context, template = dict(detail.get("ctx", {})), EXPECTED.get(detail["type"])
+    context = {name: _text(value) for name, value in detail.get("ctx", {}).items()}
+    template = EXPECTED.get(detail["type"])
     if "expected" in context:
-        context["expected"] = str(context["expected"]).replace("'", "`")
+        context["expected"] = context["expected"].replace("'", "`")
     return template.format(**context) if template else detail["msg"].lower()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return number_text(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
