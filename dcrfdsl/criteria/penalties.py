@@ -187,7 +187,8 @@ class Penalty:
             gradient, precision = gradient[trained], self.precision[trained]
         else:
             precision = self.precision
-        return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
+        with np.errstate(over="ignore"):  # the bound is then inf, which is one
+            return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
 
 
 def _masked(ties: Ties, mask: Floats) -> Ties:

@@ -31,6 +31,7 @@ from .errors import (
     figure as figure,
     in_a_line as in_a_line,
     json_text as json_text,
+    number_text as number_text,
     plain_number as plain_number,
     printable as printable,
     printable_lines as printable_lines,

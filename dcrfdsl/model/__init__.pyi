@@ -27,6 +27,10 @@ from .record import (
     versions as versions,
 )
 from .reporting import sentence_graph as sentence_graph
-from .serialization import parts_as_bytes as parts_as_bytes, parts_from_bytes as parts_from_bytes
+from .serialization import (
+    parts_as_bytes as parts_as_bytes,
+    parts_from_bytes as parts_from_bytes,
+    unusable_weight as unusable_weight,
+)
 from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
 from .trained_model import TrainedModel as TrainedModel, load as load

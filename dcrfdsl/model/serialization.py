@@ -42,7 +42,7 @@ from ..semantics import (
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .record import TrainingRecord
 
-__all__ = ["ModelParts", "are_weights", "parts_as_bytes", "parts_from_bytes", "read_parts", "write_parts"]
+__all__ = ["ModelParts", "parts_as_bytes", "parts_from_bytes", "read_parts", "unusable_weight", "write_parts"]
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 MOST_SEEN = 2**61  # of a clique whose tables lattices never write out
@@ -85,7 +85,9 @@ class _Header(BaseModel, extra="forbid"):
 
 
 def write_parts(path: str | Path, parts: ModelParts) -> None:
-    """Writes the model file, whole or not at all. DcrfError if it cannot be written."""
+    """Writes the model file, whole or not at all. DcrfError if it cannot be written, or has weights that no reader
+    would take.
+    """
     write_model(path, *_stored(parts))
 
 
@@ -95,7 +97,12 @@ def parts_as_bytes(parts: ModelParts) -> bytes:
 
 
 def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the header of the model file."""
+    """The arrays and the header of the model file. DcrfError where a weight is not usable."""
+    for weights in (parts.weights, *parts.guides.values()):
+        strange = unusable_weight(weights)
+        if strange is not None:
+            message = f"a weight is {strange}, and a model file has finite ones"
+            raise data_error("not-finite", message, help="train the model again, by smaller steps")
     arrays: dict[str, NDArray[Any]] = {"weights": parts.weights}
     arrays.update(parts.parameters.arrays())
     arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
@@ -228,17 +235,19 @@ def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
-def are_weights(weights: Floats) -> bool:
-    """Whether each is finite or -inf (the log of a relative frequency of 0)."""
-    return bool(weights.max(initial=-math.inf) < math.inf)  # not so for NaN
+def unusable_weight(weights: Floats) -> float | None:
+    """A weight that no model may have; None if each is finite or -inf (the log of a relative frequency of 0)."""
+    largest = float(weights.max(initial=-math.inf))  # NaN if one is
+    return None if largest < math.inf else largest
 
 
 def _check_weights(weights: Floats, expected: int) -> None:
-    """`Unfit` unless there are `expected` weights, as `are_weights` has them."""
+    """`Unfit` unless there are `expected` weights, and all are usable."""
     if len(weights) != expected:
         raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
-    if not are_weights(weights):
-        raise Unfit(f"a weight is {weights.max()}, expected finite ones")
+    strange = unusable_weight(weights)
+    if strange is not None:
+        raise Unfit(f"a weight is {strange}, expected finite ones")
 
 
 def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:

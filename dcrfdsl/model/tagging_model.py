@@ -23,7 +23,7 @@ from .prediction import Prediction, joined_predictions, runs_that_fit
 from .predictor import Decoded, ModelStructure, Predictor
 from .record import TrainingRecord
 from .sentence_tagging import Given, Labels, Probabilities, RankedLabels, Sentence, Sentences
-from .serialization import ModelParts, are_weights
+from .serialization import ModelParts, unusable_weight
 
 __all__ = ["TaggingModel", "no_labelling"]
 
@@ -57,7 +57,7 @@ class TaggingModel(ModelParts):
         weights = np.asarray(weights, np.float64)
         if weights.shape != self.weights.shape:
             raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
-        if not are_weights(weights):
+        if unusable_weight(weights) is not None:
             wrong = weights[~(weights < np.inf)]
             raise ValueError(
                 f"`weights` takes numbers that are finite or -inf: found {wrong[0]}, {len(wrong):,} in all"

@@ -208,7 +208,7 @@ class TrainedModel(CalibratedModel):
 
         path: of the file, which is replaced if it exists.
 
-        Raises DcrfError if it cannot be written.
+        Raises DcrfError if it cannot be written, or if a weight is not finite.
 
         >>> model.save("address.model")
         """

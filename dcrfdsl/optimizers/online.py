@@ -26,6 +26,7 @@ __all__ = ["NOT_FINITE", "Passes", "best_rate", "is_sum_over_sequences", "sequen
 SAMPLE = 1000  # sequences for trying a rate
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"
+SAME = 0.9  # of the norm of a gradient: it has hardly fallen
 LOOKED_AT = 50  # sequences whose gradients determine the first rate
 
 
@@ -101,6 +102,12 @@ class Passes:
         self.evaluations += 1
         seconds = time.perf_counter() - self.begun
         self.is_stopped = self.watch(Iteration(self.count, value, norm_of(seen + pull), seconds), self.weights)
+
+    def has_hardly_moved(self, start: Floats) -> bool:
+        """Whether the gradient is as large as at the start, nearly."""
+        self.evaluations += 2
+        before, now = (norm_of(self.objective.value_and_gradient(point)[1]) for point in (start, self.weights))
+        return now >= SAME * before > 0.0
 
     def outcome(self, converged: bool, reason: str) -> Outcome:
         """The outcome of the passes, with the exact objective at the current point."""

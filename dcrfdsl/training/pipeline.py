@@ -35,7 +35,7 @@ from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
 from .problem import Assembly, assemble, known_columns, number_columns, refuse_undecodable
-from .restarts import best_of_restarts
+from .restarts import best_of_restarts, refuse_not_finite
 from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
@@ -96,8 +96,8 @@ def fit(
     unchecked: skips the checker, for callers that have run it.
 
     Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
-    threads. Raises DcrfError with everything that the checker finds wrong with the model, or where the data does not
-    fit it. Each warning of the checker is a `DcrfWarning`, and a note in the record.
+    threads. Raises DcrfError with everything that the checker finds wrong with the model, where the data does not fit
+    it, or where the weights become infinite. Each warning of the checker is a `DcrfWarning`, and a note in the record.
 
     >>> model = fit("address.dcrf", corpus)
     >>> model.record.converged
@@ -249,6 +249,7 @@ def _record_of(
     stage: Stage, corpus: TrainingData, objective: Criterion, outcome: Outcome, rounds: Sequence[InductionRound]
 ) -> TrainingRecord:
     objective.close()
+    refuse_not_finite(stage, outcome)
     return TrainingRecord.of(
         stage.label,
         stage.settings,

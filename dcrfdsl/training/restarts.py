@@ -9,6 +9,7 @@ is the best does not depend on that. Not here: a single run (`stage`), processes
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import wait
@@ -21,11 +22,11 @@ import numpy as np
 from ..criteria import Criterion
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, new_event, processes
 from ..inference import RunStatus
-from ..model import TrainedModel
+from ..model import TrainedModel, unusable_weight
 from ..optimizers import Iteration, Outcome, RunState, outcome_from, outcome_state
 from .stage import Observers, Stage
 
-__all__ = ["best_of_restarts"]
+__all__ = ["best_of_restarts", "refuse_not_finite"]
 
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 POLL_SECONDS = 0.1  # between two looks at whether training is to stop
@@ -49,7 +50,7 @@ def best_of_restarts(stage: Stage, objective: Criterion, state: RunState, jobs: 
     outcomes = _in_turn(stage, objective, starts, state) if one_by_one else _at_once(stage, objective, starts, jobs)
     for outcome in outcomes:
         done += 1
-        if best is None or outcome.objective < best.objective:
+        if best is None or outcome.objective < best.objective or math.isnan(best.objective):
             best = outcome
         if one_by_one and stage.is_stopped():
             break
@@ -57,6 +58,17 @@ def best_of_restarts(stage: Stage, objective: Criterion, state: RunState, jobs: 
             stage.observers.after_iteration(stage.is_stopped())
     assert best is not None
     return best
+
+
+def refuse_not_finite(stage: Stage, outcome: Outcome) -> None:
+    """DcrfError where training has led out of the numbers, so that no model is made of it."""
+    strange = unusable_weight(outcome.weights)
+    if strange is None and math.isfinite(outcome.objective):
+        return
+    what = f"the objective is {outcome.objective}" if strange is None else f"a weight is {strange}"
+    message = f"stage `{stage.label}` has no finite outcome: {what} after {outcome.iterations:,} iterations"
+    remedy = "take a smaller `rate`, or another optimizer; divide large numbers in the data by a power of ten"
+    raise DcrfError(Diagnostic("not-finite", message, help=remedy))
 
 
 def _in_turn(stage: Stage, objective: Criterion, starts: Iterator[Start], state: RunState) -> Iterator[Outcome]:

@@ -7,6 +7,7 @@ Not here: which values to try (`searches`), which trial is the best (`tuning`), 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..data import Corpus
 from ..features import RegisteredFeature
+from ..foundation import DcrfError
 from ..model import TrainedModel, parts_as_bytes, parts_from_bytes
 from ..optimizers import Iteration
 from ..semantics import ModelSpec, Resolved, stage_chain, stage_settings, with_constants
@@ -27,10 +29,10 @@ __all__ = ["Ended", "TrialData", "run_trials"]
 @dataclass(frozen=True)
 class Ended:
     """A trial that has ended.   metric, dev: the score on the held-out data, and its name.   seconds: of training and
-    scoring.   complete: whether it ran to its end.
+    scoring.   complete: whether it ran to its end.   model: or why there is none: its weights became infinite.
     """
 
-    model: TrainedModel
+    model: TrainedModel | DcrfError
     metric: str
     dev: float
     seconds: float
@@ -41,14 +43,18 @@ class Ended:
 class _Sent:
     """The same as it comes from another process. content: of the model file: feature functions stay where they are."""
 
-    content: bytes
+    content: bytes | DcrfError
     metric: str
     dev: float
     seconds: float
     complete: bool
 
     def received(self, registered: Mapping[str, RegisteredFeature]) -> Ended:
-        model = TrainedModel(**vars(parts_from_bytes(self.content, "<trial>", registered)))
+        model: TrainedModel | DcrfError
+        if isinstance(self.content, DcrfError):
+            model = self.content
+        else:
+            model = TrainedModel(**vars(parts_from_bytes(self.content, "<trial>", registered)))
         return Ended(model, self.metric, self.dev, self.seconds, self.complete)
 
 
@@ -71,7 +77,23 @@ class TrialData:
     ) -> Ended:
         """Trains with these values on the training data, and scores on the held-out data."""
         begun = time.perf_counter()
-        model = fit(
+        try:
+            model = self._trained(values, on_iteration, should_stop)
+        except DcrfError as error:
+            if any(diagnostic.slug != "not-finite" for diagnostic in error.diagnostics):
+                raise
+            return Ended(error, "", math.nan, time.perf_counter() - begun, complete=True)
+        metric, dev = model.first_score(self.dev, threads=self.threads)
+        is_stopped = should_stop is not None and should_stop()
+        return Ended(model, metric, dev, time.perf_counter() - begun, not is_stopped)
+
+    def _trained(
+        self,
+        values: Values,
+        on_iteration: Callable[[Iteration], None] | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> TrainedModel:
+        return fit(
             with_constants(self.resolved, values),
             self.corpus,
             stage=self.stage,
@@ -82,9 +104,6 @@ class TrialData:
             should_stop=should_stop,
             unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
         )
-        metric, dev = model.first_score(self.dev, threads=self.threads)
-        is_stopped = should_stop is not None and should_stop()
-        return Ended(model, metric, dev, time.perf_counter() - begun, not is_stopped)
 
     def with_threads(self, threads: int) -> TrialData:
         return replace(self, threads=threads)
@@ -92,7 +111,8 @@ class TrialData:
     def run_elsewhere(self, values: Values, should_stop: Callable[[], bool] | None = None) -> _Sent:
         """A trial in another process. Its model comes back as a file, without feature functions."""
         ended = self.run(values, should_stop=should_stop)
-        return _Sent(parts_as_bytes(ended.model), ended.metric, ended.dev, ended.seconds, ended.complete)
+        content = ended.model if isinstance(ended.model, DcrfError) else parts_as_bytes(ended.model)
+        return _Sent(content, ended.metric, ended.dev, ended.seconds, ended.complete)
 
 
 def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:

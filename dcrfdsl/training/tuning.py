@@ -156,7 +156,7 @@ class ConstantSearch:
     on_iteration: Callable[[Iteration], None] | None = None
     should_stop: Callable[[], bool] | None = None
     _trials: list[Trial] = field(default_factory=list, init=False)
-    _best: tuple[Trial, TrainedModel] | None = field(default=None, init=False)
+    _best: tuple[Trial, TrainedModel | DcrfError] | None = field(default=None, init=False)
     _metric: str = field(default="", init=False)
 
     def run(self, plan: SearchPlan) -> TrainedModel:
@@ -168,6 +168,8 @@ class ConstantSearch:
         (self._run_together if plan.is_parallel else self._run_by_turns)(proposals, plan)
         assert self._best is not None
         trial, model = self._best
+        if isinstance(model, DcrfError):
+            raise model  # every trial ended so
         model = with_probabilities(model, self.dev, self.threads)
         path = {
             "search": plan.search,
@@ -203,13 +205,18 @@ class ConstantSearch:
 
     def _add(self, values: Values, ended: Ended) -> float:
         """Adds a trial that has ended with these values. Returns its score."""
-        self._metric = ended.metric
+        self._metric = ended.metric or self._metric
         shown = {name: _plain(value) for name, value in values.items()}
         trial = Trial(len(self._trials) + 1, shown, ended.dev, ended.seconds, ended.complete)
         self._trials.append(trial)
         if self.on_trial is not None:
             self.on_trial(trial)
-        if self._best is None or _is_better(trial, self._best[0]):
+        has_model = not isinstance(ended.model, DcrfError)
+        if (
+            self._best is None
+            or isinstance(self._best[1], DcrfError)
+            or (has_model and _is_better(trial, self._best[0]))
+        ):
             self._best = trial, ended.model
         return ended.dev
 

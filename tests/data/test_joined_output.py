@@ -15,7 +15,7 @@ FILES = {  # two sentences each, with neither a newline nor a blank row at the e
     "conll": ("conll(word, y)", "a\n\nb"),
     "csv": ("csv(word, y)", "word\na\n\nb"),
     "conllu": (
-        'conllu(word = form, y = upos)',
+        "conllu(word = form, y = upos)",
         f"{CONLLU.format('a')}\n\n{CONLLU.format('b')}",
     ),
     "jsonl": ("jsonl(word, y)", '{"word": ["a"]}\n{"word": ["b"]}'),

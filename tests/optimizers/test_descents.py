@@ -94,6 +94,20 @@ def test_steps_after_single_sequences_are_those_of_the_formula(name: str) -> Non
     assert outcome.iterations == 2
 
 
+@pytest.mark.parametrize(("rate", "converged"), [(1e-12, False), (1e-7, False), (0.1, True)])
+def test_steps_that_lead_nowhere_have_not_converged(rate: float, converged: bool) -> None:
+    start = np.full(4, 5.0)
+    outcome = OPTIMIZERS["sgd"](Parabolas(), start, SgdSettings(epochs=1000, rate=rate, tolerance=1e-3), watch)
+    assert outcome.converged is converged and ("too short" in outcome.reason) is not converged
+
+
+@pytest.mark.parametrize("settings", [SgdSettings, GpdSettings, QuickpropSettings])
+@pytest.mark.parametrize("rate", [np.nan, np.inf, 0.0, 1e-320, 1e308])
+def test_a_rate_is_a_number_of_this_world(settings: type[SgdSettings], rate: float) -> None:
+    with pytest.raises(ValueError, match="rate"):
+        settings(rate=rate)
+
+
 def test_a_rate_is_the_best_of_those_tried() -> None:
     """By brute force over the same ladder: the sample is all three sequences."""
 

@@ -173,3 +173,39 @@ def test_the_chunking_template_has_as_many_weights_as_crfsuite():
     resolved = load_template(EXAMPLES / "08_crfsuite_chunking.dcrf", ["train.optimizer=lbfgs(max_iterations=1)"])
     corpus = read_corpus(SHARED / "data" / "conll2000" / "train.txt", resolved.require().data)
     assert fit(resolved, corpus).num_weights == 456_468
+
+
+# what is not finite ---------------------------------------------------------------------------------------------------
+
+NUMBERS = "data conll(x: float, y)\nlabel y in {A, B}\nclique y: bias, x\nclique y[-1], y\n"
+TOO_LARGE = {
+    "perceptron": (1e308, "perceptron"), "scores of a perceptron": (1e200, "perceptron"),
+    "sgd": (1e160, "likelihood: optimizer = sgd"), "gpd": (1e200, "likelihood: optimizer = gpd"),
+    "all data": (1e200, "likelihood"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", TOO_LARGE)
+def test_no_model_is_made_where_training_leaves_the_numbers(case):
+    value, criterion = TOO_LARGE[case]
+    resolved = load_text(f"{NUMBERS}train {criterion}\n")
+    rows = [[(value, "A"), (2.0, "B")], [(3.0, "A"), (-value, "B")]]
+    with pytest.raises(DcrfError, match="smaller `rate`") as caught:
+        fit(resolved, corpus_from_rows(rows, resolved.require().data), threads=1)
+    assert [diagnostic.slug for diagnostic in caught.value.diagnostics] == ["not-finite"]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_no_reader_takes_are_not_written(value, tmp_path):
+    case, path = CASES["factorial"], tmp_path / "kept.model"
+    model = fit(case.resolved("train.optimizer=lbfgs(max_iterations=2)"), case.corpus())
+    model.save(path)
+    before, weights = path.read_bytes(), model.weights.copy()
+    weights[3] = value
+    with pytest.raises(DcrfError) as caught:
+        model.with_weights(weights, model.record).save(path)
+    assert caught.value.diagnostics[0].slug == "not-finite" and path.read_bytes() == before
+    weights[3] = -np.inf  # the log of a relative frequency of 0
+    model.with_weights(weights, model.record).save(path)
+    assert TrainedModel.load(path).weights[3] == -np.inf

@@ -287,6 +287,25 @@ def test_a_feature_function_needs_no_pickle_in_a_forked_process() -> None:
     assert np.array_equal(models[0].weights, models[1].weights)
 
 
+FAR = "data conll(x: float, y)\nlabel y in {A, B}\nclique y: bias, x\nlet rate = 1e-12 tune among(RATES)\n"
+
+
+def far(rates: str, jobs: int) -> TrainedModel:
+    text = FAR.replace("RATES", rates) + "train likelihood: prior = none, optimizer = sgd(rate = rate, epochs = 2)\n"
+    resolved = load_text(text)
+    corpus = corpus_from_rows([[(1e150, "A"), (2.0, "B")], [(3.0, "A"), (1e150, "B")]], resolved.require().data)
+    return tune(resolved, corpus, corpus, threads=1, jobs=jobs)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_trial_that_leaves_the_numbers_has_no_score_and_ends_no_search(jobs: int) -> None:
+    path = far("1e12, 1e-12, 1e11", jobs).record.tuning
+    assert [np.isnan(trial["dev"]) for trial in path["trials"]] == [True, False, True]
+    assert path["chosen"] == 2 and path["metric"]
+    with pytest.raises(DcrfError, match="no finite outcome"):
+        far("1e12, 1e11", jobs)
+
+
 # mistakes -----------------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {

@@ -8,7 +8,7 @@ from .arguments import (
     require_list as require_list,
     require_whole as require_whole,
 )
-from .figures import figure as figure
+from .figures import figure as figure, number_text as number_text
 from .printing import (
     json_text as json_text,
     printable as printable,

@@ -56,10 +56,13 @@ def minimise_perceptron(
             break
         if walk.passes == schedule.epochs:
             break
-        total, norm = walk.one_pass(batches)
+        with np.errstate(over="ignore", invalid="ignore"):  # the end says it
+            total, norm = walk.one_pass(batches)
+            result = walk.result()
         objective.voters = walk.voters(start) if schedule.vote else None
-        stop = watch(Iteration(walk.passes, total, norm, time.perf_counter() - begun), walk.result())
-    result = walk.result()
+        stop = watch(Iteration(walk.passes, total, norm, time.perf_counter() - begun), result)
+    with np.errstate(invalid="ignore"):
+        result = walk.result()
     value, gradient = objective.value_and_gradient(result)
     if not np.isfinite(value):
         reason, converged = NOT_FINITE, False

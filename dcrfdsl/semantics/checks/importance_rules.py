@@ -125,7 +125,7 @@ def _states(context: Context, stage: StageView, found: StateImportance) -> Itera
         factors = state_factors(found.factors)
     except ValueError as error:
         message = f'`"{error}"` is no state with its number'
-        remedy = 'write each once as `"STATE NUMBER"`, the number 0 or more'
+        remedy = 'write each once as `"STATE NUMBER"`, the number from 0 to 1e9'
         yield context.complaint("bad-argument", message, at, help=remedy)
         return
     declared = context.states(label)

@@ -67,7 +67,7 @@ def pair_costs(context: Context) -> Iterator[Diagnostic]:
             state_costs(settings.loss, declared if declared is not None else sorted(found))
         except ValueError as error:
             message = f'`"{error}"` is no pair of states of `{settings.loss.labels[0]}` and what it costs'
-            remedy = 'write `"GOLD PREDICTED NUMBER"`, the number 0 or more, with `*` for any state'
+            remedy = 'write `"GOLD PREDICTED NUMBER"`, the number from 0 to 1e6, with `*` for any state'
             yield context.complaint("bad-argument", message, at, "in this loss", help=remedy)
 
 

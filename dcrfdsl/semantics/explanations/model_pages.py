@@ -72,6 +72,12 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "cross-validation. One of these has died. Most often the system ended it because memory ran out.",
         "Run fewer at once: a smaller `--jobs`, or `jobs` in Python. Each takes as much memory as a training.",
     ),
+    "not-finite": (
+        "Training has led to weights or an objective that are infinite or no number: its steps were too long, or a "
+        "column of numbers is too large. Such a model could tag nothing, so none is made, and no file is written.",
+        "Take a smaller `rate` or `max_step`, or an optimizer that chooses its steps, as `auto`; divide large numbers "
+        "in the data by a power of ten.",
+    ),
     "lost-restart": (
         "With `--jobs` the restarts of a stage run in processes of their own, and one of these has died. Most often "
         "the system ended it because memory ran out.",

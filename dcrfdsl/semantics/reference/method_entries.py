@@ -7,14 +7,13 @@ A class says what it does in the first paragraph of its docstring, and each fiel
 from __future__ import annotations
 
 import inspect
-import math
 import types
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from ...foundation import Table
+from ...foundation import Table, number_text
 from ..settings import (
     CASES,
     CRITERIA,
@@ -191,7 +190,7 @@ def _default(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "inf" if math.isinf(value) else f"{value:g}".replace("e-0", "e-")
+        return number_text(value)
     return value.method if isinstance(value, MethodSettings) else str(value)
 
 

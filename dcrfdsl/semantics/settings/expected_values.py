@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from ...foundation import number_text
+
 __all__ = ["expected_words"]
 
 EXPECTED: Mapping[str, str] = {
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "at most {le:,}",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
     "literal_error": "{expected}",
     "int_parsing": "a whole number",
     "int_type": "a whole number",
@@ -29,12 +31,19 @@ EXPECTED: Mapping[str, str] = {
 
 def expected_words(detail: ErrorDetails, settings: type[BaseModel]) -> str:
     """What pydantic expected of a value of `settings`, in the words of the language."""
-    context, template = dict(detail.get("ctx", {})), EXPECTED.get(detail["type"])
+    context = {name: _text(value) for name, value in detail.get("ctx", {}).items()}
+    template = EXPECTED.get(detail["type"])
     if "expected" in context:
-        context["expected"] = str(context["expected"]).replace("'", "`")
+        context["expected"] = context["expected"].replace("'", "`")
     if detail["type"] == "int_parsing_size":
         context["limits"] = _limits(settings, str(detail["loc"][0]))
     return template.format(**context) if template else detail["msg"].lower()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return number_text(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _limits(settings: type[BaseModel], name: str) -> str:

@@ -5,7 +5,6 @@ Not here: the factors themselves (`criteria.importance`), which criteria take th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from ...foundation import Table
@@ -16,6 +15,8 @@ __all__ = [
     "IMPORTANCE", "SentenceImportance", "StateImportance", "TokenImportance", "column_alone", "state_factors",
     "unnamed_texts",
 ]  # fmt: skip
+
+MOST = 1e9  # of the number of a state
 
 
 class SentenceImportance(MethodSettings):
@@ -56,8 +57,8 @@ class StateImportance(MethodSettings):
     names = "labels"
     texts = "factors"
     labels: tuple[str, ...] = setting((), "the label")
-    factors: tuple[str, ...] = setting((), "texts of a state, a space and its number")
-    others: float = setting(1.0, "the number of states that are not named", unit="times", ge=0, le=1e9)
+    factors: tuple[str, ...] = setting((), "texts of a state, a space and its number, from 0 to 1e9")
+    others: float = setting(1.0, "the number of states that are not named", unit="times", ge=0, le=MOST)
 
 
 IMPORTANCE: Table[type[MethodSettings]] = Table(
@@ -90,7 +91,7 @@ def state_factors(written: Sequence[str]) -> Mapping[str, float]:
             factor = float(number)
         except ValueError:
             raise ValueError(text) from None
-        if not state.strip() or not (math.isfinite(factor) and factor >= 0.0) or state.strip() in out:
+        if not state.strip() or not 0.0 <= factor <= MOST or state.strip() in out:
             raise ValueError(text)
         out[state.strip()] = factor
     return out

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from pydantic import field_validator
+from pydantic_core import PydanticCustomError
+
 from ...foundation import Table
-from .method_settings import CriterionSettings, MethodSettings, setting
+from .method_settings import LEAST, LONGEST, CriterionSettings, MethodSettings, setting
 
 __all__ = [
     "LOSSES", "SMOOTHINGS", "BalancedLoss", "LabelLoss", "LogisticSmoothing", "MceSettings", "MeasureLoss",
@@ -20,8 +23,12 @@ __all__ = [
 class SmoothingSettings(MethodSettings):
     """Base of smooth counts ℓ(d) of errors."""
 
-    alpha: float = setting(1.0, "α: the larger, the nearer the count is to 0 and 1", unit="per unit of score", gt=0)
-    beta: float | None = setting(None, "β: added to α d; by default 0, and −α where `measure = ratio`")
+    alpha: float = setting(
+        1.0, "α: the larger, the nearer the count is to 0 and 1", unit="per unit of score", ge=LEAST, le=LONGEST
+    )
+    beta: float | None = setting(
+        None, "β: added to α d; by default 0, and −α where `measure = ratio`", ge=-LONGEST, le=LONGEST
+    )
 
 
 class SigmoidSmoothing(SmoothingSettings):
@@ -119,9 +126,9 @@ class MceSettings(CriterionSettings):
     loss: MethodSettings = setting(SequenceLoss(), "what is counted")
     psi: float = setting(
         math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7): of the sentence, or of the span "
-        "where `loss` judges spans of a chain; `inf` is the maximum", gt=0,
+        "where `loss` judges spans of a chain; at most 1e6, or `inf`, which is the maximum", ge=LEAST,
     )  # fmt: skip
-    gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0, le=1e6)
+    gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", ge=LEAST, le=LONGEST)
     segments: Literal["conlleval", "literal"] = setting(
         "conlleval", "when a labelling has a segment of the gold one in `fscore`, `precision` and `recall`: if it also "
         "ends there, as evaluation counts (`conlleval`), or if its states are the same there, whatever follows "
@@ -135,3 +142,10 @@ class MceSettings(CriterionSettings):
         "softmax", "d of scores (`softmax`, eq. 7), or of the paper's appendix the `difference` of probabilities or "
         "the `ratio` of potentials",
     )  # fmt: skip
+
+    @field_validator("psi")
+    @classmethod
+    def _not_too_sharp(cls, psi: float) -> float:
+        if LONGEST < psi < math.inf:
+            raise PydanticCustomError("too_sharp", "at most 1e6, or `inf`")
+        return psi

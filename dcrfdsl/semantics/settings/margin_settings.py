@@ -5,12 +5,11 @@ Source: Altun & Hofmann 2003 §5. Not here: the computations (`criteria.margin`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
 from ...foundation import Table
-from .method_settings import CriterionSettings, MethodSettings, setting
+from .method_settings import LARGEST, LEAST, LONGEST, CriterionSettings, MethodSettings, setting
 
 __all__ = [
     "KERNELS", "MARGIN_LOSSES", "CostLoss", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel",
@@ -36,8 +35,8 @@ class PolyKernel(KernelSettings):
     source = "Altun & Hofmann 2003, §5"
     example = "train hmsvm: kernel.words = poly(degree = 2)"
     degree: int = setting(2, "the power", ge=1, le=20)
-    scale: float = setting(1.0, "the factor of φ(x)·φ(x')", gt=0)
-    constant: float = setting(1.0, "what is added before the power is taken", ge=0)
+    scale: float = setting(1.0, "the factor of φ(x)·φ(x')", ge=LEAST, le=LONGEST)
+    constant: float = setting(1.0, "what is added before the power is taken", ge=0, le=LONGEST)
 
 
 class RbfKernel(KernelSettings):
@@ -45,7 +44,9 @@ class RbfKernel(KernelSettings):
 
     method = "rbf"
     example = "train hmsvm: kernel.words = rbf(gamma = 0.05)"
-    gamma: float = setting(0.1, "how fast likeness falls with the distance", unit="per squared distance", gt=0)
+    gamma: float = setting(
+        0.1, "how fast likeness falls with the distance", unit="per squared distance", ge=LEAST, le=LARGEST
+    )
 
 
 class ZeroOneLoss(MethodSettings):
@@ -76,8 +77,10 @@ class CostLoss(MethodSettings):
     names = "labels"
     texts = "costs"
     labels: tuple[str, ...] = setting((), "the label")
-    costs: tuple[str, ...] = setting((), "texts of a gold state, a predicted state and what the pair costs, 0 or more")
-    others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=1e6)
+    costs: tuple[str, ...] = setting(
+        (), "texts of a gold state, a predicted state and what the pair costs, from 0 to 1e6"
+    )
+    others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=LONGEST)
 
 
 class SegmentsLoss(MethodSettings):
@@ -105,7 +108,7 @@ def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
             cost = float(written)
         except ValueError:
             raise ValueError(text) from None
-        if not (math.isfinite(cost) and cost >= 0.0) or any(s != "*" and s not in number for s in (gold, predicted)):
+        if not 0.0 <= cost <= LONGEST or any(s != "*" and s not in number for s in (gold, predicted)):
             raise ValueError(text)
         if gold == predicted != "*":
             raise ValueError(text)
@@ -142,7 +145,9 @@ class HmsvmSettings(CriterionSettings):
     margin = True
     methods = {"loss": MARGIN_LOSSES}
     idle_beside = dict.fromkeys(("most", "weight"), ("slack", "sequence"))
-    C: float = setting(1.0, "the weight of the slacks: the larger, the fewer errors on the training data", gt=0, le=1e9)
+    C: float = setting(
+        1.0, "the weight of the slacks: the larger, the fewer errors on the training data", ge=LEAST, le=1e9
+    )
     slack: Literal["sequence", "labelling"] = setting(
         "sequence", "a slack ξ for each `sequence` (SVM1), or for each wrong `labelling` (SVM2)"
     )

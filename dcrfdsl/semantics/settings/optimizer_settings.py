@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...foundation import Table
-from .method_settings import OptimizerSettings, Shape, setting
+from .method_settings import LARGEST, LEAST, LONGEST, OptimizerSettings, Shape, setting
 
 __all__ = [
     "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
@@ -80,7 +80,9 @@ class OnlineSettings(OptimizerSettings):
     needs = "sequences"
     treats = QUADRATIC
     epochs: int = setting(30, "passes over the data, at most", unit="passes", ge=1)
-    rate: float | None = setting(None, "the first step size; by default the best one on a sample of the data", gt=0)
+    rate: float | None = setting(
+        None, "the first step size; by default the best one on a sample of the data", ge=LEAST, le=LARGEST
+    )
     seed: int = setting(0, "draws the order of the sequences, and the sample on which the rate is chosen", ge=0)
 
     @property
@@ -115,9 +117,13 @@ class QuickpropSettings(StoppingSettings):
     example = "train mce(loss = label(chunk)): optimizer = quickprop(online = 5)"
     needs = "sequences"
     treats = QUADRATIC
-    mu: float = setting(1.75, "a step of a weight is at most so many times the one before", unit="factor", gt=1)
+    mu: float = setting(
+        1.75, "a step of a weight is at most so many times the one before", unit="factor", gt=1, le=LONGEST
+    )
     online: int = setting(10, "passes by `gpd` before the first secant", unit="passes", ge=0)
-    rate: float | None = setting(None, "the first step size of these passes; by default the best one on a sample", gt=0)
+    rate: float | None = setting(
+        None, "the first step size of these passes; by default the best one on a sample", ge=LEAST, le=LARGEST
+    )
     seed: int = setting(0, "draws the order of the sequences in these passes", ge=0)
 
 
@@ -178,7 +184,9 @@ class AutoOptimizer(LbfgsSettings):
     epochs: int = setting(
         3, "passes over the data of the start by AdaGrad, which helps on large data", unit="passes", ge=0
     )
-    rate: float = setting(0.5, "about how far a weight moves in the first step of the start", unit="weight", gt=0)
+    rate: float = setting(
+        0.5, "about how far a weight moves in the first step of the start", unit="weight", ge=LEAST, le=LARGEST
+    )
     seed: int = setting(0, "draws the order of the batches of the start", ge=0)
 
 

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from typing import Literal
 
 from ...foundation import Table
-from .method_settings import MethodSettings, Shape, setting
+from .method_settings import LARGEST, LEAST, MethodSettings, Shape, setting
 
 __all__ = [
     "PRIORS", "ElasticNetPrior", "GaussianPrior", "GroupLassoPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior",
@@ -45,7 +45,9 @@ class GaussianPrior(Prior):
     method = "gaussian"
     source = "Sutton 2004, §3.3"
     example = "train likelihood: prior = gaussian(variance = 5)"
-    variance: float = setting(10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", gt=0)
+    variance: float = setting(
+        10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", ge=LEAST, le=LARGEST
+    )
     mean: str = setting(
         "zero", "μ: `zero`; `model`, the weights of the model that training starts from; or in `prior.CLIQUE` another "
         "clique, the weights of the same features and states there, which are trained too",
@@ -66,7 +68,7 @@ class LaplacePrior(Prior):
 
     method = "laplace"
     example = "train likelihood: prior = laplace(scale = 2)"
-    scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", gt=0)
+    scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", ge=LEAST, le=LARGEST)
 
     @property
     def shape(self) -> Shape:
@@ -80,7 +82,7 @@ class LphiPrior(Prior):
     source = "Suzuki 2006, eq. 2"
     example = "train likelihood: prior = lphi(phi = 1.5, C = 2)"
     phi: float = setting(2.0, "the exponent φ", ge=1, le=100)
-    C: float = setting(1.0, "the smaller, the stronger the penalty", unit="weight to the power φ", gt=0)
+    C: float = setting(1.0, "the smaller, the stronger the penalty", unit="weight to the power φ", ge=LEAST, le=LARGEST)
 
     @property
     def shape(self) -> Shape:
@@ -93,8 +95,8 @@ class ElasticNetPrior(Prior):
     method = "elastic_net"
     source = "Zou & Hastie 2005"
     example = "train likelihood: prior = elastic_net(l1 = 0.1, l2 = 0.05)"
-    l1: float = setting(0.1, "the factor of Σ |λ|", unit="per weight", ge=0)
-    l2: float = setting(0.05, "the factor of Σ λ²", unit="per weight, squared", ge=0)
+    l1: float = setting(0.1, "the factor of Σ |λ|", unit="per weight", ge=0, le=LARGEST)
+    l2: float = setting(0.05, "the factor of Σ λ²", unit="per weight, squared", ge=0, le=LARGEST)
 
     @property
     def shape(self) -> Shape:
@@ -109,7 +111,7 @@ class GroupLassoPrior(Prior):
     method = "group_lasso"
     source = "Yuan & Lin 2006"
     example = "train likelihood: prior = group_lasso(strength = 2)"
-    strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", gt=0)
+    strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", ge=LEAST, le=LARGEST)
     groups: Literal["templates", "features"] = setting(
         "templates", "`templates`: the weights of a clique that one feature of its list gives, each offset by itself, "
         "as `word[-1]`, and its biases; `features`: the weights of one value, as `word[-1]=the`, for all states",

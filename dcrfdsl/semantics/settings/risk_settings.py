@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .method_settings import CriterionSettings, setting
+from .method_settings import LEAST, LONGEST, CriterionSettings, setting
 
 __all__ = ["AdaboostSettings", "ExponentialSettings", "MarginalSettings"]
 
@@ -52,7 +52,7 @@ class AdaboostSettings(CriterionSettings):
     )
     max_step: float = setting(
         1.0, "the longest step of a feature that speaks for one side alone, for which no step would be long enough; "
-        "under `steepest`, of any feature", unit="weight", gt=0,
+        "under `steepest`, of any feature", unit="weight", ge=LEAST, le=LONGEST,
     )  # fmt: skip
     update: Literal["sequential", "parallel", "steepest"] = setting(
         "sequential", "by bounds of each sequence the best feature (`sequential`), or all features, each by a small "

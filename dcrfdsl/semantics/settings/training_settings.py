@@ -15,7 +15,7 @@ from ..schema import Frozen
 from .expectation_settings import EpSettings
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings
-from .method_settings import CriterionSettings, MethodSettings, OptimizerSettings, setting
+from .method_settings import LARGEST, LEAST, CriterionSettings, MethodSettings, OptimizerSettings, setting
 from .nota_settings import CASES
 from .optimizer_settings import (
     OPTIMIZERS,
@@ -228,8 +228,9 @@ class RescaleSettings(CriterionSettings):
         "the paper), or each `piece`",
     )  # fmt: skip
     variance: float | None = setting(
-        None, "of a Gaussian prior around 1 on the factors: Σ (α − 1)² / (2 variance); by default there is none", gt=0
-    )
+        None, "of a Gaussian prior around 1 on the factors: Σ (α − 1)² / (2 variance); by default there is none",
+        ge=LEAST, le=LARGEST,
+    )  # fmt: skip
 
 
 class PerceptronSettings(CriterionSettings):
@@ -292,9 +293,9 @@ class HmmSettings(CriterionSettings):
         False, "a label emits all features of its clique, as if they were independent, instead of the first one that "
         "is read at its position",
     )  # fmt: skip
-    smoothing: float = setting(0.1, "what is added to each count", unit="counts", gt=0)
+    smoothing: float = setting(0.1, "what is added to each count", unit="counts", gt=0, le=LARGEST)
     moves: float | None = setting(
-        None, "the same for moves from label to label; by default as much", unit="counts", gt=0
+        None, "the same for moves from label to label; by default as much", unit="counts", gt=0, le=LARGEST
     )
     unseen: Literal["smoothing", "once"] = setting(
         "smoothing", "a value that training does not show has the probability that smoothing gives it, or as much as "
