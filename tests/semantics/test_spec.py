@@ -469,7 +469,7 @@ BAD_SETTINGS: list[tuple[str, str, str]] = [
     ("bad-setting", "train likelihood: prior = <10>", "is not a prior"),
     ("unknown-name", "clique y as chain\ntrain likelihood: <prior.chian> = none", "did you mean `prior.chain`?"),
     ("bad-setting", "train likelihood: restarts = <0>", "expected at least 1"),
-    ("bad-setting", "train mce(loss = fscore(chunk), gamma = <1e200>)", "expected at most 1,000,000"),
+    ("bad-setting", "train mce(loss = fscore(chunk), gamma = <1e200>)", "expected at most 1e6"),
     ("unknown-method", "train likelihood: infer = <magic>", "known are"),
 ]
 

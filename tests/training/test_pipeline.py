@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_weights_that_no_reader_takes_are_not_written(value, tmp_path):
     before, weights = path.read_bytes(), model.weights.copy()
     weights[3] = value
     with pytest.raises(DcrfError) as caught:
-        model.with_weights(weights, model.record).save(path)
+        replace(model, weights=weights).save(path)
     assert caught.value.diagnostics[0].slug == "not-finite" and path.read_bytes() == before
     weights[3] = -np.inf  # the log of a relative frequency of 0
     model.with_weights(weights, model.record).save(path)
