@@ -67,7 +67,10 @@ def refuse_not_finite(stage: Stage, outcome: Outcome) -> None:
         return
     what = f"the objective is {outcome.objective}" if strange is None else f"a weight is {strange}"
     message = f"stage `{stage.label}` has no finite outcome: {what} after {outcome.iterations:,} iterations"
-    remedy = "take a smaller `rate`, or another optimizer; divide large numbers in the data by a power of ten"
+    remedy = (
+        "take a smaller `rate` or `max_step` where there is one, or another optimizer; divide large numbers in the "
+        "data by a power of ten"
+    )
     raise DcrfError(Diagnostic("not-finite", message, help=remedy))
 
 
