@@ -467,7 +467,7 @@ def test_tag_takes_data_without_labels(trained: Path, here: Path, capsysbinary: 
     (here / "bare.txt").write_text("The DT\ndeficit NN\n")
     (here / "one.txt").write_text("Growth NN\n")
     assert run(["tag", str(trained / "chunk.model"), "bare.txt", "one.txt"]) == 0
-    assert capsysbinary.readouterr().out == b"The DT B-NP\ndeficit NN I-NP\nGrowth NN B-NP\n"
+    assert capsysbinary.readouterr().out == b"The DT B-NP\ndeficit NN I-NP\n\nGrowth NN B-NP\n"
 
 
 def test_tag_marginals_are_distributions(trained: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -207,7 +207,7 @@ def test_a_sentence_shows_its_labels(trained):
 
 def test_a_sentence_that_is_not_there_is_refused(trained):
     model, corpus = trained
-    with pytest.raises(DcrfError, match="no number 16"):
+    with pytest.raises(DcrfError, match="no number 15"):
         model.unrolled(corpus, 15)
     with pytest.raises(ValueError, match="at least 0"):
         model.unrolled(corpus, -1)

@@ -40,7 +40,9 @@ def mce_sequence(
             if math.isinf(psi):
                 best, gold = float(wrong.max()), float(right.max())
             else:
-                best = (log_sum(psi * wrong) - (math.log(len(wrong)) if normalise else 0.0)) / psi
+                by_labels = sentence.by_labels(sentence.agrees.astype(float))  # |Y| counts those, not hidden states
+                count = sum(not any(agreeing) for agreeing in by_labels.values())
+                best = (log_sum(psi * wrong) - (math.log(count) if normalise else 0.0)) / psi
                 gold = log_sum(psi * right) / psi
             d = best - gold
             if measure == "ratio":
