@@ -142,7 +142,7 @@ HOVERED = {
     "piecewise(": "**piecewise** · training criterion",
     "prior =": "**prior** · ",
     "gaussian": "**gaussian** · prior",
-    "variance =": "**variance** · number, > 0, default 10",
+    "variance =": "**variance** · number, ≥ 1e-12, ≤ 1e12, default 10",
     "segments": "**segments** · metric",
     "spread": "let spread = 5",
 }
