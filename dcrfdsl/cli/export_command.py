@@ -212,7 +212,7 @@ def _print_costs(
     from .report import bytes_text, print_table
 
     rows = {name: (_score(name, one), _score(name, other)) for name, (one, other) in scores.items()}
-    rows["weights of features, but 0"] = f"{_feature_weights(model):,}", f"{num_weights:,}"
+    rows["weights of features"] = f"{_feature_weights(model):,}", f"{num_weights:,}"
     rows["size of the model"] = bytes_text(sizes[0]), bytes_text(sizes[1])
     table = Columns(box=None, pad_edge=False, header_style="bold")
     table.add_column("", overflow="fold")

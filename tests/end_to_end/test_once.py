@@ -250,7 +250,7 @@ def test_a_window_of_any_width_is_refused_at_once(free, expected):
 
 
 JOINED, WHOLE = (
-    "clique part[i], part[j] as far where word[i] = word[j]\n",
+    "clique part[i], part[j] where word[i] = word[j] as far\n",
     "label s in {S, T} for sentence\nclique s: bias\n",
 )
 TYPES = ", ".join(f"T{n}" for n in range(12))
