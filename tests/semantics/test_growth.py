@@ -1,18 +1,15 @@
-"""The compiler's growth: four times the statements take about four times as long, whatever the statement.
+"""The compiler's growth: four times the statements take about four times the work, whatever the statement.
 
-Times are of the processor and of both sizes in one process; small ones count as `FLOOR`, so that the noise of a busy
-machine does not fail a test, while what goes through all pairs (16 times) does. `growth_cases` has the templates.
+Work is calls and lines of Python, the same in every run, however busy the machine. What goes through all pairs takes
+16 times as much; little work counts as `FLOOR`. `growth_cases` has the templates.
 """
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
+from counting import counted
 from growth_cases import CASES, CHAIN
 from sampling import some
 
@@ -23,72 +20,54 @@ from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.semantics.settings.piece_shorthands import expanded
-from dcrfdsl.syntax import format_template, parse_partial
+from dcrfdsl.syntax import format_template, parse_partial, parsed_statements, parser as parser_module
 
 pytestmark = pytest.mark.long
 
-Result = TypeVar("Result")
-
 FEW, MANY = 50, 200
-FLOOR = 0.1  # seconds; what takes less at the larger size is not judged
-STEEPEST = 9.0  # n log n gives about 5, n² gives 16
+FLOOR = 10_000  # calls and lines
+STEEPEST = 6.0  # n log n gives about 5, n² gives 16
 LARGE = 5_000
-MOST_SECONDS = 30.0  # of the processor, each step; what goes through all pairs takes many minutes
 
 
-@pytest.fixture(autouse=True, scope="module")
-def garbage_of_these_tests_alone() -> Iterator[None]:
-    """What is there before them is not gone through again at each collection, of which they make a thousand."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+@pytest.fixture(autouse=True)
+def read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements of earlier tests are parsed again, and each is parsed once a test, however long."""
+    monkeypatch.setattr(parsed_statements, "LONGEST_KEPT", 1_000_000)
+    kept = parser_module.KeptStatements(parser_module._parse_alone)
+    monkeypatch.setattr(parser_module, "_KEPT", kept)
 
 
-def _seconds(step: Callable[[], object]) -> float:
-    return _timed(step)[1]
+def _steps(text: str) -> dict[str, int]:
+    """The work of each step of the compiler on a text."""
+    work: dict[str, int] = {}
+    (tree, _), parsing = counted(lambda: parse_partial(text))
+    _, work["format"] = counted(lambda: format_template(tree))
+    resolved, resolving = counted(lambda: load_text(text))
+    work["parse and resolve"] = parsing + resolving  # what is parsed is kept
+    diagnostics, work["check"] = counted(lambda: check(resolved))
+    _, work["render"] = counted(lambda: render_all(diagnostics[:100]))
+    _, work["text"] = counted(lambda: to_text(resolved.spec))
+    return work
 
 
-def _timed(step: Callable[[], Result]) -> tuple[Result, float]:
-    """What a step returns, and the seconds of the processor that it takes."""
-    gc.collect()
-    start = time.process_time()
-    result = step()
-    return result, time.process_time() - start
-
-
-def _steps(text: str) -> dict[str, float]:
-    """What each step of the compiler takes on a text."""
-    seconds: dict[str, float] = {}
-    (tree, _), seconds["parse"] = _timed(lambda: parse_partial(text))
-    _, seconds["format"] = _timed(lambda: format_template(tree))
-    resolved, seconds["resolve"] = _timed(lambda: load_text(text))
-    diagnostics, seconds["check"] = _timed(lambda: check(resolved))
-    _, seconds["render"] = _timed(lambda: render_all(diagnostics[:100]))
-    _, seconds["text"] = _timed(lambda: to_text(resolved.spec))
-    return seconds
-
-
-def _too_steep(few: dict[str, float], many: dict[str, float]) -> dict[str, float]:
-    ratios = {step: many[step] / max(few[step], FLOOR / STEEPEST) for step in many if many[step] > FLOOR}
-    return {step: round(ratio, 1) for step, ratio in ratios.items() if ratio > STEEPEST}
+def _growth(few: int, many: int) -> float:
+    return round(many / max(few, FLOOR), 1)
 
 
 @pytest.mark.parametrize("name", some(CASES, 12))
 def test_every_kind_of_statement_grows_no_faster_than_n_log_n(name: str) -> None:
-    for _ in range(3):  # another process may have had the machine meanwhile
-        steep = _too_steep(_steps(CASES[name](FEW)), _steps(CASES[name](MANY)))
-        if not steep:
-            return
-    pytest.fail(f"{name}: from {FEW} to {MANY} these grow so many times: {steep}")
+    few, many = _steps(CASES[name](FEW)), _steps(CASES[name](MANY))
+    growth = {step: _growth(few[step], many[step]) for step in many}
+    assert {step: times for step, times in growth.items() if times > STEEPEST} == {}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["labels", "forbids", "cliques_of_one", "groups_doubling", "stages_chained",
                                   "names_of_groups_wrong", "a_long_or", "many_states", "memories"])  # fmt: skip
 def test_five_thousand_statements_are_checked(name: str) -> None:
-    resolved = load_text(CASES[name](LARGE))
-    assert _seconds(lambda: check(resolved)) < MOST_SECONDS
+    few, many = (load_text(CASES[name](n)) for n in (LARGE // 4, LARGE))
+    assert _growth(counted(lambda: check(few))[1], counted(lambda: check(many))[1]) <= STEEPEST
 
 
 # what grows without end has a limit, with one message ---------------------------------------------------------------
@@ -148,12 +127,9 @@ def test_many_used_files_that_say_the_same_again(tmp_path: Path) -> None:
         main.write_text("".join(f'use "f{k}.dcrf"\n' for k in range(n)) + CHAIN + "let a = 1\ninfer exact\n")
         return load_template(main)
 
-    assert resolve(FEW).require().infer.name == "exact"
-    for _ in range(3):
-        few, many = _seconds(lambda: resolve(FEW)), _seconds(lambda: resolve(MANY))
-        if many <= max(STEEPEST * few, FLOOR):
-            return
-    pytest.fail(f"{many / few:.1f} times")
+    (template, few), (_, many) = counted(lambda: resolve(FEW)), counted(lambda: resolve(MANY))
+    assert template.require().infer.name == "exact"
+    assert _growth(few, many) <= STEEPEST
 
 
 def test_constraints_with_too_many_combinations_are_not_compared() -> None:
@@ -181,11 +157,8 @@ def test_every_complaint_is_given_and_the_first_are_printed(capsys: pytest.Captu
 def test_the_pieces_of_a_criterion(criterion: str) -> None:
     text = CASES["labels_joined"]
     few, many = (load_text(text(n) + f"train {criterion}\n").spec for n in (FEW, MANY))
-    for _ in range(3):
-        ratio = _seconds(lambda: to_text(expanded(many))) / max(_seconds(lambda: to_text(expanded(few))), 0.02)
-        if ratio < STEEPEST:
-            return
-    pytest.fail(f"{ratio:.1f} times")
+    work = [counted(lambda spec=spec: to_text(expanded(spec)))[1] for spec in (few, many)]
+    assert _growth(*work) <= STEEPEST
 
 
 # what is looked up is what it was ------------------------------------------------------------------------------

@@ -64,8 +64,8 @@ def places(context: Context) -> Iterator[Diagnostic]:
                 message = f"`edges = pad` is for the ends of a sequence, and `{site.variable}` has none"
                 at = ("cliques", n, "edges")
                 yield context.complaint(SLUG, message, at, "no ends", help="leave it out", others=others)
+    held = {clique.label: clique for clique in spec.cliques}
     for n, piece in enumerate(spec.pieces):
-        held = {clique.label: clique for clique in spec.cliques}
         names = [site.variable for site in piece.over]
         names += [
             site.variable for member in piece.members if member.clique in held for site in held[member.clique].sites

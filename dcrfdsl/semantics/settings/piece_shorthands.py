@@ -8,7 +8,7 @@ declaration. Not here: the computations on pieces.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from ..conditions import view_label
 from ..schema import Argument, At, CallSpec, CliqueSpec, Here, Member, ModelSpec, Named, Piece, Place, Reference, Site
@@ -182,10 +182,11 @@ def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
     if any(isinstance(stage_settings(spec, label).criterion, PieceSettings) for label in chain):
         spec = _with_named_cliques(spec)
     pieces, stages = {piece.name: piece for piece in spec.pieces}, []
+    others = _taken(spec) - set(pieces)
     for entry in spec.stages:
         criterion = stage_settings(spec, entry.label).criterion if entry.label in chain else None
         if isinstance(criterion, PieceSettings):
-            pieces_of_stage = [_with_free_name(spec, pieces, piece) for piece in pieces_of(spec, criterion)]
+            pieces_of_stage = [_with_free_name(others, pieces, piece) for piece in pieces_of(spec, criterion)]
             pieces |= {piece.name: piece for piece in pieces_of_stage}
             kept = tuple(a for a in entry.criterion.arguments if a.name is not None and a.name not in _SHORT)
             names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in pieces_of_stage)
@@ -209,9 +210,12 @@ def _with_named_cliques(spec: ModelSpec) -> ModelSpec:
     return spec.model_copy(update={"cliques": tuple(cliques)})
 
 
-def _with_free_name(spec: ModelSpec, pieces: Mapping[str, Piece], piece: Piece) -> Piece:
-    """The piece, by another name where the template has its name for something else."""
-    others, name = _taken(spec) - {one.name for one in spec.pieces}, piece.name
+def _with_free_name(others: Set[str], pieces: Mapping[str, Piece], piece: Piece) -> Piece:
+    """The piece, by another name where the template has its name for something else.
+
+    others: the names of all that is no piece.
+    """
+    name = piece.name
     while name in others or pieces.get(name, piece).model_copy(update={"name": "", "doc": ()}) != piece.model_copy(
         update={"name": ""}
     ):
