@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ..foundation import Diagnostic
+from ..foundation import Diagnostic, give_back_memory, memory_in_use
 from .probabilities import decode_words
 from .report import duration, peak_mb, print_table
 
@@ -196,6 +196,7 @@ def trained_costs(
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
     from ..graph import automaton_seconds, joined_costs, training_cost
     from ..inference import fastest_automaton
+    from ..optimizers import pair_bytes
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
     from ..training import assemble, refuse_undecodable, training_seconds
 
@@ -208,9 +209,9 @@ def trained_costs(
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     runs = problem.gradient_runs(parameters)
-    optimizer, history = settings.optimizer, 0
-    if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
-        history = optimizer.memory
+    optimizer, history = settings.optimizer, 0.0
+    if isinstance(optimizer, LbfgsSettings):
+        history = optimizer.memory * pair_bytes(parameters.num_weights) / 8
     method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
     pruned = method == "pruned"
     automaton = None if pruned else fastest_automaton(graph, parameters)
@@ -242,8 +243,9 @@ def trained_costs(
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
     lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
-    # the process and the data already take the memory that they take in training
-    memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
+    # the process and the data take what they take in training, the trained sample's kernels included
+    give_back_memory()
+    memory = max(memory_in_use() + cost.memory + (0.0 if exact else cost.message_memory), 1e6 * peak_mb())
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
     if cost.exact.work == math.inf:
         width = f"a table of {cost.exact.largest:.1g} entries at least"

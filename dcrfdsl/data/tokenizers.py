@@ -18,7 +18,7 @@ __all__ = ["TOKENIZERS", "Offsets2"]
 
 Offsets2 = list[tuple[int, int]]  # first character, last character (excluded) of each token or span
 
-_MAY_BE_MARKS = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))  # between them are pictures, and CJK
+_MAY_BE_MARKS = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # between them are pictures, and CJK
 _RUNS = re.compile(r"\S+")
 _SINGLE = re.compile(r"\S")
 _ASCII_WORDS = re.compile(r"\w+|[^\w\s]")
@@ -40,7 +40,7 @@ def _words(text: str) -> Offsets2:
 
 @functools.cache
 def _words_with_marks() -> re.Pattern[str]:
-    marks = [code for code in _MAY_BE_MARKS if unicodedata.category(chr(code))[0] == "M"]
+    marks = [code for codes in _MAY_BE_MARKS for code in codes if unicodedata.category(chr(code))[0] == "M"]
     cuts = [-1, *(n for n, (a, b) in enumerate(pairwise(marks)) if b != a + 1), len(marks) - 1]
     runs = "".join(f"{chr(marks[a + 1])}-{chr(marks[b])}" for a, b in pairwise(cuts))
     return re.compile(rf"[\w{runs}]+|[^\w\s{runs}][{runs}]*")

@@ -1,13 +1,14 @@
-"""The memory that this process holds. Not here: estimates of what work will take."""
+"""The memory that this process holds, and giving back what it does not use. Not here: what work will take."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["memory_in_use"]
+__all__ = ["give_back_memory", "memory_in_use"]
 
 
 def memory_in_use() -> int:
@@ -21,3 +22,9 @@ def memory_in_use() -> int:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+def give_back_memory() -> None:
+    """Returns memory that was freed to the system, where its C library keeps it for later (glibc)."""
+    with suppress(OSError, AttributeError, TypeError):  # another library
+        ctypes.CDLL(None).malloc_trim(0)

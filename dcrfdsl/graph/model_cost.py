@@ -40,7 +40,7 @@ PACKED_BYTES = 12  # per firing feature, for the layout of training
 REMEMBERED_BYTES = 2**28  # messages are kept between evaluations if they take at most this
 CHEAP = 2e-5  # seconds per position at which exact inference is preferred even if messages take less
 SITE_BYTES = 64  # wiring per site of a factor, once per length
-LIBRARY_BYTES = 5e7  # the optimizer's library and the kernels of training
+LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or allocated
 
 
 def exact_cost(graph: ModelGraph) -> OrderCost:
@@ -161,7 +161,7 @@ def training_cost(
     sentence_off: Offsets,
     *,
     runs: int,
-    history: int,
+    history: float,
     relations: Mapping[int, Pairs],
     automaton: float | None = None,
     thin: bool = False,

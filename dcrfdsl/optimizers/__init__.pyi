@@ -23,4 +23,5 @@ from .run_state import (
 from .separable import minimise_parts as minimise_parts
 from .special.perceptron_steps import perceptron_pass as perceptron_pass
 from .special.temperature import best_temperature as best_temperature
+from .stored_pairs import pair_bytes as pair_bytes
 from .voters import Voters as Voters

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..foundation import Floats, Table
+import numpy as np
+
+from ..foundation import Floats, Table, give_back_memory
 from ..semantics import AutoOptimizer, OwlqnSettings, ProximalSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set
@@ -50,14 +52,17 @@ def _quasi_newton(
         return minimise_owlqn(objective, start, owlqn_settings, watch, state)
     progress = Progress(objective, start, settings, watch, state)
     descent = state.take("descent")
-    curvature = None if descent is None else descent["curvature"]
+    metric = None if descent is None else descent["metric"]
     if descent is None and settings.epochs > 0 and progress.norm > 0.0:
         prepare = _start if objective.reference is None else _curvature
-        curvature = prepare(progress, objective, settings, state)
+        metric = prepare(progress, objective, settings, state)
+        if metric is not None:
+            np.reciprocal(metric, out=metric)
         if progress.reason:
             return progress.outcome()
-    state.keep("descent", lambda: {"curvature": curvature})
-    descend(progress, settings.memory, curvature, state)
+    state.keep("descent", lambda: {"metric": metric})
+    give_back_memory()  # of the batches
+    descend(progress, settings.memory, metric, state)
     return progress.outcome()
 
 

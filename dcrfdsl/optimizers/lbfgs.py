@@ -34,12 +34,12 @@ def minimise_lbfgs(
     return progress.outcome()
 
 
-def descend(progress: Progress, size: int, curvature: Floats | None, state: RunState) -> None:
+def descend(progress: Progress, size: int, metric: Floats | None, state: RunState) -> None:
     """Continues from the point of `progress` until a rule stops it.
 
-    size: the number of remembered pairs.   curvature [W]: of each weight, if it is known.
+    size: the number of remembered pairs.   metric [W]: the inverse of each weight's curvature, if it is known.
     """
-    memory = PairMemory(progress.objective, len(progress.weights), size, curvature, state)
+    memory = PairMemory(progress.objective, len(progress.weights), size, metric, state)
     progress.run(lambda: _iterate(progress, memory), memory.forget)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..foundation import Floats
-from ..kernels.optimization import combine, inner_products
+from ..kernels.optimization import combine, pair_products
 from .objective import Objective
 from .run_state import RunState
 from .stored_pairs import StoredPairs
@@ -26,33 +26,31 @@ Result = TypeVar("Result")
 
 
 class PairMemory(StoredPairs):
-    """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None if it is unknown.
+    """At most `size` pairs of W weights. `metric` [W]: the inverse of each weight's curvature, None if it is unknown.
 
     It goes on from what `state` has saved, if anything.
     """
 
-    def __init__(self, objective: Objective, num_weights: int, size: int, curvature: Floats | None, state: RunState):
-        super().__init__(objective, num_weights, size)
-        self._metric = None if curvature is None else 1.0 / curvature
-        # the vectors for products: the newest y, g and the newest s; then y and g times the metric
-        self._others = np.zeros((3 if curvature is None else 5, num_weights))
+    def __init__(self, objective: Objective, num_weights: int, size: int, metric: Floats | None, state: RunState):
+        super().__init__(objective, num_weights, size, halves=True)
+        self._metric = np.zeros(0) if metric is None else metric
         self.forget()
         self._go_on(state)
 
     def _remember(self) -> dict[str, Any]:
-        own = {"others": self._others, "cross": self._cross, "plain": self._plain, "bent": self._bent}
+        own = {"cross": self._cross, "plain": self._plain, "bent": self._bent}
         return {**super()._remember(), **own, "is_new": self._is_new}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
-        self._others[:], self._is_new = saved["others"], saved["is_new"]
+        self._is_new = saved["is_new"]
         self._cross, self._plain, self._bent = (saved[name].copy() for name in ("cross", "plain", "bent"))
 
     def forget(self) -> bool:
         """Forgets all pairs; False if there were none."""
         size, had_pairs = len(self._moves), bool(self.pairs)
         self.pairs = []
-        # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(1/h) y_j of rows i and j
+        # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(metric) y_j of rows i and j
         self._cross, self._plain, self._bent = np.zeros((3, size, size))
         self._is_new = False
         return had_pairs
@@ -60,7 +58,12 @@ class PairMemory(StoredPairs):
     @property
     def scaled(self) -> bool:
         """Whether a step of 1 along the direction is about right."""
-        return bool(self.pairs) or self._metric is not None
+        return bool(self.pairs) or self._is_bent
+
+    @property
+    def _is_bent(self) -> bool:
+        """Whether the curvature of each weight is known."""
+        return len(self._metric) > 0
 
     def _spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         return self._objective.spread(task, self._num_weights)
@@ -70,41 +73,22 @@ class PairMemory(StoredPairs):
 
         Its products are computed with the next direction, together with those of the gradient.
         """
-        change, _, move = self._others[:3]
-        np.subtract(weights, before, out=move)
-        np.subtract(gradient, gradient_before, out=change)
-        row = self._store(move, change)
-        if row is None:
-            return
-        move[:], change[:] = self._moves[row], self._changes[row]  # in the precision of the memory
-        self._is_new = True
+        if self._store(weights, before, gradient, gradient_before) is not None:
+            self._is_new = True
 
     def _products(self, gradient: Floats) -> tuple[Floats, Floats, Floats]:
-        """s_i · g, y_i · g and y_i · diag(1/h) g of all pairs; fills in the products of the newest pair."""
-        used, others = len(self.pairs), self._others
-        others[1] = gradient
-        if self._metric is not None:
-            np.multiply(self._metric, others[:2], out=others[3:])
+        """s_i · g, y_i · g and y_i · diag(metric) g of all pairs; fills in the products of the newest pair."""
+        used, newest = len(self.pairs), self.pairs[-1] if self._is_new else -1
         moves, changes = self._moves[:used], self._changes[:used]
-
-        def products(first: int, last: int) -> tuple[Floats, Floats]:
-            return (
-                inner_products(first, last, moves, others[:2]),
-                inner_products(first, last, changes, others),
-            )
-
-        parts = self._spread(products)
-        of_moves = np.sum([product for product, _ in parts], axis=0)
-        of_changes = np.sum([product for _, product in parts], axis=0)
-        if self._metric is None:
-            of_changes = np.concatenate([of_changes, np.zeros((used, 2))], axis=1)
+        products = np.sum(
+            self._spread(lambda a, b: pair_products(a, b, moves, changes, newest, gradient, self._metric)), axis=0
+        )
         if self._is_new:
-            row = self.pairs[-1]
-            self._cross[:used, row], self._cross[row, :used] = of_moves[:, 0], of_changes[:, 2]
-            self._plain[:used, row] = self._plain[row, :used] = of_changes[:, 0]
-            self._bent[:used, row] = self._bent[row, :used] = of_changes[:, 3]
+            self._cross[:used, newest], self._cross[newest, :used] = products[:, 3], products[:, 6]
+            self._plain[:used, newest] = self._plain[newest, :used] = products[:, 4]
+            self._bent[:used, newest] = self._bent[newest, :used] = products[:, 5]
             self._is_new = False
-        return of_moves[:, 1], of_changes[:, 1], of_changes[:, 4]
+        return products[:, 0], products[:, 1], products[:, 2]
 
     def direction(self, gradient: Floats) -> Floats:
         """−H g [W], where the pairs define the inverse Hessian H."""
@@ -122,17 +106,16 @@ class PairMemory(StoredPairs):
             of_moves[i] = -of_changes[i] - (along[i] + of_moves @ self._cross[:used, i]) / self._cross[i, i]
         out = np.empty(self._num_weights)
         moves, changes = self._moves[:used], self._changes[:used]
-        metric = self._metric if self._metric is not None else np.zeros(0)
         self._spread(
             lambda first, last: combine(
-                first, last, gradient, scale, changes, of_changes, plain, bend, metric, moves, of_moves, out
+                first, last, gradient, scale, changes, of_changes, plain, bend, self._metric, moves, of_moves, out
             )
         )
         return out
 
     def _first_guess(self) -> tuple[float, float]:
-        """γ and γ' of the first guess γI + γ' diag(1/h): each alone fits the newest pair; or the mean of both."""
-        known = self._metric is not None
+        """γ and γ' of the first guess γI + γ' diag(metric): each alone fits the newest pair; or the mean of both."""
+        known = self._is_bent
         if not self.pairs:
             return (0.0, 1.0) if known else (1.0, 0.0)
         i = self.pairs[-1]

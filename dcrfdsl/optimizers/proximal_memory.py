@@ -92,7 +92,8 @@ class ProximalMemory(StoredPairs):
 
     def add(self, move: Floats, change: Floats) -> None:
         """Remembers a pair in place of the oldest one, if it has information on the curvature."""
-        row = self._store(move, change)
+        nothing = np.zeros(self._num_weights)
+        row = self._store(move, nothing, change, nothing)
         if row is None:
             return
         used = len(self.pairs)

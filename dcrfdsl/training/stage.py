@@ -17,7 +17,7 @@ import numpy as np
 
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Floats
+from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory
 from ..model import TrainedModel
 from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, ignores_start
 from ..semantics import InduceSettings, TrainSettings
@@ -116,7 +116,9 @@ class Stage:
         state.keep("objective", objective.remembered)
         watch = _Watch(self, objective, number, state)
         point = objective.start(start).copy()
+        give_back_memory()  # of reading and assembling the data
         outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state, self.settings.keep)
+        give_back_memory()  # of the optimizer
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
         return replace(

@@ -1,9 +1,10 @@
 """An estimate of training time: the pace on the first sentences times the usual number of iterations.
 
 A few iterations run on a sample, so the figure includes all costs of the structure, the criterion and the optimizer:
-messages on loops, memories, conditions. The pace is scaled to all data by the number of tokens and the graph's cost per
-token (`graph.model_cost`), as all data may have more states. The number of iterations until convergence is not known in
-advance, hence a range. Not here: memory and work (`graph.model_cost`).
+messages on loops, memories, conditions. The time of compiling kernels, once after an install, is left out. The pace is
+scaled to all data by the number of tokens and the graph's cost per token (`graph.model_cost`), as all data may have
+more states. The number of iterations until convergence is not known in advance, hence a range. Not here: memory and
+work (`graph.model_cost`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from numba.core.event import Event, Listener, install_listener
 
 from ..data import Corpus
 from ..features import RegisteredFeature
@@ -36,7 +39,7 @@ __all__ = ["SecondsRange", "training_seconds"]
 
 TOKENS = 3_000  # of the sample, about …
 SENTENCES = 20  # … but at least this many sentences
-ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences, or compile
+ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences
 LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows
 FASTER, SLOWER = 0.7, 1.5  # factors on the pace: data that exceeds caches, other programs
 CONVERGED = 40, 300  # iterations: the range of nine in ten trainings by a gradient …
@@ -67,7 +70,8 @@ def training_seconds(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DcrfWarning)  # a sample lacks states that the data has
             observers = Observers(watch.add, watch.is_enough, watch.begin)
-            train_model(resolved, sample, TrainingRequest(stage, None, None, threads, registered, observers))
+            with install_listener("numba:compile", watch.clock):
+                train_model(resolved, sample, TrainingRequest(stage, None, None, threads, registered, observers))
         ratio = relative_cost(sample)
     except DcrfError:  # for want of data in the sample; problems of the data itself have been reported
         return None
@@ -89,19 +93,40 @@ def _sample(corpus: Corpus) -> Corpus:
     return corpus if last == corpus.num_sentences else corpus.slice(0, last)
 
 
+class _Clock(Listener):
+    """Seconds that pass while nothing is compiled."""
+
+    def __init__(self) -> None:
+        self._compiling, self._since, self._lost = 0, 0.0, 0.0
+
+    def on_start(self, event: Event) -> None:
+        if self._compiling == 0:
+            self._since = time.perf_counter()
+        self._compiling += 1
+
+    def on_end(self, event: Event) -> None:
+        self._compiling -= 1
+        if self._compiling == 0:
+            self._lost += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._lost
+
+
 @dataclass
 class _Watch:
     """When the iterations of each stage ended."""
 
+    clock: _Clock = field(default_factory=_Clock)
     ends: dict[str, list[float]] = field(default_factory=dict)
     stage: str = ""
 
     def begin(self, stage: str) -> None:
         self.stage = stage
-        self.ends[stage] = [time.perf_counter()]
+        self.ends[stage] = [self.clock.seconds()]
 
     def add(self, step: Iteration) -> None:
-        self.ends[self.stage].append(time.perf_counter())
+        self.ends[self.stage].append(self.clock.seconds())
 
     def is_enough(self) -> bool:
         ends = self.ends[self.stage]

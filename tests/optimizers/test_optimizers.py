@@ -11,6 +11,7 @@ from dcrfdsl.optimizers.lbfgs_memory import PairMemory
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState
+from dcrfdsl.optimizers.stored_pairs import MANY
 from dcrfdsl.semantics.settings.training_settings import (
     LbfgsSettings,
     QuickpropSettings,
@@ -88,7 +89,7 @@ def test_directions_are_those_of_the_two_loops_over_the_newest_pairs(pairs: int,
     size, num_weights = 4, 2000
     generator = np.random.default_rng(pairs)
     curvature = generator.uniform(0.5, 50.0, num_weights)
-    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, curvature if known else None, RunState())
+    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, 1.0 / curvature if known else None, RunState())
     point, gradient = generator.normal(size=(2, num_weights))
     moves: list[Floats] = []
     changes: list[Floats] = []
@@ -101,6 +102,44 @@ def test_directions_are_those_of_the_two_loops_over_the_newest_pairs(pairs: int,
         moves, changes = [*moves, move][-size:], [*changes, change][-size:]
     expected = textbook_direction(gradient, moves, changes, 1.0 / curvature if known else None)
     np.testing.assert_allclose(memory.direction(gradient), expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def upper_halves(numbers: Floats) -> Floats:
+    """Single precision rounded to 8 bits, by decimal arithmetic: the nearest multiple of 2⁻⁷ of the power of two."""
+    single = numbers.astype(np.float32).astype(float)
+    _, exponent = np.frexp(single)
+    unit = np.ldexp(1.0, exponent - 8)
+    return np.round(single / unit) * unit
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["plain", "with curvature"])
+def test_many_weights_are_remembered_by_the_upper_halves_of_numbers(known: bool) -> None:
+    size, num_weights = 3, MANY + 77
+    generator = np.random.default_rng(5)
+    curvature = generator.uniform(0.5, 50.0, num_weights)
+    metric = 1.0 / curvature if known else None
+    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, metric, RunState())
+    gradient = generator.normal(size=num_weights)
+    moves, changes = list[Floats](), list[Floats]()
+    for _ in range(5):
+        memory.direction(gradient)
+        move = generator.normal(size=num_weights) * np.exp(generator.normal(0.0, 9.0, num_weights))
+        memory.add(move, np.zeros(num_weights), curvature * move, np.zeros(num_weights))
+        moves, changes = [*moves, upper_halves(move)][-size:], [*changes, upper_halves(curvature * move)][-size:]
+    expected = textbook_direction(gradient, moves, changes, metric)
+    np.testing.assert_allclose(memory.direction(gradient), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    assert memory._moves.nbytes == 2 * size * num_weights
+    singles = (memory._moves.astype(np.uint32) << 16).view(np.float32).astype(float)
+    np.testing.assert_array_equal(singles[memory.pairs], moves)
+
+
+def test_a_pair_whose_curvature_is_rounded_away_is_not_remembered() -> None:
+    move, change = np.zeros(MANY), np.zeros(MANY)
+    move[:2], change[:2] = (1.0, 1.0 + 2.0**-9), (1.0 + 2.0**-9 + 2.0**-12, -1.0)
+    assert move @ change > 0.0 == upper_halves(move[:2]) @ upper_halves(change[:2])
+    memory = PairMemory(Quadratic(0.0, 0.0), MANY, 3, None, RunState())
+    memory.add(move, np.zeros(MANY), change, np.zeros(MANY))
+    assert not memory.pairs
 
 
 def test_a_pair_without_curvature_is_not_remembered() -> None:

@@ -149,6 +149,24 @@ def test_the_time_of_a_training_is_a_range(end: str) -> None:
     assert found is None or 0.0 < found.least <= found.most
 
 
+def test_the_pace_leaves_compiling_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.event import install_listener, trigger_event
+
+    from dcrfdsl.training import time_estimate
+
+    now = 100.0
+    monkeypatch.setattr(time_estimate.time, "perf_counter", lambda: now)
+    watch = time_estimate._Watch()
+    watch.begin("likelihood")
+    with install_listener("numba:compile", watch.clock):
+        for compiling in (50.0, 7.0, 0.0):
+            with trigger_event("numba:compile"), trigger_event("numba:compile"):  # of a function within another
+                now += compiling
+            now += 2.0
+            watch.add(Iteration(1, 0.0, None, 0.0))
+    assert watch.pace("likelihood") == 2.0
+
+
 def test_hmm_says_all_that_is_wrong() -> None:
     """One DcrfError with everything, by the Python door too, where the checker may not have been asked."""
     from piece_twin import supervised

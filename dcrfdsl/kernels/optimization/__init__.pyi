@@ -21,6 +21,9 @@ from .descent import (
     combine as combine,
     dot as dot,
     inner_products as inner_products,
+    keep_difference as keep_difference,
+    pair_products as pair_products,
+    pair_squares as pair_squares,
     plain_steps as plain_steps,
     secant_steps as secant_steps,
 )

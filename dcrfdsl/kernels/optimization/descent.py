@@ -10,7 +10,10 @@ import numpy as np
 
 from ..runtime import fast_inner, fast_kernel, kernel
 
-__all__ = ["adaptive_steps", "combine", "dot", "inner_products", "plain_steps", "secant_steps"]
+__all__ = [
+    "adaptive_steps", "combine", "dot", "inner_products", "keep_difference", "pair_products", "pair_squares",
+    "plain_steps", "secant_steps",
+]  # fmt: skip
 
 BLOCK = 512  # weights that are processed together
 
@@ -42,22 +45,137 @@ def inner_products(first, last, rows, others):
     return out
 
 
+@fast_inner
+def _read(kept, whole, out):
+    """out = the numbers of `kept`: doubles, singles, or the upper halves of singles as integers.
+
+    whole [size]: bits of singles, written.
+    """
+    if kept.itemsize == 2:
+        for w in range(len(kept)):
+            whole[w] = np.uint32(kept[w]) << np.uint32(16)
+        single = whole.view(np.float32)
+        for w in range(len(kept)):
+            out[w] = single[w]
+    else:
+        for w in range(len(kept)):
+            out[w] = kept[w]
+
+
+@fast_inner
+def _keep(after, before, single, kept):
+    """kept = after − before as it is kept: in single precision, or the upper halves of that, to the nearest."""
+    bits = single.view(np.uint32)
+    for w in range(len(kept)):
+        single[w] = after[w] - before[w]
+    if kept.itemsize == 2:
+        for w in range(len(kept)):
+            odd = (bits[w] >> np.uint32(16)) & np.uint32(1)
+            kept[w] = (bits[w] + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+    else:
+        for w in range(len(kept)):
+            kept[w] = single[w]
+
+
+@fast_kernel
+def pair_squares(first, last, after, before, gradient, gradient_before, kept):
+    """s · y, s · s and y · y of s = after − before and y = gradient − gradient_before over the weights first … last−1,
+    then the same sums after rounding.   kept: an array of the type to which they are rounded.
+    """
+    out = np.zeros(6)
+    single, whole, row = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.uint32), np.empty(BLOCK, kept.dtype)
+    s, y = np.empty(BLOCK), np.empty(BLOCK)
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
+        size = end - begin
+        for w in range(size):
+            s[w] = after[begin + w] - before[begin + w]
+            y[w] = gradient[begin + w] - gradient_before[begin + w]
+        out[0] += dot(s[:size], y)
+        out[1] += dot(s[:size], s)
+        out[2] += dot(y[:size], y)
+        _keep(after[begin:end], before[begin:end], single, row[:size])
+        _read(row[:size], whole, s)
+        _keep(gradient[begin:end], gradient_before[begin:end], single, row[:size])
+        _read(row[:size], whole, y)
+        out[3] += dot(s[:size], y)
+        out[4] += dot(s[:size], s)
+        out[5] += dot(y[:size], y)
+    return out
+
+
+@fast_kernel
+def keep_difference(first, last, after, before, kept):
+    """kept[w] = after[w] − before[w] for the weights first … last − 1, rounded to the type of `kept`."""
+    single = np.empty(BLOCK, np.float32)
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
+        _keep(after[begin:end], before[begin:end], single, kept[begin:end])
+
+
+@fast_kernel
+def pair_products(first, last, moves, changes, newest, gradient, metric):
+    """Sums over the weights w = first … last − 1 of each pair (s_i, y_i) with g and with the pair `newest` (s, y):
+    out[i] = s_i · g, y_i · g, y_i · D g, s_i · y, y_i · y, y_i · D y, y_i · s with D = diag(metric).
+
+    metric [W]; empty for none, D = 0.   newest: negative for none, s = y = 0.
+    """
+    out = np.zeros((len(moves), 7))
+    whole, row = np.empty(BLOCK, np.uint32), np.empty(BLOCK)
+    bent, s, y, bent_y = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK)
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
+        size = end - begin
+        g, factors = gradient[begin:end], metric[begin:end]
+        if newest >= 0:
+            _read(moves[newest, begin:end], whole, s)
+            _read(changes[newest, begin:end], whole, y)
+        for w in range(len(factors)):
+            bent[w] = factors[w] * g[w]
+            bent_y[w] = factors[w] * y[w]
+        for i in range(len(moves)):
+            _read(moves[i, begin:end], whole, row)
+            with_g, with_y = 0.0, 0.0
+            for w in range(size):
+                with_g += row[w] * g[w]
+                with_y += row[w] * y[w]
+            out[i, 0] += with_g
+            out[i, 3] += with_y
+            _read(changes[i, begin:end], whole, row)
+            with_g, with_bent, with_y, with_bent_y, with_s = 0.0, 0.0, 0.0, 0.0, 0.0
+            for w in range(size):
+                with_g += row[w] * g[w]
+                with_bent += row[w] * bent[w]
+                with_y += row[w] * y[w]
+                with_bent_y += row[w] * bent_y[w]
+                with_s += row[w] * s[w]
+            out[i, 1] += with_g
+            out[i, 2] += with_bent
+            out[i, 4] += with_y
+            out[i, 5] += with_bent_y
+            out[i, 6] += with_s
+    return out
+
+
 @fast_kernel
 def combine(first, last, gradient, scale, changes, of_changes, plain, bend, metric, moves, of_moves, out):
     """out = (plain + bend metric) q + Σ_i of_moves[i] moves[i] with q = scale gradient + Σ_i of_changes[i] changes[i],
-    for the weights first … last − 1.   metric [W]: a diagonal matrix; empty for none.
+    for the weights first … last − 1.   metric [W]: a diagonal matrix; empty for none.   moves, changes: as kept.
     """
+    whole, row = np.empty(BLOCK, np.uint32), np.empty(BLOCK)
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
         block, bent = out[begin:end], metric[begin:end]
         for w in range(len(block)):
             block[w] = scale * gradient[begin + w]
         for i in range(len(changes)):
-            _add(block, changes[i, begin:end], of_changes[i])
+            _read(changes[i, begin:end], whole, row)
+            _add(block, row, of_changes[i])
         for w in range(len(block)):
             block[w] *= plain + bend * bent[w] if len(bent) > 0 else plain
         for i in range(len(moves)):
-            _add(block, moves[i, begin:end], of_moves[i])
+            _read(moves[i, begin:end], whole, row)
+            _add(block, row, of_moves[i])
 
 
 @kernel

@@ -16,6 +16,7 @@ Not here: how functions are compiled (`compilation`).
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import os
 import pickle
@@ -35,6 +36,7 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.environment import Environment, _rebuild_env
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
@@ -196,7 +198,7 @@ class _Files:
                 checksum, body = content[:CHECKSUM], content[CHECKSUM:]
                 if hashlib.sha256(body).digest() != checksum:
                     continue
-                stamp, stored_key, code = pickle.loads(body)
+                stamp, stored_key, code = _Unpickler(io.BytesIO(body)).load()
                 if stamp == self._at_start and stored_key == key:
                     return code
         return None
@@ -222,6 +224,29 @@ class _Files:
             for path in folder.glob(f"{self._name}.*.nbc"):
                 with suppress(OSError):
                     path.unlink()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads compiled code without the modules of Numba whose functions are part of it.
+
+    Each such function has an environment, of which machine code reads the constants alone. Numba would import the
+    module for the globals, which only compiling needs, and with the reductions of arrays SciPy's linear algebra.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return _environment if found is _rebuild_env else found
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """The environment of a compiled function: its constants, and the globals of a module if that is imported."""
+    found: Environment | None = Environment._memo.get(name)
+    if found is None and (module in sys.modules or not module.startswith("numba.")):
+        found = _rebuild_env(module, constants, name)
+    if found is None:
+        found = Environment._memo[name] = Environment({"__name__": module})
+        found.consts[:], found.env_name = constants, name
+    return found
 
 
 class _Locator(_CacheLocator):
