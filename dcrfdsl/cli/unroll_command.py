@@ -98,12 +98,11 @@ def _piece_marks(
     place = [number[key] for key in zip(shape.kinds, shape.anchors, strict=True)]
     return tuple(
         PieceMark(
-            template.name,
+            pieces[n].name,
             piece.over,
             piece.conditioned,
             tuple(place[f] for f in piece.members),
             frozenset(place[f] for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
         )
-        for template in pieces
-        for piece in unrolling.instances(template)
+        for n, piece in unrolling.instances(pieces)
     )

@@ -17,6 +17,7 @@ from template_cases import CASES, Case, free
 from dcrfdsl.criteria.likelihood import Likelihood, build_likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Workers
@@ -24,6 +25,7 @@ from dcrfdsl.inference.pieces.local_normalisation import PieceMethod, no_cases
 from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE
 from dcrfdsl.model.supervised_data import gold_of as full_gold
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.expressions import Here, Named
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable
@@ -32,6 +34,7 @@ from dcrfdsl.semantics.settings.training_settings import (
     LikelihoodSettings,
     TrainSettings,
 )
+from dcrfdsl.training import fit
 
 PLAIN = {
     name: case
@@ -79,6 +82,39 @@ def test_shorthands_are_their_textbook_objectives(name: str, shorthand: str) -> 
         value, _ = objective.value_and_gradient(model.weights)
         assert value == pytest.approx(expected_loss(model, case, pieces), rel=1e-10)
         assert_gradient_fits(objective, model.weights)
+
+
+MIRRORED = {"likelihood": "likelihood", "pseudolikelihood": "pseudolikelihood", "pwpl": "pwpl",
+            "piecewise": "piecewise", "memm": "memm(order = reverse)"}  # fmt: skip
+
+
+@pytest.mark.parametrize("criterion", MIRRORED)
+def test_reversed_sentences_give_mirrored_weights(criterion: str) -> None:
+    """START is to the first label what STOP is to the last one."""
+    text = "data conll(word, y)\nlabel y in {A, B}\nclique y[-1], y with edges = pad\ninfer exact\n"
+
+    def weights(criterion: str, sentences: Sequence[str]) -> dict[tuple[str, str], float]:
+        resolved = load_text(text + f"train {criterion}: prior = gaussian(variance = 10), optimizer = lbfgs\n")
+        rows = [[{"word": "w", "y": y} for y in sentence] for sentence in sentences]
+        model = fit(resolved, corpus_from_rows(rows, resolved.require().data), threads=1)
+        return {(a, b): value for _, _, (a, b), value in model.show_weights()}
+
+    sentences = ["AB", "AAB", "B", "ABB"]
+    found = weights(criterion, sentences)
+    turned = weights(MIRRORED[criterion], [sentence[::-1] for sentence in sentences])
+    other = {"START": "STOP", "STOP": "START"}
+    assert len(found) == 8 and min(abs(found[end]) for end in found if end[0] == "START" or end[1] == "STOP") > 0.1
+    for (a, b), value in found.items():
+        assert value == pytest.approx(turned[other.get(b, b), other.get(a, a)], abs=1e-3)
+
+
+def test_a_piece_with_a_constraint_alone_is_none() -> None:
+    """`forbid` touches the first label, and the piece of the clique's second one is not there."""
+    text = "data conll(word, y)\nlabel y in {A, B, C}\nclique y[-1], y\nforbid y is A and word is b\ninfer exact\n"
+    resolved = load_text(text + "train pwpl: prior = gaussian(variance = 1e-12)\n")
+    rows = [[{"word": x, "y": y} for x, y in zip("abc", "ABC", strict=True)]]
+    model = fit(resolved, corpus_from_rows(rows, resolved.require().data), threads=1)
+    assert model.record.objective == pytest.approx(2 * np.log(3) + 2 * np.log(2))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -70,17 +70,33 @@ class PieceTwin:
             self.scores[label, anchor, states] = sum(weighted)
         return self.scores[label, anchor, states]
 
-    def instances(self, piece: Piece) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
+    def instances(self, pieces: Sequence[Piece]) -> list[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
         """The places that each instance is over, and its clique instances (label, anchor, locked)."""
-        for t in range(self.length):
-            over = [(site.variable, t + getattr(site.place, "offset", 0)) for site in piece.over]
-            if all(0 <= at < self.length for _, at in over):
+        cliques = {clique.label: clique for clique in self.twin.spec.cliques}
+        span = range(-3, self.length + 3)
+        found = []
+        for piece in pieces:
+            padded = all(cliques[m.clique].edges == "pad" for m in piece.members)
+            for t in span:
+                over = [(site.variable, t + getattr(site.place, "offset", 0)) for site in piece.over]
+                inside = [place for place in over if 0 <= place[1] < self.length]
                 held = [(m.clique, t + getattr(m.place, "offset", 0), m.locked) for m in piece.members]
-                held = [
-                    instance for instance in held if self.clique_score(instance[0], instance[1], self.gold) is not None
-                ]
-                if held:
-                    yield over, held
+                held = [one for one in held if self.clique_score(one[0], one[1], self.gold) is not None]
+                if held and inside and (padded or inside == over):
+                    found.append((piece, inside, held))
+        placed = {(label, anchor) for _, _, held in found for label, anchor, _ in held}
+        for clique in cliques.values():
+            for anchor in span:
+                score = self.clique_score(clique.label, anchor, self.gold)
+                if clique.edges != "pad" or score is None or (clique.label, anchor) in placed:
+                    continue
+                own = set(self.neighbours([], [(clique.label, anchor, False)]))
+                for piece, over, held in found:
+                    locked = [m.locked for m in piece.members if m.clique == clique.label]
+                    if locked and own & set(over) and own <= {*over, *self.neighbours(over, held)}:
+                        held.append((clique.label, anchor, locked[0]))
+                        break
+        return [(over, held) for _, over, held in found]
 
     def changed(self, places: Sequence[tuple[str, int]], states: Sequence[str]) -> Labelling:
         labelling = {name: list(cells) for name, cells in self.gold.items()}
@@ -114,7 +130,7 @@ class PieceTwin:
 
     def loss(self, pieces: Sequence[Piece], nota: int | None = None, divide: bool = False) -> float:
         total, shares = 0.0, {}
-        instances = [instance for piece in pieces for instance in self.instances(piece)]
+        instances = self.instances(pieces)
         if divide:
             times: dict[Any, int] = {}
             for _, held in instances:

@@ -97,6 +97,14 @@ def with_constraints_apart(graph: ModelGraph, templates: Sequence[PieceTemplate]
     return replace(graph, templates=(*graph.templates, *apart)) if apart else graph
 
 
+class _Draft(NamedTuple):
+    """An instance of the piece of a number, so far without hard constraints."""
+
+    number: int
+    over: tuple[int, ...]
+    members: list[tuple[int, bool]]
+
+
 class PieceUnrolling:
     """The factors of one shape, indexed by clique and anchor and by variable."""
 
@@ -107,6 +115,7 @@ class PieceUnrolling:
         self.length = len(shape.cards) // self.width
         number = {id(template): n for n, template in enumerate(graph.templates)}
         template_of = [number[id(kind.template)] for kind in graph.kinds]
+        self._padded = {template.clique for template in graph.templates if template.pad}
         self._factor: dict[tuple[int, int], int] = {}
         self._joined: dict[int, list[int]] = {}
         self._constraints_at: dict[int, list[int]] = {}
@@ -127,26 +136,68 @@ class PieceUnrolling:
             if template.allowed is not None or template.coded is not None:
                 _note(self._hard_at, shape.scopes[f], f)
 
-    def instances(self, template: PieceTemplate) -> Iterator[PieceInstance]:
-        """The instances of a piece, from left to right."""
+    def instances(
+        self, templates: Sequence[PieceTemplate], beside: Sequence[PieceTemplate] = ()
+    ) -> list[tuple[int, PieceInstance]]:
+        """The instances of pieces with the number of their template, and from left to right.
+
+        beside: pieces kept elsewhere, which are not returned.
+        """
+        drafts = [_Draft(n, *one) for n, t in enumerate((*templates, *beside)) for one in self._places(t)]
+        self._place_strays(drafts, [*templates, *beside])
+        return [(d.number, self._instance(d.over, d.members)) for d in drafts if d.number < len(templates)]
+
+    def _places(self, template: PieceTemplate) -> Iterator[tuple[tuple[int, ...], list[tuple[int, bool]]]]:
+        """The variables of each instance of a piece, and the factors of its cliques by their place."""
         held = {clique: locked for clique, _, locked in template.members}
         if template.everywhere:
             over = tuple(t * self.width + variable for t in range(self.length) for variable, _ in template.over)
             members = [(f, held[clique]) for (clique, _), f in self._factor.items() if clique in held]
-            yield self._instance(over, members, held)
+            yield over, self._with_joined(over, members, held)
             return
         low, high = min(offset for _, offset in template.over), max(offset for _, offset in template.over)
-        for t in range(max(0, -low), min(self.length, self.length - high)):
-            over = tuple((t + offset) * self.width + variable for variable, offset in template.over)
+        first, last = (-high, -low) if held.keys() <= self._padded else (-low, -high)
+        for t in range(first, self.length + last):
+            over = tuple(
+                (t + offset) * self.width + variable
+                for variable, offset in template.over
+                if 0 <= t + offset < self.length
+            )
             candidates = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
-            instance = self._instance(over, [(f, locked) for f, locked in candidates if f is not None], held)
-            if instance.members:
-                yield instance
+            members = self._with_joined(over, [(f, locked) for f, locked in candidates if f is not None], held)
+            if over and members:
+                yield over, members
 
-    def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]], held: dict[int, bool]) -> PieceInstance:
+    def _with_joined(
+        self, over: tuple[int, ...], members: list[tuple[int, bool]], held: dict[int, bool]
+    ) -> list[tuple[int, bool]]:
+        """With the factors of relational cliques that touch the variables."""
         variables, scopes = set(over), self.shape.scopes
         for clique, locked in held.items():
             members = [*members, *((f, locked) for f in self._joined.get(clique, ()) if variables & set(scopes[f]))]
+        return members
+
+    def _place_strays(self, drafts: Sequence[_Draft], templates: Sequence[PieceTemplate]) -> None:
+        """Gives what reaches beyond an end of the sequence, and has no place in a piece, to the first instance of a
+        piece with that clique that has all its variables.
+        """
+        held = [{clique: locked for clique, _, locked in template.members} for template in templates]
+        pieces_of = {clique: {n for n, one in enumerate(held) if clique in one} for clique in self._padded}
+        placed = {f for draft in drafts for f, _ in draft.members}
+        strays = [(clique, f) for (clique, _), f in self._factor.items() if clique in self._padded and f not in placed]
+        for clique, f in strays:
+            scope = set(self.shape.scopes[f])
+            for draft in drafts:
+                if draft.number in pieces_of[clique] and scope & set(draft.over) and scope <= self._touched(draft):
+                    draft.members.append((f, held[draft.number][clique]))
+                    break
+
+    def _touched(self, draft: _Draft) -> set[int]:
+        """The variables of an instance, with those that it conditions on."""
+        return {v for f, _ in draft.members for v in self.shape.scopes[f]} | set(draft.over)
+
+    def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]]) -> PieceInstance:
+        variables, scopes = set(over), self.shape.scopes
         touched = {v for f, _ in members for v in scopes[f]} | variables
         conditioned = tuple(sorted(touched - variables))
         around = dict.fromkeys(f for v in over for f in self._constraints_at.get(v, ()))
@@ -186,11 +237,8 @@ def piece_arrays(
     has_features = [kind.template.feature_set >= 0 for kind in graph.kinds]
     for shape in shapes:
         unrolling = PieceUnrolling(graph, shape, constraints)
-        numbered = [(n, instance) for n, template in enumerate(templates) for instance in unrolling.instances(template)]
-        everyone = [
-            *(i for _, i in numbered),
-            *(i for template in beside if divide for i in unrolling.instances(template)),
-        ]
+        numbered = unrolling.instances(templates, beside)
+        everyone = [i for _, i in (unrolling.instances((*templates, *beside)) if divide else numbered)]
         times = Counter(f for i in everyone for f, locked in zip(i.members, i.locked, strict=True) if not locked)
         for number, instance in numbered:
             kinds = tuple(shape.kinds[f] for f in instance.members)

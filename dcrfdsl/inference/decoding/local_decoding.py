@@ -45,7 +45,7 @@ def local_decoding_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -
     """The cost of decoding by the pieces' local distributions, on a sequence of `PROBED` positions."""
     shape = graph.shape(PROBED)
     unrolling = PieceUnrolling(graph, shape)
-    scopes = [(*i.conditioned, *i.over) for template in templates for i in unrolling.instances(template)]
+    scopes = [(*i.conditioned, *i.over) for _, i in unrolling.instances(templates)]
     return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
 
 
@@ -93,7 +93,7 @@ class LocalDecoder:
 
     def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
         """The scopes of the instances, then of the constraints, in the order of their factors."""
-        instances = [(*i.conditioned, *i.over) for template in templates for i in unrolling.instances(template)]
+        instances = [(*i.conditioned, *i.over) for _, i in unrolling.instances(templates)]
         shape = unrolling.shape
         return [*instances, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
 
