@@ -2,9 +2,10 @@
 
 A piece has an instance at each anchor where all its sites lie in the sequence; a piece over `y[all]` has one per
 sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
-member. Members of cliques that data joins are left out unless they touch a variable of the piece. Hard constraints on
-the piece's variables, and on no others than the instance reads, take part as locked factors; those that are folded
-into a clique too, where the piece lacks that clique.
+member; in training so is one of hard constraints alone, whose loss is a constant. Members of cliques that data joins
+are left out unless they touch a variable of the piece. Hard constraints on the piece's variables, and on no others than
+the instance reads, take part as locked factors; those that are folded into a clique too, where the piece lacks that
+clique.
 Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.piecewise.piece_losses`).
 """
 
@@ -100,8 +101,12 @@ def with_constraints_apart(graph: ModelGraph, templates: Sequence[PieceTemplate]
 class PieceUnrolling:
     """The factors of one shape, indexed by clique and anchor and by variable."""
 
-    def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None):
-        """constraints: the number of templates that may bring hard constraints into a piece; by default all."""
+    def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None, *, bare: bool = False):
+        """constraints: the number of templates that may bring hard constraints into a piece; by default all.
+
+        bare: whether to keep instances of hard constraints alone, which decoding must not lose.
+        """
+        self._bare = bare
         self.graph, self.shape = graph, shape
         self.width = len(graph.cards)
         self.length = len(shape.cards) // self.width
@@ -111,10 +116,13 @@ class PieceUnrolling:
         self._joined: dict[int, list[int]] = {}
         self._constraints_at: dict[int, list[int]] = {}
         self._hard_at: dict[int, list[int]] = {}
+        self._of_cliques: set[int] = set()
         self._folded: dict[int, tuple[int, int]] = {}  # of a constraint, the clique and the anchor of its other factor
         for f, (kind, anchor) in enumerate(zip(shape.kinds, shape.anchors, strict=True)):
             template = graph.templates[template_of[kind]]
-            if template.clique < 0 and template_of[kind] >= (constraints or len(graph.templates)):
+            if template.clique >= 0:
+                self._of_cliques.add(f)
+            elif template_of[kind] >= (constraints or len(graph.templates)):
                 continue
             if template.folded_into is not None:
                 self._folded[f] = template.folded_into, anchor
@@ -140,7 +148,7 @@ class PieceUnrolling:
             over = tuple((t + offset) * self.width + variable for variable, offset in template.over)
             candidates = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
             instance = self._instance(over, [(f, locked) for f, locked in candidates if f is not None], held)
-            if instance.members:
+            if instance.members if self._bare else any(f in self._of_cliques for f in instance.members):
                 yield instance
 
     def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]], held: dict[int, bool]) -> PieceInstance:
@@ -176,16 +184,17 @@ def piece_arrays(
     divide: bool = False,
     beside: Sequence[PieceTemplate] = (),
     constraints: int | None = None,
+    bare: bool = False,
 ) -> PieceInstances:
     """The instances of all pieces on all shapes; with `divide` a factor of n instances has a share of 1/n in each.
 
-    beside: pieces kept elsewhere that share factors as well.   constraints: see `PieceUnrolling`.
+    beside: pieces kept elsewhere that share factors as well.   constraints, bare: see `PieceUnrolling`.
     """
     per_shape, scales, groups, shared = [], [], [], []
     group_of: dict[tuple[object, ...], int] = {}
     has_features = [kind.template.feature_set >= 0 for kind in graph.kinds]
     for shape in shapes:
-        unrolling = PieceUnrolling(graph, shape, constraints)
+        unrolling = PieceUnrolling(graph, shape, constraints, bare=bare)
         numbered = [(n, instance) for n, template in enumerate(templates) for instance in unrolling.instances(template)]
         everyone = [
             *(i for _, i in numbered),
