@@ -17,7 +17,7 @@ import numpy as np
 from ..foundation import Floats
 from ..kernels.chain import CONFIDENCE, PASSIVE_AGGRESSIVE, PERCEPTRON, AttributeChain, gradient_pass, mistake_pass
 from ..kernels.optimization import dot
-from .quasi_newton import norm_of
+from .quasi_newton import norm_of, relative_fall
 from .trainer_parameters import Value
 from .training_data import Features, Sequences
 
@@ -153,7 +153,7 @@ class Descent:
             time += len(order)
             if loss < self.best[0]:
                 self.best = loss, weights.copy()
-            fall = (past[0] - loss) / loss if period and number > period else None
+            fall = relative_fall(past[0], loss) if period and number > period else None
             past.append(loss)
             is_last = fall is not None and fall < float(self._parameters["delta"])
             norm = norm_of(weights)

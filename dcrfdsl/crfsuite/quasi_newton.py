@@ -23,7 +23,7 @@ from ..foundation import Floats
 from ..kernels.optimization import dot
 from .line_searches import LINE_SEARCHES, SHORTER, SUFFICIENT, TOO_MANY, Failure, Found, Ray, check_range
 
-__all__ = ["NO_FEATURES", "QuasiNewtonStep", "Rules", "minimise_as_crfsuite", "norm_of"]
+__all__ = ["NO_FEATURES", "QuasiNewtonStep", "Rules", "minimise_as_crfsuite", "norm_of", "relative_fall"]
 
 # why a search ended; others are `Failure.code`, and all are libLBFGS's numbers
 CONVERGED, STOPPED, MINIMUM_AT_START, NO_MORE_ITERATIONS, NO_FEATURES = 0, 1, 2, -997, -1020
@@ -86,7 +86,7 @@ def minimise_as_crfsuite(
         if report.gradient_norm <= rules.epsilon * max(1.0, report.weight_norm):
             return weights, CONVERGED
         if rules.period:
-            if number >= rules.period and (past[0] - value) / value < rules.delta:
+            if number >= rules.period and relative_fall(past[0], value) < rules.delta:
                 return weights, STOPPED
             past.append(value)
         if rules.max_iterations and number >= rules.max_iterations:
@@ -99,6 +99,13 @@ def minimise_as_crfsuite(
 
 def norm_of(vector: Floats) -> float:
     return float(np.sqrt(dot(vector, vector)))
+
+
+def relative_fall(before: float, value: float) -> float:
+    """(before − value) / value; where the value is 0, infinite, or 0 if it was 0 before."""
+    if value == 0.0:
+        return 0.0 if before == 0.0 else float("inf")
+    return (before - value) / value
 
 
 def _two_loops(memory: deque[tuple[Floats, Floats, float]], direction: Floats) -> Floats:

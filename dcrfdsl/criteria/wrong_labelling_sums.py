@@ -108,17 +108,6 @@ class WrongLabellingSums:
         log_z, right = self._free_and_known(weights, np.ones(self.num_sequences, np.bool_))
         return log_z - right
 
-    def log_counts(self) -> Floats:
-        """The logarithm of the number of wrong labellings of each sequence, [S].
-
-        Latent variables are taken to have all their states beside each labelling, none of which counts apart.
-        """
-        weights, every = np.zeros(self._supervision.parameters.num_weights), np.ones(self.num_sequences, np.bool_)
-        graph, lengths = self._supervision.graph, np.diff(self._supervision.sentence_off)
-        latent = lengths * sum(np.log(graph.cards[variable]) for variable in graph.latents)
-        counts: Floats = self.log_ratios(weights)[0] + self._free_and_known(weights, every)[1] - latent
-        return counts
-
     def _free_and_known(self, weights: Floats, chosen: Mask) -> tuple[Floats, Floats]:
         """log Z_i and g(y_i) of the `chosen` sequences, [S] each."""
         log_z, status = self._all.log_z(weights, chosen)

@@ -80,8 +80,11 @@ class FactorGraph:
 def _slice_observed(
     scope: tuple[int, ...], table: Floats, evidence: Mapping[int, int]
 ) -> tuple[tuple[int, ...], Floats]:
-    """A factor of several variables, cut down to its unobserved ones; the observation has its own factor."""
+    """A factor of several variables, cut down to its unobserved ones; the observation has its own factor.
+
+    A factor all of whose variables are observed is left with no axis: a number.
+    """
     if len(scope) == 1:
         return scope, table
     index = tuple(evidence[v] if v in evidence else slice(None) for v in scope)
-    return tuple(v for v in scope if v not in evidence), np.ascontiguousarray(table[index])
+    return tuple(v for v in scope if v not in evidence), np.asarray(table[index], order="C")

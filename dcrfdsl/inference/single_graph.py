@@ -32,6 +32,8 @@ def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> Grap
     if METHODS[settings.method].thin:
         raise data_error("cannot-prune", "`pruned` needs the sequences of a model, and this is one graph with tables",
                          help="use `exact` or `trp`")  # fmt: skip
+    if graph.constant == -np.inf:  # a factor of observed variables alone, or of none, has potential 0
+        return _impossible(RunStatus(1, impossible=(0,)))
     if not graph.cards:  # the empty labelling is the only one
         if task == "map":
             return GraphResult(RunStatus(1), assignment=np.zeros(0, np.int64), score=graph.constant)
@@ -62,7 +64,7 @@ def _decoded(graph: FactorGraph, data: BoundData, method: SequenceMethod) -> Gra
     method.decode(data.potentials(np.zeros(0)), 0, 1, out, labelling)
     status = _status(out)
     if status.impossible:
-        return GraphResult(status, log_z=-np.inf, score=-np.inf)
+        return _impossible(status)
     if (labelling < 0).any():
         return GraphResult(status)
     assignment = labelling.astype(np.int64)
@@ -78,7 +80,7 @@ def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: s
     method.expectations(data.potentials(np.zeros(0)), 0, 1, out, wanted, cells)
     status, log_z = _status(out), float(out.log_z[0])
     if status.impossible:
-        return GraphResult(status, log_z=-np.inf, score=-np.inf)
+        return _impossible(status)
     estimate = None if np.isnan(log_z) else log_z + graph.constant
     if not marginals or (estimate is None and not out.marginals.any()):  # sampling found no labelling to start from
         return GraphResult(status, log_z=estimate)
@@ -88,6 +90,11 @@ def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: s
         marginals=tuple(states[0] for states in data.by_variable(out.marginals)),
         factor_marginals=_tables(graph, cells),
     )
+
+
+def _impossible(status: RunStatus) -> GraphResult:
+    """Of a graph without any labelling."""
+    return GraphResult(status, log_z=-np.inf, score=-np.inf)
 
 
 def _status(out: Expectations) -> RunStatus:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..crfsuite import ItemSequence, Tagger, Trainer
 from ..foundation import DcrfError, Diagnostic
 from .attribute_items import read_items, with_texts
-from .input_errors import InputError, input_errors, refuse_others
+from .input_errors import InputError, input_errors, misfit, refuse_others
 from .label_forms import object_array, read_labels
 from .sequence_estimator import SequenceEstimator, not_fitted, required
 
@@ -144,7 +144,7 @@ class CRF(SequenceEstimator):
         with input_errors(), _trainer_errors():
             make = self.trainer_cls or Trainer
             trainer = make(algorithm=self.algorithm or "lbfgs", params=parameters, verbose=bool(self.verbose))
-            _append(trainer, X, y, 0, "")
+            _append(trainer, X, y, 0, "", required=True)
             if X_dev is not None:
                 _append(trainer, X_dev, y_dev, 1, "_dev")
             holdout = -1 if X_dev is None else 1
@@ -267,8 +267,11 @@ class CRF(SequenceEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_tagger"}
 
 
-def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
+def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str, *, required: bool = False) -> None:
+    """Adds the sequences of a group to the trainer. required: whether there must be an item among them."""
     items, sentences = read_items(X, f"X{suffix}")
+    if required and not sentences.lengths.any():
+        raise misfit("there is no sequence with an item to train on", f"X{suffix}", slug="empty-file")
     gold = with_texts(read_labels(y, sentences, _LABELS, f"y{suffix}"), sentences)
     for sequence, labels in zip(items, gold, strict=True):
         trainer.append(sequence, labels, group)

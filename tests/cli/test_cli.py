@@ -318,6 +318,20 @@ def test_infer_reports_a_graph_that_allows_nothing(here: Path, capsys: Captured)
     assert capsys.readouterr().err.startswith("error[no-assignment]: ")
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("task", [["pr"], ["mar"], ["map"], ["map", "--nodes", "5"]])
+def test_infer_sees_a_zero_that_no_variable_is_left_in(
+    task: list[str], more: list[str], here: Path, capsys: Captured
+) -> None:
+    (here / "zero.uai").write_text("MARKOV 1 2 2 0 1 0 1 0.0 2 0.3 0.7")  # a factor of no variable
+    (here / "pair.uai").write_text("MARKOV 2 2 2 1 2 0 1 4 0 0 1 1")
+    (here / "all.evid").write_text("2 0 0 1 0")
+    for files in (["zero.uai"], ["pair.uai", "--evidence", "all.evid"]):
+        assert run(["infer", *files, "--task", *task, *more]) == 1
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("error[no-assignment]: ")
+
+
 def test_infer_refuses_a_factor_over_too_many_variables(here: Path, capsys: Captured) -> None:
     wide = " ".join(map(str, range(65)))
     (here / "wide.uai").write_text(f"MARKOV\n65\n{' '.join(['1'] * 65)}\n1\n65 {wide}\n\n1 1.0\n")

@@ -328,6 +328,17 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
         trainer.train("")
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
+def test_data_that_no_model_gets_wrong(algorithm: str, tmp_path: Path) -> None:
+    """One label: its probability is 1, and the loss 0."""
+    trainer = Trainer(algorithm, verbose=False)
+    trainer.append([["a"], ["b"]], ["x", "x"])
+    trainer.train(tmp_path / "m")
+    tagger = Tagger()
+    tagger.open(str(tmp_path / "m"))
+    assert tagger.tag([["a"], ["c"]]) == ["x", "x"]
+
+
 def test_a_new_choice_of_algorithm_keeps_the_data_and_resets_the_parameters() -> None:
     trainer = Trainer("lbfgs", {"c1": 1}, verbose=False)
     trainer.append([["a"], ["b"]], ["x", "y"])

@@ -131,15 +131,18 @@ def test_steps_make_the_sum_of_the_bounds_of_all_sentences_least(name: str, scal
         low, high, m, e = ranges.low[own], ranges.high[own], mass[own] / risk, mean[own] / risk
         varies = (high > low) & (m > 0.0)
         low, high, m, e = low[varies], high[varies], m[varies], e[varies]
-        share = np.clip((m * high - e) / (high - low), 1e-12 * m, (1.0 - 1e-12) * m)
+        share = (m * high - e) / (high - low)
+        share = np.where(share <= 1e-12 * m, 0.0, np.where(share >= (1.0 - 1e-12) * m, m, share))
+        falls = (high < 0.0).any() or ((low < 0.0) & (share > 0.0)).any()
+        rises = (low > 0.0).any() or ((high > 0.0) & (share < m)).any()
 
         def bound(step: float, low=low, high=high, m=m, share=share) -> float:  # type: ignore[no-untyped-def]
             return float(1.0 - m.sum() + share @ np.exp(step * low) + (m - share) @ np.exp(step * high))
 
-        if not len(m):
+        if not len(m) or (not falls and not rises):
             assert found.step[k] == 0.0 and found.left[k] == pytest.approx(1.0)
-        elif not (low < 0.0).any() or not (high > 0.0).any():
-            assert found.step[k] == (longest if (low < 0.0).any() else -longest)
+        elif not falls or not rises:
+            assert found.step[k] == (longest if falls else -longest)
             assert found.left[k] == pytest.approx(bound(found.step[k]), rel=1e-12)
         else:
             best = minimize_scalar(bound, bracket=(-0.1, 0.1), method="brent", options={"xtol": 1e-10})
@@ -157,6 +160,33 @@ def wrong_ones(case: Case, weights: Any, shares: list[float]) -> list[tuple[Any,
         rises = [(own[s][0] - own[s][0][right] - scores + scores[right])[wrong] / step for own in moved]  # linear
         found.append((share * np.exp(scores[wrong] - scores[right]), np.array(rises)))
     return found
+
+
+@pytest.mark.parametrize("update", ["sequential", "parallel"])
+def test_a_feature_that_a_constraint_keeps_from_one_side_takes_the_longest_step(update: Any) -> None:
+    """`P` cannot stand at `b`, where it would be wrong: its bound falls for ever. By enumeration."""
+    case = Case(
+        "data conll(word, y)\nlabel y in {P, Q, R}\nclique y as often: bias\nclique y as seen: word\n"
+        "forbid y is P and word is b\n",
+        [[("a", "P")], [("b", "Q")]],
+    )
+    objective, outcome, _ = boosted(case, rounds=3, update=update, tolerance=1e-9, max_step=0.7)
+    assert len(outcome.path) == 3 and max(abs(done.step) for done in outcome.path) < 2.0
+    start = np.zeros(objective.num_weights)
+    risk, _ = objective.value_and_gradient(start)
+    found, groups = step_bounds(objective.ranges, *objective.shares, risk, 0.7), groups_of(objective)
+    every, one_sided = wrong_ones(case, start, shares_at_start(case, "uniform")), 0
+    for k in range(len(start)):
+        falls = rises = False
+        for s, (part, u) in enumerate(every):
+            if (s, k) in groups:
+                low, high = objective.ranges.low[groups[s, k]], objective.ranges.high[groups[s, k]]
+                falls |= bool(low < 0.0 and part @ (high - u[k]) > 1e-9)  # here low ≤ 0 ≤ high
+                rises |= bool(high > 0.0 and part @ (u[k] - low) > 1e-9)
+        if falls != rises:
+            assert found.step[k] == (0.7 if falls else -0.7)
+            one_sided += 1
+    assert one_sided > 1
 
 
 @pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])

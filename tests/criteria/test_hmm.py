@@ -287,6 +287,13 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("clique", ["y", "y as em"])
+def test_the_remedy_for_a_missing_bias_is_the_clique_as_written(clique: str) -> None:
+    text = f"data conll(word, y)\nlabel y\nclique {clique}: word\nclique y[-1], y\ntrain hmm\n"
+    (found,) = [d for d in check(dcrfdsl.load_text(text)) if d.slug == "cannot-count"]
+    assert found.help == f"add it, as in `clique {clique}: bias, …`"
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_hidden_markov_model_is_refused_by_the_checker_and_by_training(name: str) -> None:
     cliques, settings, expected = REFUSED[name]

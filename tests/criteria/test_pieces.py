@@ -28,10 +28,13 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.expressions import Here, Named
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
+from dcrfdsl.semantics.settings.nota_settings import AllCases
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable
 from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     LikelihoodSettings,
+    NoPrior,
+    PwplSettings,
     TrainSettings,
 )
 from dcrfdsl.training import fit
@@ -149,6 +152,43 @@ def test_nota_is_right_wherever_what_is_conditioned_on_is_wrong(name: str, short
     value, _ = objective.value_and_gradient(model.weights)
     assert value == pytest.approx(expected_loss(model, case, pieces, nota=nota), rel=1e-10)
     assert_gradient_fits(objective, model.weights)
+
+
+OBSERVED = Case(
+    "data conll(word, y)\nlabel y in {P, Q, R}\nclique y[-1], y as move\nforbid y is P and word is b\n",
+    [[("b", "Q")], [("a", "P"), ("b", "R"), ("a", "Q")], [("b", "R"), ("a", "P"), ("c", "R")]],
+)
+
+
+@pytest.mark.parametrize("nota", [None, ALL], ids=["", "nota"])
+def test_where_constraints_alone_apply_there_is_no_instance(nota: int | None) -> None:
+    """By enumeration of pwpl: each variable of each move given the other one, in the states that its word allows."""
+    given, weights = supervised(OBSERVED)
+    model, _ = trained(OBSERVED)
+    twin, expected = twin_of(model.with_weights(weights, model.record), OBSERVED), 0.0
+    for sentence in OBSERVED.sentences:
+        table = columns(OBSERVED, sentence)
+        gold = gold_of(model, table)
+        pieces = PieceTwin(twin, table, gold)
+        free = [[s for s in "PQR" if not (s == "P" and word == "b")] for word, _ in sentence]
+        for t in range(1, len(sentence)):
+            for own, other in ((t - 1, t), (t, t - 1)):
+
+                def scores(neighbour: str, own: int = own, other: int = other, t: int = t) -> list[float]:
+                    cells = [(("y", own), ("y", other), s, neighbour) for s in free[own]]  # noqa: B023
+                    found = [pieces.clique_score("move", t, pieces.changed(c[:2], c[2:])) for c in cells]  # noqa: B023
+                    assert None not in found
+                    return [score for score in found if score is not None] + [0.0] * (nota is not None)
+
+                right = pieces.clique_score("move", t, gold)
+                assert right is not None
+                expected += reference.log_sum(np.array(scores(gold["y"][other]))) - right
+                wrong = [s for s in free[other] if s != gold["y"][other]] if nota is not None else []
+                expected += sum(reference.log_sum(np.array(scores(s))) for s in wrong)
+    criterion = PwplSettings(nota=AllCases() if nota is not None else None)
+    settings = TrainSettings(criterion=criterion, prior=NoPrior(), infer=ExactSettings())
+    value, _ = build_pieces(given, settings).value_and_gradient(weights)
+    assert value == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("name", ["chain", "second order", "factorial", "three chains"])

@@ -43,18 +43,28 @@ def test_mce_compares_with_labellings_that_contradict_what_is_known(name: str, p
     case, every = HIDDEN[name], enumerate_all(HIDDEN[name])
     settings = ["train.infer=exact", "train.prior=none", "train.loss=sequence", f"train.psi={psi}"]
     objective = objective_of(case, "mce", *settings, *(["train.normalise=yes"] if mean else []))
-    hidden = 2 if name.startswith("latent") else 1
     smoothing = MceSettings().smoothing
     for seed in range(3):
         weights = np.random.default_rng(seed).normal(0.0, 0.8, objective.num_weights)
         expected = 0.0
-        for own, sentence in zip(every, case.sentences, strict=True):
+        for own in every:
             right, wrong = parts(own, weights)
             if len(wrong):
                 of = log_sum if psi == "1" else max
-                shares = np.log(len(wrong) / hidden ** len(sentence)) if mean else 0.0  # of the labels alone
+                shares = np.log(len(wrong) / len(right)) if mean else 0.0  # latent states are in both alike
                 expected += smooth(smoothing, of(wrong) - shares - of(right))
         assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_the_mean_of_mce_compares_like_with_like(name: str) -> None:
+    """Without weights each labelling scores the same, known or not: d = 0."""
+    case, every = HIDDEN[name], enumerate_all(HIDDEN[name])
+    settings = ["train.infer=exact", "train.prior=none", "train.psi=1", "train.normalise=yes"]
+    objective = objective_of(case, "mce", *settings)
+    counted = sum(bool((own.wrong > 0).any()) for own in every)
+    value, _ = objective.value_and_gradient(np.zeros(objective.num_weights))
+    assert value == pytest.approx(counted * smooth(MceSettings().smoothing, 0.0))
 
 
 @pytest.mark.parametrize("name", HIDDEN)

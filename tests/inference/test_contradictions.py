@@ -84,6 +84,39 @@ def test_messages_say_impossible_only_where_it_is_and_label_without_breaking_a_c
             assert labelling.status.impossible == (0,)
 
 
+@pytest.mark.parametrize("method", METHODS, ids=IDS)
+def test_a_zero_that_no_variable_is_left_in(method):
+    pair = FactorGraph((2, 2), ((0, 1),), (np.array([[NO, 0.0], [0.5, 1.0]]),))
+    tasks = ["pr", "mar", "map"] if method.gives_log_z else ["mar", "map"]
+    for graph in (FactorGraph((), (), (), NO), FactorGraph((2,), (), (), NO), pair.with_evidence({0: 0, 1: 0})):
+        for task in tasks:
+            assert_impossible(infer_graph(graph, task, method))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=IDS)
+def test_evidence_on_every_variable_of_a_factor(method):
+    """One labelling is left if all are observed: every method is exact. Otherwise `exact` is, by enumeration."""
+    rng = np.random.default_rng(3)
+    cards, scopes = (2, 3, 2), ((0, 1), (2, 0, 1), (2,), (1,))
+    graph = FactorGraph(cards, scopes, tuple(rng.normal(size=[cards[v] for v in scope]) for scope in scopes))
+    total = reference.joint(cards, scopes, graph.log_tables)
+    for evidence in ({0: 1, 1: 2}, {0: 0, 1: 1, 2: 1}):
+        if len(evidence) < len(cards) and method.method != "exact":
+            infer_graph(graph.with_evidence(evidence), "mar", method)
+            continue
+        left = np.full(cards, NO)
+        kept = tuple(evidence.get(v, slice(None)) for v in range(len(cards)))
+        left[kept] = total[kept]
+        result = infer_graph(graph.with_evidence(evidence), "mar", method)
+        if method.gives_log_z:
+            assert result.log_z == pytest.approx(reference.log_sum(left), abs=1e-9)
+        for v, own in enumerate(result.marginals):
+            np.testing.assert_allclose(own, reference.marginal(left, (v,)), atol=1e-9)
+        labelling, score = reference.best(left)
+        found = infer_graph(graph.with_evidence(evidence), "map", method)
+        assert tuple(found.assignment) == labelling and found.score == pytest.approx(score)
+
+
 @pytest.mark.parametrize(
     ("places", "words"),
     [

@@ -15,6 +15,7 @@ from dcrfdsl.cli.training_progress import LiveProgress, PlainProgress, TrainingP
 from dcrfdsl.foundation.errors.figures import figure
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.dual import dual_problem
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.curves import write_curve
@@ -27,6 +28,16 @@ def trained(end: str, case: str = "chain") -> TrainedModel:
 
 
 # the gap and the gradient -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["working_set", "bcfw", "bcfw(average = yes)"])
+def test_no_gap_is_below_0(optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where primal and dual agree, their difference may round to less."""
+    exact = dual_problem.primal_and_gap
+    monkeypatch.setattr(dual_problem, "primal_and_gap", lambda *given: (exact(*given)[0], -4.4e-16))
+    record = trained(f"train hmsvm(optimizer = {optimizer})").record
+    assert record.gap == 0.0 and "(at most 0 above the least)" in record.end
+    assert all(step.gap == 0.0 for step in record.curve)
 
 
 @pytest.mark.parametrize("optimizer", ["working_set", "bcfw"])

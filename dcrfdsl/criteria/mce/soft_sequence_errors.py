@@ -5,7 +5,8 @@
 
     ∂/∂λ (1/ψ) log Σ_{y ≠ y*} exp ψ (g(y) − g*) = ⟨F⟩_{ψ, y ≠ y*} − F*
 
-Where labels are latent or not known, ψ = 1 and g* = log Σ_h exp g(y*, h). Source: Suzuki, McDermott & Isozaki 2006 §3,
+Where labels are latent or not known, ψ = 1 and g* = log Σ_h exp g(y*, h). With `normalise`, A = 1 / (|Y| − 1), or where
+n labellings agree with what is known, n / (|Y| − n); otherwise A = 1. Source: Suzuki, McDermott & Isozaki 2006 §3,
 appendix. Not here: the sums (`wrong_labelling_sums`), ψ = inf (`sequence_errors`, `span_errors`).
 """
 
@@ -38,7 +39,8 @@ class SoftSequenceCounter:
         self._sums = WrongLabellingSums(supervision, inference)
         self._log_mean: Floats | float = 0.0
         if self._settings.normalise:
-            self._log_mean = -finite_or_zero(self._sums.log_counts())
+            # log A: d = 0 where all labellings score the same. Latent states cancel out.
+            self._log_mean = -finite_or_zero(self._sums.log_ratios(np.zeros(supervision.parameters.num_weights))[0])
 
     @property
     def status(self) -> RunStatus:

@@ -1,10 +1,11 @@
 """Instances of pieces on unrolled graphs: their variables, their factors, and the variables they condition on.
 
-A piece has an instance at each anchor where all its sites lie in the sequence; a piece over `y[all]` has one per
-sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
-member. Members of cliques that data joins are left out unless they touch a variable of the piece. Hard constraints on
-the piece's variables, and on no others than the instance reads, take part as locked factors; those that are folded
-into a clique too, where the piece lacks that clique.
+A piece has an instance at each anchor where all its sites lie in the sequence, or one at least where all its cliques are
+padded; a piece over `y[all]` has one per sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
+member; in training so is one of hard constraints alone, whose loss is a constant. Members of cliques that data joins
+are left out unless they touch a variable of the piece. Hard constraints on the piece's variables, and on no others than
+the instance reads, take part as locked factors; those that are folded into a clique too, where the piece lacks that
+clique.
 Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.piecewise.piece_losses`).
 """
 
@@ -108,8 +109,12 @@ class _Draft(NamedTuple):
 class PieceUnrolling:
     """The factors of one shape, indexed by clique and anchor and by variable."""
 
-    def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None):
-        """constraints: the number of templates that may bring hard constraints into a piece; by default all."""
+    def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None, *, bare: bool = False):
+        """constraints: the number of templates that may bring hard constraints into a piece; by default all.
+
+        bare: whether to keep instances of hard constraints alone, which decoding must not lose.
+        """
+        self._bare = bare
         self.graph, self.shape = graph, shape
         self.width = len(graph.cards)
         self.length = len(shape.cards) // self.width
@@ -145,7 +150,8 @@ class PieceUnrolling:
         """
         drafts = [_Draft(n, *one) for n, t in enumerate((*templates, *beside)) for one in self._places(t)]
         self._place_strays(drafts, [*templates, *beside])
-        return [(d.number, self._instance(d.over, d.members)) for d in drafts if d.number < len(templates)]
+        found = ((d.number, self._instance(d.over, d.members)) for d in drafts if d.number < len(templates))
+        return [(number, instance) for number, instance in found if instance.members]
 
     def _places(self, template: PieceTemplate) -> Iterator[tuple[tuple[int, ...], list[tuple[int, bool]]]]:
         """The variables of each instance of a piece, and the factors of its cliques by their place."""
@@ -165,7 +171,7 @@ class PieceUnrolling:
             )
             candidates = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
             members = self._with_joined(over, [(f, locked) for f, locked in candidates if f is not None], held)
-            if over and members:
+            if over and (members or self._bare):
                 yield over, members
 
     def _with_joined(
@@ -227,16 +233,17 @@ def piece_arrays(
     divide: bool = False,
     beside: Sequence[PieceTemplate] = (),
     constraints: int | None = None,
+    bare: bool = False,
 ) -> PieceInstances:
     """The instances of all pieces on all shapes; with `divide` a factor of n instances has a share of 1/n in each.
 
-    beside: pieces kept elsewhere that share factors as well.   constraints: see `PieceUnrolling`.
+    beside: pieces kept elsewhere that share factors as well.   constraints, bare: see `PieceUnrolling`.
     """
     per_shape, scales, groups, shared = [], [], [], []
     group_of: dict[tuple[object, ...], int] = {}
     has_features = [kind.template.feature_set >= 0 for kind in graph.kinds]
     for shape in shapes:
-        unrolling = PieceUnrolling(graph, shape, constraints)
+        unrolling = PieceUnrolling(graph, shape, constraints, bare=bare)
         numbered = unrolling.instances(templates, beside)
         everyone = [i for _, i in (unrolling.instances((*templates, *beside)) if divide else numbered)]
         times = Counter(f for i in everyone for f, locked in zip(i.members, i.locked, strict=True) if not locked)

@@ -44,7 +44,7 @@ PROBED = 8  # positions of the sequence whose graph serves to estimate the cost
 def local_decoding_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
     """The cost of decoding by the pieces' local distributions, on a sequence of `PROBED` positions."""
     shape = graph.shape(PROBED)
-    unrolling = PieceUnrolling(graph, shape)
+    unrolling = PieceUnrolling(graph, shape, bare=True)
     scopes = [(*i.conditioned, *i.over) for _, i in unrolling.instances(templates)]
     return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
 
@@ -61,10 +61,10 @@ class LocalDecoder:
         self.data = data
         constraints = len(model.templates)
         graph, shapes = data.graph, data.bank.shapes
-        self.pieces = piece_arrays(graph, shapes, templates, constraints=constraints)
+        self.pieces = piece_arrays(graph, shapes, templates, constraints=constraints, bare=True)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.is_constraint = np.array([kind.template.clique < 0 for kind in graph.kinds], np.bool_)
-        scopes = [self._scopes(PieceUnrolling(graph, shape, constraints), templates) for shape in shapes]
+        scopes = [self._scopes(PieceUnrolling(graph, shape, constraints, bare=True), templates) for shape in shapes]
         sizes = [
             [math.prod(shape.cards[v] for v in scope) for scope in shape_scopes]
             for shape, shape_scopes in zip(shapes, scopes, strict=True)

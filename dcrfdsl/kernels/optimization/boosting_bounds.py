@@ -20,7 +20,7 @@ from ..runtime import inner, kernel
 
 __all__ = ["least_bound", "least_bounds"]
 
-EXTREME = 1e-12  # share of a group at either end, below which it is rounding
+EXTREME = 1e-12  # share of a group at either end, up to which it is rounding
 MOST_STEPS = 100  # of Newton's method
 LONGEST = 3.0  # step, by the exponent that it changes most
 FURTHEST = 100.0  # start, likewise
@@ -32,8 +32,8 @@ ROUNDING = 1e-12  # of a bound, by the total
 def _divide(a, b, low, high, mass, mean, left, right):
     """The masses of the groups a … b − 1 at either end, into `left` and `right` [G].
 
-    Returns (total mass, the largest absolute exponent of a group that varies, whether such groups have exponents below
-    0, and above).
+    Returns (total mass, the largest absolute exponent of a group that varies, whether such groups have mass at an
+    exponent below 0, and above).
     """
     total_mass, rate, falls, rises = 0.0, 0.0, False, False
     for g in range(a, b):
@@ -41,10 +41,15 @@ def _divide(a, b, low, high, mass, mean, left, right):
         width = high[g] - low[g]
         left[g], right[g] = mass[g], 0.0
         if mass[g] > 0.0 and width > 0.0:
-            left[g] = min(max((mass[g] * high[g] - mean[g]) / width, EXTREME * mass[g]), (1.0 - EXTREME) * mass[g])
+            # Mass that is rounding is none: where a constraint keeps a feature from one end, the bound has no minimum.
+            left[g] = (mass[g] * high[g] - mean[g]) / width
+            if left[g] <= EXTREME * mass[g]:
+                left[g] = 0.0
+            elif left[g] >= (1.0 - EXTREME) * mass[g]:
+                left[g] = mass[g]
             right[g] = mass[g] - left[g]
-            falls |= low[g] < 0.0
-            rises |= high[g] > 0.0
+            falls |= high[g] < 0.0 or (low[g] < 0.0 and left[g] > 0.0)
+            rises |= low[g] > 0.0 or (high[g] > 0.0 and right[g] > 0.0)
             rate = max(rate, max(-low[g], high[g]))
     return total_mass, rate, falls, rises
 
@@ -120,7 +125,7 @@ def least_bounds(off, low, high, mass, mean, total, max_step, step, value):
     """For each weight the step Δ that minimises its bound on the risk, and the bound, into `step`, `value` [weights].
 
     off [weights + 1]: groups of each weight.   low, high [G]: L and U.   mass, mean [G]: m and E.   total: the risk
-    before the step.   max_step: the limit of |Δ| where no L is below 0, or no U above.
+    before the step.   max_step: the limit of |Δ| where no mass is at an L below 0, or none at a U above.
     """
     left, right = np.empty(len(mass)), np.empty(len(mass))
     for k in range(len(step)):

@@ -59,7 +59,7 @@ def minimise_bcfw(
     if not value < outcome.objective:
         return outcome
     assert outcome.gap is not None
-    gap = outcome.gap - (outcome.objective - value)  # the dual is the same
+    gap = max(outcome.gap - (outcome.objective - value), 0.0)  # the dual is the same; below 0 by rounding alone
     return replace(
         outcome,
         weights=mean,

@@ -69,7 +69,7 @@ class Dual:
         old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
         joined: Cuts = join_cuts(old, np.ones(len(old.loss), np.bool_), new, ~is_repeated(old, new))
         loss, gap = primal_and_gap(joined, objective.limit[first:last], objective.each_counts, self.scores)
-        return joined, Measured(loss, gap)
+        return joined, Measured(loss, max(gap, 0.0))  # below 0 by rounding alone
 
     def gap_of_cuts(self) -> float:
         """The gap over the current cuts alone."""

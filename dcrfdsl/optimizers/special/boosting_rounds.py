@@ -8,11 +8,12 @@ much more often the labelling counts feature k than the gold labelling of i, and
 
 which is convex in Δ. Newton's method minimises it for each k that may be the best
 (`kernels.optimization.boosting_bounds`); with one pair of bounds the minimum is Δ = log(−a L / ((1 − a) U)) / (U − L).
-If no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step` in that direction. `parallel`:
-every weight takes 1/M of its step, where at most M weights can count in a sequence; by convexity the risk falls by the
-mean of the promises (Collins, Schapire & Singer 2002). The bounds of frequent features are far apart, so their steps
-are short and other features are chosen first; `steepest` takes the largest derivative and searches along it. The risk
-is its value at the start times the product of all Z, so bounds on Z also bound what the risk bounds.
+If no mass is at an L below 0, or none at a U above, longer steps promise ever more, and Δ is `max_step` in that
+direction; so it is where a constraint keeps a feature from one end. `parallel`: every weight takes 1/M of its step,
+where at most M weights can count in a sequence; by convexity the risk falls by the mean of the promises (Collins,
+Schapire & Singer 2002). The bounds of frequent features are far apart, so their steps are short and other features are
+chosen first; `steepest` takes the largest derivative and searches along it. The risk is its value at the start times
+the product of all Z, so bounds on Z also bound what the risk bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
 search found no such step of the steepest weight), or the risk is 0. Not here: the risk and the contribution of each

@@ -96,7 +96,8 @@ def _features(spec: ModelSpec, clique: CliqueSpec, path: Path) -> Iterator[Obsta
         return
     if listed and len(listed) == len(clique.features):
         message = f"`hmm` needs a bias in `{clique.label}`, for the probability of what training has not seen"
-        remedy = f"add it, as in `clique {clique.label}: bias, …`"
+        named = f" as {clique.name}" if clique.name else ""
+        remedy = f"add it, as in `clique {clique.sites_text}{named}: bias, …`"
         yield Obstacle((*path, "features", 0), message, "no bias", remedy)
     for n, feature in enumerate(clique.features):
         name = _number(spec, feature, frozenset())

@@ -57,6 +57,9 @@ TABLES: tuple[Table[Any], ...] = (
 )  # fmt: skip
 STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
+OF_SINGLE_SENTENCES = (  # `checks.loss_rules.single_sentences`
+    "Of `mce`, not with a finite `psi` that compares whole sentences, and not with `measure = difference`."
+)
 DECODED_BY = {
     "memm": "`local`",
     "bidirectional": "`local`",
@@ -134,7 +137,8 @@ def _facts(name: str, kind: type[MethodSettings]) -> str:
         return f"Optimizers: {optimizers}. {prior} Unless the template says otherwise, its models decode by {rule}."
     if issubclass(kind, OptimizerSettings):
         criteria = ", ".join(f"`{other}`" for other, optimizers in TRAINED_BY.items() if name in optimizers)
-        return f"It trains {criteria}. Shapes of penalties that it treats: {', '.join(kind.treats)}."
+        limits = f" {OF_SINGLE_SENTENCES}" if name in ("gpd", "sgd") else ""
+        return f"It trains {criteria}.{limits} Shapes of penalties that it treats: {', '.join(kind.treats)}."
     if issubclass(kind, Prior):
         optimizers = ", ".join(
             f"`{other}`" for other, settings in OPTIMIZERS.items() if kind().shape in settings.treats

@@ -186,7 +186,12 @@ class CliqueSpec(SegmentOptions):
     @property
     def label(self) -> str:
         """Its name, or the clique index as written: `chunk[-1], chunk`."""
-        return self.name or "segments of " * self.segmental + ", ".join(_site_text(site) for site in self.sites)
+        return self.name or "segments of " * self.segmental + self.sites_text
+
+    @property
+    def sites_text(self) -> str:
+        """The clique index as written: `chunk[-1], chunk`."""
+        return ", ".join(_site_text(site) for site in self.sites)
 
 
 class Member(Frozen):

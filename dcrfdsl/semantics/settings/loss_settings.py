@@ -136,8 +136,9 @@ class MceSettings(CriterionSettings):
     )  # fmt: skip
     smoothing: SmoothingSettings = setting(SigmoidSmoothing(), "what makes the count smooth")
     normalise: bool = setting(
-        False, "whether the soft maximum is a mean over wrong labellings: A = 1 / (|Y| − 1) in eq. 7"
-    )
+        False, "whether the soft maximum is a mean over wrong labellings: A = 1 / (|Y| − 1) in eq. 7, or n / (|Y| − n) "
+        "where n labellings agree with what is known of a sentence, so that d = 0 where all score the same",
+    )  # fmt: skip
     measure: Literal["softmax", "difference", "ratio"] = setting(
         "softmax", "d of scores (`softmax`, eq. 7), or of the paper's appendix the `difference` of probabilities or "
         "the `ratio` of potentials",
