@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..foundation import DcrfError, data_error, json_text
+from ..foundation import ASCII_SPACE, DcrfError, data_error, json_text, parts_of
 from ..semantics import Column, ColumnType, DataSpec
 from .columns import interned
 from .corpus import BagColumn, Corpus, InternedColumn
@@ -68,7 +68,7 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
     """The values of a column as JSON has them: texts, numbers, lists."""
     column = corpus.columns[name]
     if isinstance(column, InternedColumn):
-        values: Sequence[Any] = [value.split() for value in column.values] if kind.name == "bag" else column.values
+        values: Sequence[Any] = [parts_of(value) for value in column.values] if kind.name == "bag" else column.values
         return [values[code] for code in column.codes.tolist()]
     if isinstance(column, BagColumn):
         return [dict(column.items(token)) for token in range(corpus.num_tokens)]
@@ -78,7 +78,7 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
 
 def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
     """The items of each token, separated by spaces."""
-    odd = np.array([not item or any(char.isspace() for char in item) for item in column.names], bool)
+    odd = np.array([not item or any(char in ASCII_SPACE for char in item) for item in column.names], bool)
     where = np.flatnonzero(odd[column.codes])
     if len(where):
         token = int(np.searchsorted(column.off, where[0], side="right")) - 1
