@@ -16,7 +16,7 @@ from .conllu_writer import item_escaped
 from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
 from .segment_types import split_mark
-from .span_records import STYLES, SpanStyle
+from .span_records import STYLES, studio_task
 from .span_tokens import MARKS, as_iob1, spans_of_marks, to_units
 from .spans import SPANS, SpanOptions
 from .vector_columns import shown
@@ -120,7 +120,8 @@ class SpansEmitter:
         self._token = next(column for column in export.columns if column.source == "token")
         self._space = next((column for column in export.columns if column.source == "space"), None)
         self._spans = [column for column in export.columns if column.source == SPANS]
-        self._style = STYLES[self._options.style]
+        self._style, self._studio = STYLES[self._options.style], self._options.style == "label_studio"
+        self._key = "label" if self._studio else self._style.key
 
     def write(self, corpus: Corpus) -> bytes:
         texts, tokens = self._texts(corpus)
@@ -129,14 +130,15 @@ class SpansEmitter:
         for s, text in enumerate(texts):
             units = to_units(text) if self._options.utf16 else None
             counted = units or range(len(text) + 1)
-            record = dict[str, object]({"text": text})
-            record["tokens"] = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
-            for column in self._spans:
-                style = SpanStyle(column.key or self._style.key, self._style.make)
-                record[style.key] = [
-                    style.make(counted[start], counted[end], label, text[start:end])
+            places = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
+            found = {
+                column.key or self._key: [
+                    self._style.make(counted[start], counted[end], label, text[start:end])
                     for start, end, label in marked[column.name][s]
                 ]
+                for column in self._spans
+            }
+            record = studio_task(text, places, found) if self._studio else {"text": text, "tokens": places, **found}
             lines.append(json_text(record, ensure_ascii=False))
         return "".join(f"{line}\n" for line in lines).encode()
 

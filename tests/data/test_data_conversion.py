@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -174,6 +175,25 @@ def test_segments_come_back_through_spans(given: list[list[str]], inside: bool) 
         source = 'spans(word = token, ner = spans, tokenizer = "given")'
         back.write_bytes(converted(path, "conll", source))
         assert sentences(read_corpus(back, data), "word", "ner") == rows
+
+
+def test_tasks_of_label_studio_are_read_again(tmp_path: Path) -> None:
+    style = 'style = "label_studio"'
+    (tmp_path / "a.txt").write_text("Ann B-P\nLee I-P\nran O\n")
+    (tmp_path / "b.jsonl").write_bytes(
+        converted(tmp_path / "a.txt", f"spans(w = token, y = spans, {style})", "conll(w, y)")
+    )
+    task = json.loads((tmp_path / "b.jsonl").read_text())
+    assert set(task) == {"data", "annotations"} and task["data"]["text"] == "Ann Lee ran"
+    value = {"start": 0, "end": 7, "text": "Ann Lee", "labels": ["P"]}
+    assert task["annotations"] == [
+        {"result": [{"from_name": "label", "to_name": "text", "type": "labels", "value": value}]}
+    ]
+    source = f'spans(w = token, y = spans, tokenizer = "given", {style})'
+    assert converted(tmp_path / "b.jsonl", "conll(w, y)", source) == b"Ann B-P\nLee I-P\nran O\n\n"
+    task["annotations"][0]["result"].insert(0, 5)
+    (tmp_path / "b.jsonl").write_text(json.dumps(task))
+    assert b'"label": ["B-P", "I-P", "O"]' in converted(tmp_path / "b.jsonl", "jsonl", "spans")
 
 
 def test_attributes_of_crfsuite_come_back(tmp_path: Path) -> None:
