@@ -202,7 +202,7 @@ class _Conversion:
             yield self._emitter.close()
 
     def _begun(self, chunk: Chunk) -> Emitter:
-        from ..data import EMITTERS, Export, columns_in
+        from ..data import EMITTERS, Export, check_places, columns_in
 
         there = [column for column in self._read.columns if column.name in chunk.corpus.columns]
         types = {column.name: column.type for column in there}
@@ -215,7 +215,9 @@ class _Conversion:
             columns, places = columns_in(self._target.format, there, self._segments)
         self._kept = [column.name for column in columns]
         self._left.names.update(dict.fromkeys(places))
-        export = Export(self._target.model_copy(update={"columns": tuple(columns)}), types)
+        data = self._target.model_copy(update={"columns": tuple(columns)})
+        check_places(data)
+        export = Export(data, types)
         self._changed = export.notes
         return EMITTERS[self._target.format](export)
 

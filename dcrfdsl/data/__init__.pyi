@@ -7,7 +7,12 @@ from .corpus import (
 )
 from .emitter_table import EMITTERS as EMITTERS
 from .emitters import Emitter as Emitter, Export as Export
-from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered
+from .export_columns import (
+    SUFFIXES as SUFFIXES,
+    check_places as check_places,
+    columns_in as columns_in,
+    discovered as discovered,
+)
 from .formats import with_gold_kept as with_gold_kept, with_predictions_apart as with_predictions_apart
 from .frames import (
     DataFrame as DataFrame,

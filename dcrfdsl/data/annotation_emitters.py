@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
@@ -10,12 +11,12 @@ import numpy as np
 
 from ..foundation import data_error, json_text
 from ..semantics import Column
-from .conllu import CONLLU_COLUMNS, JOINED, joined_columns, split_joined
+from .conllu import CONLLU_COLUMNS, JOINED, TOKEN_ID, joined_columns, split_joined
 from .conllu_writer import item_escaped
 from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
 from .segment_types import split_mark
-from .span_records import STYLES, SpanStyle
+from .span_records import STYLES, studio_task
 from .span_tokens import MARKS, as_iob1, spans_of_marks, to_units
 from .spans import SPANS, SpanOptions
 from .vector_columns import shown
@@ -23,6 +24,7 @@ from .vector_columns import shown
 __all__ = ["ConlluEmitter", "SpansEmitter"]
 
 _ABSENT = "_"
+_ID = "id"
 
 
 class ConlluEmitter:
@@ -37,7 +39,7 @@ class ConlluEmitter:
         cells: dict[str, list[str]] = {}
         items: dict[str, list[tuple[str, list[str]]]] = {"feats": [], "misc": []}
         for column in self._export.columns:
-            encode, why = _CELLS[column.source if column.key is not None else "column"]
+            encode, why = _encoding(column)
             remedy = f'write it into MISC: `{column.name} = misc("{column.name}")`'
             texts = list(encoded_cells(corpus, column.name, self._export.types[column.name], encode, why, remedy))
             if column.source == JOINED:
@@ -74,6 +76,23 @@ def _joined(whole: list[str] | None, pairs: list[tuple[str, list[str]]], num_tok
     return joined
 
 
+def _encoding(column: Column) -> tuple[Callable[[str], str | None], str]:
+    """How the values of a column become cells, and why one cannot."""
+    if column.source == JOINED:
+        return partial(_joined_cell, column), _CELLS[JOINED][1]
+    return _CELLS[column.source if column.key is not None or column.source == _ID else "column"]
+
+
+def _joined_cell(column: Column, text: str) -> str | None:
+    parts = split_joined(column, text)
+    fits = all((_number if source == _ID else _cell)(part) is not None for source, part in parts.items())
+    return text if fits else None
+
+
+def _number(text: str) -> str | None:
+    return text if TOKEN_ID.fullmatch(text) else None
+
+
 def _cell(text: str) -> str | None:
     return None if not text or any(char in text for char in "\t\n\r") else text
 
@@ -83,8 +102,9 @@ def _feature(text: str) -> str | None:
 
 
 _CELLS: Mapping[str, tuple[Callable[[str], str | None], str]] = {
+    _ID: (_number, "the ID of a token is a whole number in CoNLL-U"),
     "column": (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
-    JOINED: (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
+    JOINED: (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty, and an ID is a whole number"),
     "feats": (_feature, "a value in FEATS has no bar, no TAB and no line end and is not empty"),
     "misc": (item_escaped, "MISC cannot hold it"),
 }
@@ -100,7 +120,8 @@ class SpansEmitter:
         self._token = next(column for column in export.columns if column.source == "token")
         self._space = next((column for column in export.columns if column.source == "space"), None)
         self._spans = [column for column in export.columns if column.source == SPANS]
-        self._style = STYLES[self._options.style]
+        self._style, self._studio = STYLES[self._options.style], self._options.style == "label_studio"
+        self._key = "label" if self._studio else self._style.key
 
     def write(self, corpus: Corpus) -> bytes:
         texts, tokens = self._texts(corpus)
@@ -109,14 +130,15 @@ class SpansEmitter:
         for s, text in enumerate(texts):
             units = to_units(text) if self._options.utf16 else None
             counted = units or range(len(text) + 1)
-            record = dict[str, object]({"text": text})
-            record["tokens"] = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
-            for column in self._spans:
-                style = SpanStyle(column.key or self._style.key, self._style.make)
-                record[style.key] = [
-                    style.make(counted[start], counted[end], label, text[start:end])
+            places = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
+            found = {
+                column.key or self._key: [
+                    self._style.make(counted[start], counted[end], label, text[start:end])
                     for start, end, label in marked[column.name][s]
                 ]
+                for column in self._spans
+            }
+            record = studio_task(text, places, found) if self._studio else {"text": text, "tokens": places, **found}
             lines.append(json_text(record, ensure_ascii=False))
         return "".join(f"{line}\n" for line in lines).encode()
 

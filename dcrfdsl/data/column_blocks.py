@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import select
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ __all__ = ["Block", "TextSource", "blocks", "open_source"]
 
 TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard input, or an open stream of bytes
 
+_STREAM, _STDIN = "<stream>", "<stdin>"
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MARKS = (_BOM, *_UTF16_MARKS)
@@ -49,10 +51,10 @@ class Block(NamedTuple):
 def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
     """The name for messages, and the stream of bytes. `DcrfError` if the file cannot be opened or read."""
     if isinstance(source, BufferedIOBase):
-        yield "<stream>", source
+        yield _STREAM, source
     elif source == "-":
         assert isinstance(sys.stdin.buffer, BufferedIOBase)
-        yield "<stdin>", sys.stdin.buffer
+        yield _STDIN, sys.stdin.buffer
     else:
         name = os.fspath(source)
         if "\0" in name:
@@ -140,7 +142,7 @@ def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:
             f"`{file}` is UTF-16 text; expected UTF-8",
             file=file,
             line=1,
-            help=f"convert it: iconv -f UTF-16 -t UTF-8 {file} > converted.txt",
+            help=_converting("UTF-16", file),
         )
     return (_BOM, text[len(_BOM) :]) if text.startswith(_BOM) else (b"", text)
 
@@ -165,9 +167,16 @@ def _checked(block: Block, file: str) -> Block:
             file=file,
             line=line,
             column=column,
-            help=f"convert the file from its encoding: iconv -f ISO-8859-1 -t UTF-8 {file} > converted.txt",
+            help=_converting("ISO-8859-1", file),
         ) from None
     return block
+
+
+def _converting(encoding: str, file: str) -> str:
+    """How to convert text that is perhaps in this encoding."""
+    if file in (_STREAM, _STDIN):
+        return f"convert the text from its encoding first: … | iconv -f {encoding} -t UTF-8 | dcrfdsl …"
+    return f"convert the file from its encoding: iconv -f {encoding} -t UTF-8 {shlex.quote(file)} > converted.txt"
 
 
 def _endless(line: int, file: str) -> DcrfError:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, data_error
+from ..foundation import Floats, Ints, Ints32, data_error, parts_of
 from ..semantics import Column, ColumnType
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .vector_columns import number_of_text, shown, vector_of_text
@@ -150,7 +150,9 @@ class _BagParts:
 
     def _read(self, code: int, text: str) -> list[Item]:
         try:
-            return [self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in text.split()]
+            return [
+                self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in parts_of(text)
+            ]
         except ValueError as error:
             raise _BadValue(code, str(error)) from None
 

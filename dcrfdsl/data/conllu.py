@@ -22,7 +22,7 @@ from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn
 from .formats import Wanted, text_options
 
-__all__ = ["CONLLU_COLUMNS", "JOINED", "KEYED_CELLS", "ConlluReader", "joined_columns", "split_joined"]
+__all__ = ["CONLLU_COLUMNS", "JOINED", "KEYED_CELLS", "TOKEN_ID", "ConlluReader", "joined_columns", "split_joined"]
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 JOINED = "joined"
@@ -37,7 +37,7 @@ def _unescaped(text: str) -> str:
 
 
 KEYED_CELLS: Mapping[str, Callable[[str], str]] = {"feats": str, "misc": _unescaped}  # cells of `key=value|…`
-_TOKEN_ID = re.compile(r"[0-9]+")
+TOKEN_ID = re.compile(r"[0-9]+")
 _OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")
 
 
@@ -88,7 +88,7 @@ class ConlluReader:
         """[R] whether the row is a token, by its ID; `DcrfError` for an invalid ID."""
         plain = np.empty(len(ids.values), np.bool_)
         for code, text in enumerate(ids.values):
-            plain[code] = _TOKEN_ID.fullmatch(text) is not None
+            plain[code] = TOKEN_ID.fullmatch(text) is not None
             if not plain[code] and not _OTHER_ID.fullmatch(text):
                 line = table.line_of(int(np.argmax(ids.codes == code)))
                 message = f"`{text}` is no token number; expected `1`, a range `1-2` or an empty node `1.1`"

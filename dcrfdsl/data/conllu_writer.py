@@ -86,7 +86,8 @@ def _put_cells(cells: list[str], parts: Sequence[tuple[int, str]]) -> None:
 
 
 def _put_item(cells: list[str], name: str, text: str) -> None:
-    kept = [item for item in cells[_MISC].split("|") if item != _ABSENT and not item.startswith(f"{name}=")]
+    old = (_ABSENT, name)  # a key without a value is the key, too
+    kept = [item for item in cells[_MISC].split("|") if item not in old and not item.startswith(f"{name}=")]
     cells[_MISC] = "|".join((*kept, f"{name}={item_escaped(text)}"))
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from ..foundation import ASCII_SPACE
 from .corpus import Corpus
-from .emitters import Export, cell_texts, unwritable, values_of
+from .emitters import NO_ZERO, Export, cell_texts, refuse_leading_mark, unwritable, values_of
+from .featured_lines import WEIGHT
 from .weighted_bags import Item, escaped, text_of_item
 
 __all__ = ["CrfsuiteEmitter"]
@@ -24,6 +26,7 @@ class CrfsuiteEmitter:
 
     def __init__(self, export: Export):
         self._export = export
+        self._begun = False
 
     def write(self, corpus: Corpus) -> bytes:
         label, *others = self._export.columns
@@ -32,7 +35,7 @@ class CrfsuiteEmitter:
         items = {name: _ITEMS[self._export.types[name].name] for name in values}
         lines, ends = [], set((corpus.sentence_off[1:] - 1).tolist())
         for token in range(corpus.num_tokens):
-            cells = [self._checked(escaped(labels.text(token)), label.name, corpus, token)]
+            cells = [self._label(labels.text(token), label.name, corpus, token)]
             for name, column in values.items():
                 cells += [
                     self._checked(text_of_item(*item), name, corpus, token) for item in items[name](name, column[token])
@@ -40,12 +43,26 @@ class CrfsuiteEmitter:
             lines.append("\t".join(cells))
             if token in ends:
                 lines.append("")
-        return "".join(f"{line}\n" for line in lines).encode()
+        text = "".join(f"{line}\n" for line in lines)
+        if text and not self._begun:
+            refuse_leading_mark(corpus, label, text)
+            self._begun = True
+        return text.encode()
+
+    def _label(self, text: str, name: str, corpus: Corpus, token: int) -> str:
+        if text == WEIGHT:
+            why = "such a line gives a sentence a weight in CRFsuite"
+            raise unwritable(corpus, token, name, text, why, "write `jsonl`")
+        if text and not text.strip(ASCII_SPACE):
+            raise unwritable(corpus, token, name, text, "the line could be read as a blank one", "write `jsonl`")
+        return self._checked(escaped(text), name, corpus, token)
 
     def _checked(self, cell: str, name: str, corpus: Corpus, token: int) -> str:
         if not cell or any(char in cell for char in "\t\n\r"):
             why = "labels and attributes of CRFsuite have no TAB and no line end and are not empty"
             raise unwritable(corpus, token, name, cell, why, "write `jsonl`")
+        if "\0" in cell:
+            raise unwritable(corpus, token, name, cell, NO_ZERO, "write `jsonl`")
         return cell
 
     def close(self) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..foundation import DcrfError, data_error, json_text
+from ..foundation import ASCII_SPACE, DcrfError, data_error, json_text, parts_of
 from ..semantics import Column, ColumnType, DataSpec
 from .columns import interned
 from .corpus import BagColumn, Corpus, InternedColumn
@@ -27,8 +27,8 @@ from .vector_columns import shown
 from .weighted_bags import text_of_item
 
 __all__ = [
-    "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells",
-    "unwritable", "values_of",
+    "NO_ZERO", "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells",
+    "refuse_leading_mark", "unwritable", "values_of",
 ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
     """The values of a column as JSON has them: texts, numbers, lists."""
     column = corpus.columns[name]
     if isinstance(column, InternedColumn):
-        values: Sequence[Any] = [value.split() for value in column.values] if kind.name == "bag" else column.values
+        values: Sequence[Any] = [parts_of(value) for value in column.values] if kind.name == "bag" else column.values
         return [values[code] for code in column.codes.tolist()]
     if isinstance(column, BagColumn):
         return [dict(column.items(token)) for token in range(corpus.num_tokens)]
@@ -78,7 +78,7 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
 
 def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
     """The items of each token, separated by spaces."""
-    odd = np.array([not item or any(char.isspace() for char in item) for item in column.names], bool)
+    odd = np.array([not item or any(char in ASCII_SPACE for char in item) for item in column.names], bool)
     where = np.flatnonzero(odd[column.codes])
     if len(where):
         token = int(np.searchsorted(column.off, where[0], side="right")) - 1
@@ -91,8 +91,10 @@ def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
 def encoded_cells(
     corpus: Corpus, name: str, kind: ColumnType, encode: Callable[[str], str | None], why: str, remedy: str | None
 ) -> Iterator[str]:
-    """The N cells of a column. `DcrfError` for the first token whose text `encode` gives None for."""
+    """The N cells of a column. `DcrfError` for the first token with a zero byte, or whose text `encode` refuses."""
     texts = cell_texts(corpus, name, kind)
+    if any("\0" in value for value in texts.values):
+        encode, why, remedy = _without_zero, NO_ZERO, "write `jsonl`"
     cells = [encode(value) for value in texts.values]
     odd = [code for code, cell in enumerate(cells) if cell is None]
     if odd:
@@ -100,6 +102,20 @@ def encoded_cells(
         if texts.codes[token] in odd:
             raise unwritable(corpus, token, name, texts.text(token), why, remedy)
     return (cells[code] or "" for code in texts.codes.tolist())
+
+
+NO_ZERO = "a file with a zero byte is not read as text"
+
+
+def _without_zero(text: str) -> str | None:
+    return None if "\0" in text else text
+
+
+def refuse_leading_mark(corpus: Corpus, column: Column, text: str) -> None:
+    """`DcrfError` if the text of a file begins with U+FEFF, which readers take for a byte order mark."""
+    if text.startswith("\ufeff"):
+        why = "U+FEFF at the beginning of a file is read as its byte order mark"
+        raise unwritable(corpus, 0, column.name, text.partition("\n")[0], why, "write `csv` or `jsonl`")
 
 
 def unwritable(corpus: Corpus, token: int, name: str, text: str, why: str, remedy: str | None) -> DcrfError:
@@ -138,6 +154,7 @@ class ConllEmitter:
         self._export = export
         options = text_options(export.data)
         self._separator, self._comment = options.get("separator"), options.get("comment")
+        self._begun = False
 
     def write(self, corpus: Corpus) -> bytes:
         columns = [
@@ -145,7 +162,11 @@ class ConllEmitter:
             for column in self._export.columns
         ]
         rows = map((self._separator or " ").join, zip(*columns, strict=True))
-        return "".join(f"{row}\n" for row in _sentences(corpus, self._checked(rows, corpus))).encode()
+        text = "".join(f"{row}\n" for row in _sentences(corpus, self._checked(rows, corpus)))
+        if text and not self._begun:
+            refuse_leading_mark(corpus, self._export.columns[0], text)
+            self._begun = True
+        return text.encode()
 
     def _encode(self, text: str) -> str | None:
         if self._separator is None:
@@ -192,14 +213,15 @@ class DelimitedEmitter:
         ]
         join = self._dialect.separator.join
         rows: Iterator[str] = map(join, zip(*columns, strict=True))
-        header = join(self._name(name) for name in ([self._sentence] if self._sentence else []) + names)
-        rows = self._checked(rows, corpus, None if self._sentence else header)
+        header = join(map(self._name, names))
+        rows = self._checked(rows, corpus, header if len(names) > 1 else None)  # a word may be `word`
         if self._sentence is None:
             rows = _sentences(corpus, rows)
         else:
             numbers = [str(next(self._numbers)) for _ in range(corpus.num_sentences)]
             repeated = np.repeat(np.arange(corpus.num_sentences), corpus.lengths()).tolist()
             rows = (join((numbers[s], row)) for s, row in zip(repeated, rows, strict=True))
+            header = join((self._name(self._sentence), header))
         text = "".join(f"{row}\n" for row in rows)
         if not self._begun:
             text, self._begun = f"{header}\n{text}", True
@@ -210,8 +232,9 @@ class DelimitedEmitter:
 
     def _name(self, name: str) -> str:
         cell = quoted(name, self._dialect)
-        if cell is None:
-            message = f"{shown(repr(name))} cannot be the name of a column: it has a separator or a line end"
+        if cell is None or "\0" in cell or cell.startswith("\ufeff"):
+            odd = "a separator, a line end, a zero byte or a byte order mark"
+            message = f"{shown(repr(name))} cannot be the name of a column: it has {odd}"
             raise data_error(
                 "unwritable-cell", message, help='declare `quote = "\\""`, or give the column another name'
             )
@@ -220,7 +243,11 @@ class DelimitedEmitter:
     def _checked(self, rows: Iterator[str], corpus: Corpus, header: str | None) -> Iterator[str]:
         """The rows; `DcrfError` for one that would be read as the end of a sentence or as the names again."""
         for token, row in enumerate(rows):
-            blank = not self._dialect.quotes and not row.strip(f" \t\v\f{self._dialect.separator}")
+            blank = (
+                self._sentence is None
+                and not self._dialect.quotes
+                and not row.strip(f" \t\v\f{self._dialect.separator}")
+            )
             if blank or row == header:
                 what = "a blank row, which ends a sentence" if blank else "the same as the row of names"
                 name = self._export.columns[0].name

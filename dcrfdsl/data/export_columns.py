@@ -15,15 +15,15 @@ from typing import Any
 from ..foundation import DcrfError, Diagnostic, Table, data_error
 from ..semantics import Column, ColumnType, DataSpec
 from .column_blocks import open_source
-from .conllu import CONLLU_COLUMNS, JOINED, joined_columns
-from .delimited import dialect_of
+from .conllu import CONLLU_COLUMNS, JOINED, KEYED_CELLS, joined_columns
+from .delimited import dialect_of, header_name
 from .delimited_rows import RowTable
 from .formats import text_options
 from .jsonl import decoded
 from .parquet import clear_parquet_errors, columns_of_schema, pyarrow_parquet
-from .span_records import BadRecord, key_of_spans
+from .span_records import STYLES, BadRecord, key_of_spans
 
-__all__ = ["DISCOVERERS", "SUFFIXES", "columns_in", "discovered"]
+__all__ = ["DISCOVERERS", "SUFFIXES", "check_places", "columns_in", "discovered"]
 
 SUFFIXES: Mapping[str, str] = {
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".conllu": "conllu", ".jsonl": "jsonl",
@@ -162,6 +162,9 @@ _CONLLU_NAMES: Mapping[str, str] = {
 }
 
 
+_NO_KEY = "|=\t\n\r\0"  # of FEATS and MISC
+
+
 def _in_conllu(columns: Sequence[Column], segments: Collection[str]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     placed: list[Column] = []
     taken: set[str] = set()
@@ -177,7 +180,7 @@ def _in_conllu(columns: Sequence[Column], segments: Collection[str]) -> tuple[tu
         elif wish is not None and wish not in taken and column.source not in CONLLU_COLUMNS:
             taken.add(wish)
             placed.append(Column(name=column.name, source=wish))
-        elif any(char in column.name for char in "|=\t\n"):
+        elif not column.name or any(char in column.name for char in _NO_KEY):
             left.append(column.name)
         else:
             placed.append(Column(name=column.name, source="misc", key=column.name))
@@ -218,3 +221,53 @@ def _in_crfsuite(columns: Sequence[Column], segments: Collection[str]) -> tuple[
 _PLACES: Table[Callable[[Sequence[Column], Collection[str]], tuple[tuple[Column, ...], tuple[str, ...]]]] = Table(
     "output with columns of its own", {"conllu": _in_conllu, "spans": _in_spans, "crfsuite": _in_crfsuite}
 )
+
+
+# places of the output ---------------------------------------------------------------------------------------------
+
+
+def check_places(data: DataSpec) -> None:
+    """`DcrfError` if the output has one place for two columns, or a place that no reader finds again."""
+    of_format = _PLACE_NAMES.get(data.format)
+    if of_format is None:
+        return
+    options, taken = text_options(data), dict[str, str]()
+    if "sentence" in options and data.format in ("csv", "tsv"):
+        taken[options["sentence"]] = "the number of the sentence"
+    for column in data.columns:
+        if column.source in KEYED_CELLS and column.key is not None and set(column.key) & set(_NO_KEY):
+            message = f"`{column.key}` cannot be a key of {column.source.upper()}: `|` and `=` separate keys and values"
+            remedy = f'name another key: `{column.name} = {column.source}("{column.name}")`'
+            raise DcrfError(Diagnostic("unwritable-cell", message, help=remedy))
+        for place in of_format(column, options):
+            if place in taken:
+                message = f"`{data.format}` has one place `{place}`, and {taken[place]} and `{column.name}` go there"
+                raise DcrfError(Diagnostic("declared-twice", message, help="give each a place of its own"))
+            taken[place] = f"`{column.name}`"
+
+
+def _conllu_places(column: Column, options: Mapping[str, str]) -> Sequence[str]:
+    if column.source == JOINED:
+        return joined_columns(column)
+    return [column.source if column.key is None else f"{column.source}({column.key})"]
+
+
+def _spans_places(column: Column, options: Mapping[str, str]) -> Sequence[str]:
+    if column.source != "spans":
+        return [column.source]
+    key = column.key or STYLES[options.get("style", "doccano")].key
+    return [{"text": "token", "tokens": "token"}.get(key, f"spans({key})")]
+
+
+def _header_place(column: Column, options: Mapping[str, str]) -> Sequence[str]:
+    return [header_name(column)]
+
+
+_PLACE_NAMES: Mapping[str, Callable[[Column, Mapping[str, str]], Sequence[str]]] = {
+    "csv": _header_place,
+    "tsv": _header_place,
+    "parquet": _header_place,
+    "jsonl": lambda column, options: [column.source],
+    "conllu": _conllu_places,
+    "spans": _spans_places,
+}

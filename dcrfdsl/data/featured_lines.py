@@ -28,9 +28,10 @@ from .corpus import BagColumn, InternedColumn
 from .formats import Wanted, absent_columns, text_options
 from .weighted_bags import Item, item_of_text, merged, unescaped
 
-__all__ = ["LABEL_END", "CrfsuiteReader", "GrmmReader"]
+__all__ = ["LABEL_END", "WEIGHT", "CrfsuiteReader", "GrmmReader"]
 
 LABEL_END = "----"
+WEIGHT = "@weight"  # in the place of a label: the weight of the sentence; with an escaped colon it is a label
 _LABELS_APART = "the labels come first, then the features, as in `data {}(y, features: weighted_bag)`"
 
 
@@ -76,7 +77,7 @@ class CrfsuiteReader:
     def _check_declarations(self, table: LineTable, labels: InternedColumn) -> None:
         """`@weight:2` in the place of the label gives a sentence a weight, and training here has none."""
         for code, text in enumerate(labels.values):
-            if text.startswith("@weight"):
+            if text == WEIGHT or text.startswith(f"{WEIGHT}:"):
                 line = table.line_of(int(np.argmax(labels.codes == code)))
                 message = f"`{text}` gives a sentence a weight, and sentences here all weigh the same"
                 remedy = "remove the line, and repeat a sentence that is to count several times"

@@ -5,6 +5,7 @@ A number is the feature `name:number` in `crfsuite`, and `name=number` in `grmm`
 
 from __future__ import annotations
 
+from ..foundation import parts_of
 from .featured_lines import LABEL_END
 from .readers import Chunk
 from .weighted_bags import escaped
@@ -47,7 +48,7 @@ def tag_grmm(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     more = {**predicted, **at_each_token(chunk, remarks)}
     labels = {name: texts_of(more.pop(name)) for name in names if name in more}
     for n, line in enumerate(token_lines(chunk)):
-        cells = lines[line].split()
+        cells = parts_of(lines[line])
         end = cells.index(LABEL_END) if LABEL_END in cells else -1
         old = dict(zip(names, cells[: max(end, 0)], strict=False))
         new = [labels[name][n] if name in labels else old.get(name, UNKNOWN) for name in names]

@@ -58,6 +58,7 @@ def read_cells(
 
 def places(corpus: Corpus, tokens: Ints) -> str:
     """`line 3`, `lines 3, 8, 9, 12, 40 and 7 more`"""
-    lines = ", ".join(str(line) for line in corpus.token_line[tokens[:SHOWN_LINES]])
-    more = f" and {len(tokens) - SHOWN_LINES} more" if len(tokens) > SHOWN_LINES else ""
-    return f"line{'s' if len(tokens) > 1 else ''} {lines}{more}"
+    found = list(dict.fromkeys(corpus.token_line[tokens].tolist()))  # a line may hold a whole sentence
+    lines = ", ".join(map(str, found[:SHOWN_LINES]))
+    more = f" and {len(found) - SHOWN_LINES} more" if len(found) > SHOWN_LINES else ""
+    return f"line{'s' if len(found) > 1 else ''} {lines}{more}"

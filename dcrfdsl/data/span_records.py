@@ -7,8 +7,8 @@
 | prodigy | `{"text": …, "spans": [{"start": 0, "end": 4, "label": "PER"}]}` |
 | label_studio | `{"data": {"text": …}, "annotations": [{"result": [{"value": {"start", "end", "labels"}, …}]}]}` |
 
-The first span of a file decides how spans are written; a file without spans gets those of the named style. Not here:
-what the offsets mean (`span_tokens`).
+The first span of a file decides how spans are written; a file without spans gets those of the named style, or those
+that go with an empty list `spans`. Not here: what the offsets mean (`span_tokens`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ __all__ = [
     "RawSpan",
     "SpanStyle",
     "spans_of",
+    "studio_task",
+    "style_of_record",
     "text_of_record",
     "tokens_of_record",
     "with_spans",
@@ -96,7 +98,8 @@ def text_of_record(record: Any) -> str:
 
 def tokens_of_record(record: Any) -> list[Any]:
     """The list `tokens`; `BadRecord` if there is none."""
-    tokens = _holder(record).get("tokens")
+    holder = _holder(record)
+    tokens = (holder["data"] if _is_task(holder) else holder).get("tokens")
     if not isinstance(tokens, list):
         raise BadRecord('there is no list `tokens`, which `tokenizer = "given"` reads')
     return tokens
@@ -105,7 +108,7 @@ def tokens_of_record(record: Any) -> list[Any]:
 def spans_of(record: Any, key: str | None) -> tuple[list[RawSpan], SpanStyle | None] | None:
     """The spans under a key (of Label Studio: with that `from_name`) and how they are written; None without the key."""
     holder = _holder(record)
-    if isinstance(holder.get("data"), Mapping) and "text" not in holder:
+    if _is_task(holder):
         return _studio_spans(holder, key)
     found = [name for name in (KEYS if key is None else (key,)) if holder.get(name) is not None]
     if not found:
@@ -120,13 +123,28 @@ def spans_of(record: Any, key: str | None) -> tuple[list[RawSpan], SpanStyle | N
 def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[tuple[int, int, str, str]]) -> Any:
     """The record with these spans (offsets, label and text of each) in the place of its own."""
     holder = _holder(record)
+    if style is STYLES["label_studio"] and not _is_task(holder):  # what Label Studio makes of such an object itself
+        holder = {"data": {"text": record[0], **holder} if isinstance(record, list) else holder}
+    if _is_task(holder):
+        values = [_several(*span) for span in spans]
+        return {**holder, "predictions": _with_result(holder.get("predictions"), key or "label", values)}
     made = [style.make(*span) for span in spans]
-    if isinstance(holder.get("data"), Mapping) and "text" not in holder:
-        return {**holder, "predictions": _with_result(holder.get("predictions"), key or "label", made)}
     there = [name for name in KEYS if name in holder]
     into = key or (style.key if style.key in holder or not there or style.key not in KEYS else there[0])
     changed = {**holder, into: made}
     return [record[0], changed] if isinstance(record, list) else changed
+
+
+def style_of_record(record: Any, key: str | None, named: str) -> SpanStyle:
+    """The style for a record without a span: the named one; for an empty list `spans` that of Prodigy."""
+    empty = next((name for name in KEYS if name in _holder(record)), None)
+    plain = named == "doccano" and (key or empty) == STYLES["prodigy"].key
+    return STYLES["prodigy" if plain else named]
+
+
+def _is_task(holder: Mapping[str, Any]) -> bool:
+    """Whether it is a task of Label Studio."""
+    return isinstance(holder.get("data"), Mapping) and "text" not in holder
 
 
 def _holder(record: Any) -> Mapping[str, Any]:
@@ -169,13 +187,28 @@ def _studio_spans(task: Mapping[str, Any], key: str | None) -> tuple[list[RawSpa
 
 
 def _with_result(predictions: Any, name: str, made: Sequence[Any]) -> list[Any]:
-    """The task's predictions with these in the place of our earlier ones."""
-    ours = [{"from_name": name, "to_name": "text", "type": "labels", "value": value} for value in made]
-    old = [item for item in predictions if isinstance(item, Mapping)] if isinstance(predictions, list) else []
+    """The task's predictions with these in the place of our earlier ones; `BadRecord` if they are no predictions."""
+    old = [] if predictions is None else predictions
+    if not isinstance(old, list) or not all(isinstance(item, Mapping) for item in old):
+        raise BadRecord("`predictions` is no list of objects, as Label Studio has it")
     none: dict[str, Any] = {"result": []}
     earlier = next((item for item in old if item.get("model_version") == _VERSION), none)
-    kept = [result for result in earlier.get("result", ()) if result.get("from_name") != name]
-    return [*(item for item in old if item is not earlier), {"model_version": _VERSION, "result": [*kept, *ours]}]
+    results = earlier.get("result", [])
+    if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
+        raise BadRecord(f"the prediction of `{_VERSION}` has no list `result` of objects")
+    kept = [result for result in results if result.get("from_name") != name]
+    new = {"model_version": _VERSION, "result": [*kept, *_results(name, made)]}
+    return [*(item for item in old if item is not earlier), new]
+
+
+def _results(name: str, made: Sequence[Any]) -> list[Any]:
+    return [{"from_name": name, "to_name": "text", "type": "labels", "value": value} for value in made]
+
+
+def studio_task(text: str, tokens: Sequence[Any], spans: Mapping[str, Sequence[Any]]) -> dict[str, object]:
+    """A task with one annotation, which holds the spans of each name, made by the style."""
+    results = [result for name, made in spans.items() for result in _results(name, made)]
+    return {"data": {"text": text, "tokens": tokens}, _STUDIO: [{"result": results}]}
 
 
 _VERSION = "dcrfdsl"
@@ -184,8 +217,9 @@ _VERSION = "dcrfdsl"
 def key_of_spans(record: Any) -> str | None:
     """Where a record has its spans: a key, or the `from_name` of Label Studio; None if it has none."""
     holder = _holder(record)
-    if isinstance(holder.get("data"), Mapping) and "text" not in holder:
+    if _is_task(holder):
         found = _studio_spans(holder, None)
         results = holder[_STUDIO][0]["result"] if found is not None and found[0] else []
-        return next((str(result["from_name"]) for result in results if "from_name" in result), None)
+        named = (result for result in results if isinstance(result, Mapping) and "from_name" in result)
+        return next((str(result["from_name"]) for result in named), None)
     return next((name for name in KEYS if isinstance(holder.get(name), list)), None)

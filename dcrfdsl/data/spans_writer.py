@@ -7,22 +7,29 @@ there. Offsets are counted as the file's are. Not here: reading (`spans`).
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..foundation import data_error
 from .readers import Chunk
-from .span_records import STYLES, SpanStyle, spans_of, text_of_record, with_spans
+from .span_records import KEYS, STYLES, BadRecord, SpanStyle, spans_of, style_of_record, text_of_record, with_spans
 from .span_tokens import segments_in, to_units
 from .spans import SPANS, SpanOptions
 from .written_lines import Predicted, Remarks, changed_json, lines_of, token_lines
 
 __all__ = ["SpansWriter"]
 
+_STUDIO = STYLES["label_studio"].key
+_FILLED = r'"(?:{})"\s*:\s*\[\s*[\[{{]'  # a key with a list that is not empty
+
 
 class SpansWriter:
-    """Writes chunks one after another; the first span that it sees decides the style."""
+    """Writes chunks one after another; the first span that it sees decides the style, in its whole chunk."""
 
     def __init__(self) -> None:
         self._styles: dict[str, SpanStyle] = {}  # by the name of the column
@@ -34,6 +41,7 @@ class SpansWriter:
         rows = np.array(token_lines(chunk), np.int64)
         off = chunk.corpus.sentence_off
         sentence_at = {int(rows[off[s]]): s for s in range(len(off) - 1)}
+        self._look(lines, keys)
         segments = {name: segments_in(list(map(str, predicted[name])), off) for name in keys if name in predicted}
         for n, line in enumerate(lines):
             if not line or line.isspace():
@@ -44,7 +52,11 @@ class SpansWriter:
             found = {name: [] if s is None else of_sentences[s] for name, of_sentences in segments.items()}
             said = {} if s is None else {name: column[s] for name, column in remarks.items()}
             changed = partial(self._changed, segments=found, values=values, said=said, keys=keys, options=options)
-            lines[n] = changed_json(chunk, n, line, changed)
+            try:
+                lines[n] = changed_json(chunk, n, line, changed)
+            except BadRecord as bad:
+                at = n + chunk.block.first_line
+                raise data_error("bad-sentence", str(bad), file=chunk.corpus.file, line=at) from None
         return "\n".join(lines).encode()
 
     def _changed(
@@ -82,9 +94,22 @@ class SpansWriter:
         return {**record, "predicted": apart}
 
     def _style(self, name: str, record: Any, key: str | None, options: SpanOptions) -> SpanStyle:
-        if name not in self._styles:
-            found = spans_of(record, key)
-            if found is None or found[1] is None:
-                return STYLES[options.style]
-            self._styles[name] = found[1]
-        return self._styles[name]
+        if name in self._styles:
+            return self._styles[name]
+        spans_of(record, key)  # an error if they are none
+        return style_of_record(record, key, options.style)
+
+    def _look(self, lines: Sequence[str], keys: Mapping[str, str | None]) -> None:
+        """Finds the first span of each column: the lines before it are written as it is."""
+        for name, key in keys.items():
+            if name in self._styles:
+                continue
+            listed = re.compile(_FILLED.format("|".join(map(re.escape, [key, _STUDIO] if key else [*KEYS, _STUDIO]))))
+            for line in filter(listed.search, lines):  # most lines need not be decoded twice
+                try:
+                    found = spans_of(json.loads(line), key)
+                except (ValueError, RecursionError, BadRecord):
+                    continue  # the message about it names its line
+                if found is not None and found[1] is not None and found[0]:
+                    self._styles[name] = found[1]
+                    break

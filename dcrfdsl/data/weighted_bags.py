@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints, Offsets
+from ..foundation import Codes, Floats, Ints, Offsets, parts_of
 from .corpus import BagColumn, InternedColumn
 from .vector_columns import number_of_text, shown
 
@@ -75,7 +75,7 @@ def unescaped(text: str) -> str:
 def items_of_value(value: Any) -> list[Item]:
     """The items of a token that a program or a JSON file gives. ValueError for any other value."""
     if isinstance(value, str):
-        return [item_of_text(text) for text in value.split()]
+        return [item_of_text(text) for text in parts_of(value)]
     if not isinstance(value, Mapping | list | tuple | AbstractSet | np.ndarray):
         raise ValueError(f"found {shown(value)}, expected names, or a mapping from names to weights")
     return list(_items(value, "", 0))

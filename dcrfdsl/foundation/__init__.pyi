@@ -8,6 +8,10 @@ from .arrays import (
     Offsets as Offsets,
     chosen_ranges as chosen_ranges,
 )
+from .ascii_space import (
+    ASCII_SPACE as ASCII_SPACE,
+    parts_of as parts_of,
+)
 from .cached_values import (
     cached_property as cached_property,
 )

@@ -175,12 +175,16 @@ def _takes_words(model: TrainedModel) -> bool:
 
 
 async def _body(request: Request, limits: Limits) -> bytes:
-    """The body, which is not read on once it is too long."""
+    """The body, which is not read where it says that it is too long, and not read on once it is."""
+    too_large = Refusal(413, "too-large", f"a request holds at most {limits.body_bytes:,} bytes")
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:18]) > limits.body_bytes:
+        raise too_large
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > limits.body_bytes:
-            raise Refusal(413, "too-large", f"a request holds at most {limits.body_bytes:,} bytes")
+            raise too_large
         parts.append(part)
     return b"".join(parts)
 

@@ -60,6 +60,9 @@ PLACES: dict[str, tuple[str, str, dict[str, list[str]], str]] = {
         'conllu(n = misc("ner"))', line("1", misc="SpaceAfter=No|ner=O"), {"n": ["B|X"]},
         line("1", misc=r"SpaceAfter=No|ner=B\pX"),
     ),
+    "key of MISC without a value": (
+        'conllu(n = misc("ner"))', line("1", misc="ner|nerd|Z=1|ner=X"), {"n": ["O"]}, line("1", misc="nerd|Z=1|ner=O"),
+    ),
     "joined columns": (
         'conllu(t = joined("xpos upos feats"))', line("1", misc="Z=1"), {"t": ["NN NOUN Number=Sing|Case=Nom"]},
         line("1", "NOUN", "Number=Sing|Case=Nom", "Z=1", xpos="NN"),

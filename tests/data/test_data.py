@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from dcrfdsl.data import (
     tagged,
 )
 from dcrfdsl.data.conll import cut_at_blank_line
+from dcrfdsl.data.partial import places
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.semantics.checks.data_rules import FORMATS
@@ -214,6 +216,31 @@ def test_a_bad_text_is_one_message_with_its_place(name: str, tmp_path: Path) -> 
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.slug, diagnostic.location) == (slug, f"{tmp_path / 'data.txt'}{place}")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "encoding"), [("é D\n".encode("latin-1"), "ISO-8859-1"), (b"\xff\xfea\0", "UTF-16")])
+def test_the_remedy_for_another_encoding_works_in_a_shell(
+    text: bytes, encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a 'b' $c.txt"
+    path.write_bytes(text)
+    with pytest.raises(DcrfError) as caught:
+        read_corpus(path, WORD_POS)
+    command, _, target = (caught.value.diagnostics[0].help or "").partition(": ")[2].partition(" > ")
+    assert shlex.split(command) == ["iconv", "-f", encoding, "-t", "UTF-8", str(path)] and target == "converted.txt"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    with pytest.raises(DcrfError) as caught:
+        read_corpus("-", WORD_POS)
+    assert (caught.value.diagnostics[0].help or "").endswith(f": … | iconv -f {encoding} -t UTF-8 | dcrfdsl …")
+
+
+def test_a_line_that_holds_a_sentence_is_named_once() -> None:
+    corpus = corpus_from_rows([[("a", "B"), ("c", "D")], [("e", "F")]], WORD_POS)
+    assert [places(corpus, np.array(tokens)) for tokens in ([0], [0, 1], [0, 1, 2])] == [
+        "line 1",
+        "line 1",
+        "lines 1, 2",
+    ]
 
 
 BAD_DECLARATIONS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -176,6 +177,25 @@ def test_segments_come_back_through_spans(given: list[list[str]], inside: bool) 
         assert sentences(read_corpus(back, data), "word", "ner") == rows
 
 
+def test_tasks_of_label_studio_are_read_again(tmp_path: Path) -> None:
+    style = 'style = "label_studio"'
+    (tmp_path / "a.txt").write_text("Ann B-P\nLee I-P\nran O\n")
+    (tmp_path / "b.jsonl").write_bytes(
+        converted(tmp_path / "a.txt", f"spans(w = token, y = spans, {style})", "conll(w, y)")
+    )
+    task = json.loads((tmp_path / "b.jsonl").read_text())
+    assert set(task) == {"data", "annotations"} and task["data"]["text"] == "Ann Lee ran"
+    value = {"start": 0, "end": 7, "text": "Ann Lee", "labels": ["P"]}
+    assert task["annotations"] == [
+        {"result": [{"from_name": "label", "to_name": "text", "type": "labels", "value": value}]}
+    ]
+    source = f'spans(w = token, y = spans, tokenizer = "given", {style})'
+    assert converted(tmp_path / "b.jsonl", "conll(w, y)", source) == b"Ann B-P\nLee I-P\nran O\n\n"
+    task["annotations"][0]["result"].insert(0, 5)
+    (tmp_path / "b.jsonl").write_text(json.dumps(task))
+    assert b'"label": ["B-P", "I-P", "O"]' in converted(tmp_path / "b.jsonl", "jsonl", "spans")
+
+
 def test_attributes_of_crfsuite_come_back(tmp_path: Path) -> None:
     text = "B-é\tw=a b\tc\\:d\\\\:2.0\n_\tx:0.5\n\nB-é\t1\n\n"
     (tmp_path / "a.crfsuite").write_text(text, encoding="utf-8")
@@ -260,6 +280,54 @@ BAD: dict[str, tuple[str, str, str, str | None, str, str | None, str]] = {
     "an option": ("a.csv", "w\na\n", 'csv(w, quote = "x")', None, "bad-setting", None, "expected"),
     "no names": ("a.jsonl", '[["a", "b"]]\n', "csv", None, "missing-column", "1", "--from 'jsonl(word, pos)'"),
     "bad data": ("a.csv", "w,y\na\n", "jsonl", None, "column-count", "2", "line 2 has 1 cell"),
+    "an id": ("a.csv", "id,form\n1-2,a\n", "conllu(id, form)", None, "unwritable-cell", "2", "a whole number"),
+    "an id that is joined": (
+        "a.csv", "w\n#1 a\n", 'conllu(w = joined("id form"))', None, "unwritable-cell", "2", "a whole number",
+    ),
+    "a mark at the beginning": (
+        "a.jsonl", '{"w": ["\\ufeffa", "b"]}\n', "conll", None, "unwritable-cell", "1", "its byte order mark",
+    ),
+    "a mark before a label": (
+        "a.jsonl", '{"y": ["\\ufeffa"]}\n', "crfsuite", None, "unwritable-cell", "1", "its byte order mark",
+    ),
+    **{
+        f"a zero byte in {to}": (
+            "a.jsonl", '{"w": ["a", "b\\u0000"], "y": ["c", "d"]}\n', to, None, "unwritable-cell", "1", "a zero byte",
+        )
+        for to in ("conll", 'conll(w, y, separator = "\\t")', "csv", "tsv", "conllu", "crfsuite")
+    },
+    "a zero byte in a label": (
+        "a.jsonl", '{"y": ["\\u0000"]}\n', "crfsuite", None, "unwritable-cell", "1", "a zero byte",
+    ),
+    "a weight of a sentence": ("a.csv", "y\n@weight\n", "crfsuite", None, "unwritable-cell", "2", "gives a sentence"),
+    "a blank label": ("a.csv", 'w,y\na,"  "\n', "crfsuite", None, "unwritable-cell", "2", "a blank one"),
+    "one key": ("a.csv", "w,y\na,b\n", "jsonl(w = x, y = x)", None, "declared-twice", None, "`w` and `y` go there"),
+    "one name": (
+        "a.csv", "w,y\na,b\n", 'csv(w = column("x"), y = column("x"))', None, "declared-twice", None, "one place `x`",
+    ),
+    "the name of sentences": (
+        "a.csv", "w,y\na,b\n", 'csv(w, y, sentence = "w")', None, "declared-twice", None, "the number of the sentence",
+    ),
+    "one column of conllu": (
+        "a.csv", "w,y\na,b\n", 'conllu(w = joined("form upos"), y = upos)', None, "declared-twice", None, "`upos`",
+    ),
+    "one list of spans": (
+        "a.csv", "w,y,z\na,O,O\n", 'spans(w = token, y = spans, z = spans("label"))', None, "declared-twice", None,
+        "one place `spans(label)`",
+    ),
+    "spans in the place of the text": (
+        "a.csv", "w,y\na,O\n", 'spans(w = token, y = spans("text"))', None, "declared-twice", None, "place `token`",
+    ),
+    "a bar in a key": (
+        "a.csv", "w,y\na,b\n", 'conllu(w = form, y = misc("a|b"))', None, "unwritable-cell", None, 'y = misc("y")',
+    ),
+    "an equals sign in a key": (
+        "a.csv", "w,y\na,b\n", 'conllu(w = form, y = feats("a=b"))', None, "unwritable-cell", None, "a key of FEATS",
+    ),
+    "the names again": ("a.jsonl", '{"w": ["w"], "y": ["y"]}\n', "csv", None, "unwritable-cell", "1", "row of names"),
+    "the names again beside numbers": (
+        "a.jsonl", '{"w": ["w"], "y": ["y"]}\n', 'csv(w, y, sentence = "s")', None, "unwritable-cell", "1", "of names",
+    ),
     "names of the source": ("a.csv", "word,y\nword,y\n", "jsonl", None, "bad-header", "2", "repeats the names"),
 }  # fmt: skip
 
@@ -274,6 +342,29 @@ def test_what_cannot_be_converted_is_one_message_and_no_file(name: str, tmp_path
     if line is not None:
         assert caught.value.diagnostics[0].location == f"{tmp_path / file}:{line}"
     assert not (tmp_path / "out").exists()
+
+
+READ_AGAIN: dict[str, tuple[str, list[list[tuple[str, ...]]]]] = {
+    # name: (a statement, tokens that it can write although they look odd)
+    "a label like a weight": ("crfsuite(a, b: weighted_bag)", [[("@weight:2", ""), ("@weights", "")]]),
+    "the name of the only column": ("csv(a)", [[("a",), ("b",)], [("a",)]]),
+    "the name of the only column beside numbers": ('csv(a, sentence = "s")', [[("a",), ("b",)], [("a",)]]),
+    "empty cells beside numbers": ('tsv(a, b, sentence = "s")', [[("", ""), ("x", "y")]]),
+    "a mark inside": ("conll(a, b)", [[("x", "\ufeffy"), ("\ufeffx", "y")]]),
+    "a mark in quotes": ("csv(a, b)", [[("\ufeffx", "y")]]),
+    "whole numbers as ids": ("conllu(a = id, b = form)", [[("1", "#x"), ("2", "y")]]),
+}
+
+
+@pytest.mark.parametrize("name", READ_AGAIN)
+def test_what_looks_odd_is_read_again(name: str, tmp_path: Path) -> None:
+    statement, rows = READ_AGAIN[name]
+    names = ("a", "b")[: len(rows[0][0])]
+    source = data_of(f"jsonl({', '.join(names)})")
+    (tmp_path / "out").write_bytes(emitted(statement, source, corpus_from_rows(rows, source)))
+    read = read_corpus(tmp_path / "out", data_of(statement))
+    found = sentences(read, *(names if "bag" not in statement else names[:1]))
+    assert found == (rows if "bag" not in statement else [[row[:1] for row in sentence] for sentence in rows])
 
 
 def test_the_source_is_not_overwritten(tmp_path: Path) -> None:

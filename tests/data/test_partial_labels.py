@@ -237,7 +237,7 @@ def test_unknown_values_are_counted_and_shown_inside_sets_too() -> None:
     (found,) = problems(model, corpus)
     assert (found.slug, found.location) == ("unknown-label", "<rows>:2")
     assert found.message == (
-        "label `y` has the value `nuon` and 1 other unknown values, which its declaration does not list (lines 2, 3, 3)"
+        "label `y` has the value `nuon` and 1 other unknown values, which its declaration does not list (lines 2, 3)"
     )
     assert found.help is not None and found.help.startswith("did you mean `noun`?")
 

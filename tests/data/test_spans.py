@@ -308,8 +308,50 @@ def test_a_text_without_spans_gets_those_of_the_style() -> None:
     for style, key in {"doccano": "label", "spacy": "entities", "prodigy": "spans"}.items():
         out = written(data_of(f', style = "{style}"'), records, {"ner": OTHER})
         assert [set(record) for record in out] == [{"text", key}] * 2 and out[1][key] == []
-    studio = written(data_of(', style = "label_studio"'), [{"data": {"text": ANN}}], {"ner": OTHER})
-    assert len(studio[0]["predictions"][0]["result"]) == 2
+    task = {"data": {"text": ANN}}
+    for style in ("label_studio", "doccano"):
+        (studio,) = written(data_of(f', style = "{style}"'), [task], {"ner": OTHER})
+        values = [result["value"] for result in studio["predictions"][0]["result"]]
+        assert [(v["start"], v["end"], *v["labels"]) for v in values] == SPANS_OF_OTHER
+    for record in ({"text": ANN}, [ANN, {}]):
+        assert written(data_of(', style = "label_studio"'), [record], {"ner": OTHER}) == [
+            {**task, "predictions": [{"model_version": "dcrfdsl", "result": studio["predictions"][0]["result"]}]}
+        ]
+
+
+def test_the_first_span_decides_for_the_lines_before_it_too() -> None:
+    empty = {"text": "a", "spans": []}
+    filled = {"text": "b", "spans": [{"start_offset": 0, "end_offset": 1, "label": "Z"}]}
+    out = written(data_of(), [empty, filled], {"ner": ["B-X", "B-Y"]})
+    assert [record["spans"] for record in out] == [[{"label": x, "start_offset": 0, "end_offset": 1}] for x in "XY"]
+    (alone,) = written(data_of(), [empty], {"ner": ["B-X"]})
+    assert alone["spans"] == [{"start": 0, "end": 1, "label": "X"}]
+    (named,) = written(data_of(', style = "spacy"'), [empty], {"ner": ["B-X"]})
+    assert named["spans"] == [[0, 1, "X"]]
+
+
+OURS = "the prediction of `dcrfdsl` has no list `result` of objects"
+BAD_PREDICTIONS: dict[str, tuple[Any, str]] = {
+    "a number": (5, "`predictions` is no list"),
+    "an object": ({"a": 1}, "`predictions` is no list"),
+    "a list of numbers": ([5], "`predictions` is no list"),
+    "a result that is no list": ([{"model_version": "dcrfdsl", "result": 5}], OURS),
+    "results that are no objects": ([{"model_version": "dcrfdsl", "result": [5, None]}], OURS),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PREDICTIONS)
+def test_predictions_that_are_none_are_refused(name: str) -> None:
+    there, words = BAD_PREDICTIONS[name]
+    records = [{"data": {"text": "a"}}, {"data": {"text": "b"}, "predictions": there}]
+    with pytest.raises(DcrfError, match=words) as caught:
+        written(data_of(), records, {"ner": ["O", "O"]})
+    assert caught.value.diagnostics[0].location == "<stream>:2"
+
+
+def test_spans_that_come_late_and_are_none_are_refused() -> None:
+    with pytest.raises(DcrfError, match="`label` is no list of spans"):
+        written(data_of(), [{"text": "a"}, {"text": "b", "label": 5}], {"ner": ["O", "O"]})
 
 
 def test_offsets_are_written_as_they_are_counted() -> None:

@@ -80,6 +80,7 @@ GOOD: dict[str, tuple[DataSpec, str, list[list[tuple[Any, ...]]]]] = {
     ),
     "grmm: dashes are a feature, too": (GRMM, "DT O ---- a ---- b\n", [[("DT", "O", "a ---- b")]]),
     "grmm: weights": (WEIGHTED_GRMM, "A ---- x:2 y\n", [[("A", {"x": 2, "y": 1})]]),
+    "conll: a no-break space is part of an item": (CONLL, "x\u00a0z:2 y\tA\n", [[({"x\u00a0z": 2, "y": 1}, "A")]]),
     "conll": (CONLL, "x:2 y\tA\n\tB\n\nx:2 y\tA\n", [[({"x": 2, "y": 1}, "A"), ({}, "B")], [({"x": 2, "y": 1}, "A")]]),
     "jsonl": (
         JSONL,
@@ -237,6 +238,13 @@ WRITTEN = {
         {"chunk": ["I", "O"], "p(I)": [0.25, 0.5]},
         {},
         "DT I ---- a b p(I)=0.25\n\nNN O ---- c p(I)=0.5\n\n",
+    ),
+    "grmm: only ASCII white space is between cells": (
+        GRMM,
+        "D\u00a0T O ---- a\u00a0b c\x1cd\nNN\u3000 B ---- e\n\n",
+        {"chunk": ["I\u00a0", "O"]},
+        {},
+        "D\u00a0T I\u00a0 ---- a\u00a0b c\x1cd\nNN\u3000 O ---- e\n\n",
     ),
     "grmm without labels": (GRMM, "a b\n", {"pos": ["N"], "chunk": ["B"]}, {}, "N B ---- a b\n"),
 }

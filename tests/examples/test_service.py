@@ -119,6 +119,16 @@ def test_what_is_refused_is_said_as_json(case: str, address: Address) -> None:
     assert ask(address, '{"sentences": [["Oxford"]]}')[0] == 200  # it goes on
 
 
+def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(address: Address) -> None:
+    connection = http.client.HTTPConnection(*address, timeout=20)
+    connection.putrequest("POST", "/tag")
+    connection.putheader("Content-Length", "3000")
+    connection.endheaders()
+    response = connection.getresponse()
+    assert (response.status, json.loads(response.read())["error"]["code"]) == (413, "too-large")
+    connection.close()
+
+
 def test_many_clients_get_the_answers_of_one(path: Path, address: Address) -> None:
     model = load(path)
     asked = [sentences(draw, seed) for seed, draw in enumerate(random.Random(0).choices(range(1, 6), k=240))]

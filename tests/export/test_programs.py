@@ -98,13 +98,14 @@ INPUTS = {
     "comments": ('conll comment = "#"', "# one\na N\n# two\nb V\n\n# three\n"),
     "tabs": (r'conll separator = "\t"', "a b\tN\n\tV\n\n \t \nc\t\n"),
     "no-break space": ("conll", "a\u00a0b N\nc\u2028d V\n"),
+    "controls that are no white space": ("conll", "a\x1c N\nb\x1fc V\n"),
     "mark": ("conll", "\ufeffa N\nb V\n"),
     "lists": ("jsonl", '{"word": ["a", "é"], "pos": ["N", "V"], "other": 1e2}\n\n{"word": [], "pos": []}\n'),
     "tokens": ("jsonl", '[{"word": "a", "pos": "N"}, {"word": "b", "pos": "V"}]\r\n[["a", "N"], ["b", "V"]]'),
 }
 
 
-QUICK = ("windows", "labels are there", "tabs", "lists", "tokens")
+QUICK = ("windows", "controls that are no white space", "labels are there", "tabs", "lists", "tokens")
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in QUICK else pytest.mark.long) for c in INPUTS])
@@ -144,6 +145,7 @@ def test_marginals_as_json(tmp_path: Path, printed: Callable[..., bytes]) -> Non
         ("a\n", "text.txt:1: 1 column, expected 3 (`word pos y`) or 2 (`word pos`)"),
         ("", "`text.txt` holds no sentence"),
         ("a N\nb \xff\n", "text.txt:2: byte 0xff is not UTF-8"),
+        ("a N\nb\0 V\n", "text.txt:2: byte 0x00, so that this is no text"),
     ],
 )
 def test_bad_input_is_one_message(

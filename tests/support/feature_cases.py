@@ -127,7 +127,7 @@ WORDS = [
 TOKEN = st.fixed_dictionaries(
     {
         "word": st.sampled_from(WORDS), "pos": st.sampled_from(["N", "V", "New", "3"]),
-        "tags": st.sampled_from(["", "p", "p q", "q p p", "r  q"]), "temp": st.sampled_from([0.0, 1.0, -2.5, 3.0]),
+        "tags": st.sampled_from(["", "p\u00a0q", "q p p", "p", "r  q"]), "temp": st.sampled_from([0.0, 1.0, -2.5, 3.0]),
         "more": st.sampled_from([0.0, 1.0, 3.0]), "pixels": st.tuples(*[st.sampled_from([0.0, 1.0, 0.5])] * 2),
         "marks": st.dictionaries(
             st.sampled_from(["a", "A", "ab", "b", "É"]), st.sampled_from([1.0, 1.0, 0.0, -1.0, 0.5, 4.0]), max_size=3

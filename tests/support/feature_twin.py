@@ -163,7 +163,9 @@ class Twin:
                 kind = self.types[term.name].name
                 if kind == "weighted_bag":
                     return Weighted(value)
-                return value.split() if kind == "bag" else value if kind in ("float", "vector") else [value]
+                if kind == "bag":
+                    return re2.findall(r"[^ \t\n\v\f\r]+", value)
+                return value if kind in ("float", "vector") else [value]
             return {"first": at == 0, "last": at == length - 1, "index": [str(at + 1)]}[term.name]
         subject = term.arguments[0]
         if term.function == "span":

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 
+from .tagger_texts import SPACE, parts_of
 from .tagger_tokens import Column, TaggerError, columns_of
 
 __all__ = ["FORMATS", "Block", "Format", "blocks_of"]
 
-SPACE = " \t\r\v\f\n"  # of ASCII: a no-break space is part of a word
 BLOCK = 1 << 20  # bytes that are read at once
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
@@ -57,6 +57,9 @@ def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
     rest, first = b"", 1
     read = getattr(stream, "read1", stream.read)
     while more := read(max(BLOCK, len(rest))):
+        if b"\0" in more:  # before a sentence ends: `/dev/zero` has no end
+            line = first + (rest + more).count(b"\n", 0, len(rest) + more.find(b"\0"))
+            raise TaggerError(f"{file}:{line}: byte 0x00, so that this is no text")
         rest += more
         end = form.end(rest)
         if end:
@@ -124,10 +127,7 @@ class ColumnFormat:
         return block
 
     def _cells(self, line: str, number: int) -> list[str]:
-        if self.separator is not None:
-            cells = line.removesuffix("\r").split(self.separator)
-        else:
-            cells = line.split() if line.isascii() else [cell for cell in re.split(f"[{SPACE}]+", line) if cell]
+        cells = parts_of(line) if self.separator is None else line.removesuffix("\r").split(self.separator)
         if self.layout is None:
             unlabelled = [column for column in self.columns if column.name not in self.labels]
             choices = [self.columns] if self.needs_labels else [self.columns, unlabelled]

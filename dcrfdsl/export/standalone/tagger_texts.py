@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 __all__ = [
     "COMPARISONS",
+    "SPACE",
     "Lexicon",
     "Lexicons",
     "Memo",
@@ -25,6 +26,7 @@ __all__ = [
     "ValueTest",
     "is_weighted",
     "number_of",
+    "parts_of",
     "test_of",
     "texts_of",
     "weights_of",
@@ -72,6 +74,15 @@ class Lexicon(dict[str, str]):
         """Every entry as words, and every beginning of an entry."""
         entries = {tuple(entry.split()) for entry in self} - {()}
         return entries, {entry[:n] for entry in entries for n in range(1, len(entry) + 1)}
+
+
+SPACE = " \t\r\v\f\n"  # of ASCII: a no-break space is part of a word
+PART = re.compile(f"[^{SPACE}]+")
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a text between white space."""
+    return PART.findall(text)
 
 
 Lexicons: TypeAlias = Mapping[str, Lexicon]
@@ -124,7 +135,7 @@ def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
     if kind == "column":
         return lambda value: (value,)
     if kind == "bag":
-        return lambda value: tuple(dict.fromkeys(value.split()))
+        return lambda value: tuple(dict.fromkeys(parts_of(value)))
     inner = texts_of(node[-1], lexicons)
     function = FUNCTIONS[kind](node, lexicons)
     return lambda value: tuple(dict.fromkeys(text for given in inner(value) for text in function(given)))

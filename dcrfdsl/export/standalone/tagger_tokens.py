@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .tagger_texts import parts_of
+
 __all__ = ["Column", "Label", "Sentence", "TaggerError", "columns_of", "numbers_of"]
 
 Sentence: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Any]
@@ -165,7 +167,7 @@ def _weighted_bag(value: Any, column: Column) -> tuple[tuple[str, float], ...]:
     """Names with weights: of a text of items `name:weight`, of a list of names, or of a mapping. Equal names add up."""
     found: dict[str, float] = {}
     if isinstance(value, str):
-        items = [_item_of_text(text, column) for text in value.split()]
+        items = [_item_of_text(text, column) for text in parts_of(value)]
     elif isinstance(value, Mapping | list | tuple | set | frozenset | np.ndarray):
         items = list(_items(value, "", column))
     else:

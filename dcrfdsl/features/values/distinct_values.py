@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error
+from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error, parts_of
 from ...semantics import (
     FUNCTIONS,
     NUMERIC,
@@ -205,7 +205,7 @@ class CorpusValues:
         if column is None and FUNCTIONS[term.name].returns == "test":
             return Truths(np.array(source.values, np.bool_))
         if column is not None and column.type.name == "bag":
-            return Texts([tuple(dict.fromkeys(value.split())) for value in source.values])
+            return Texts([tuple(dict.fromkeys(parts_of(value))) for value in source.values])
         if column is not None and isinstance(bag := self._column(term.name), BagColumn):
             return checked_bag(term.name, bag, self.corpus)
         if any(isinstance(value, float) for value in source.values[:1]):
