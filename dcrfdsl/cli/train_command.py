@@ -335,9 +335,11 @@ def _outputs(options: TrainOptions) -> list[Output]:
 
 def _refuse_foreign(path: Path) -> None:
     """Raises `DcrfError` if a file that is no checkpoint stands where one is to be."""
+    if not os.path.lexists(path):
+        return
     from ..training import is_checkpoint
 
-    if os.path.lexists(path) and not is_checkpoint(path):
+    if not is_checkpoint(path):
         message = f"`{path}` is no checkpoint, and training would write its own there"
         refuse("file-exists", message, "move it away, or name another model after `-o`")
 
