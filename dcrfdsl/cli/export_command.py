@@ -77,14 +77,14 @@ def export(options: ExportOptions) -> None:
 
 def _refuse_clashes(options: ExportOptions) -> None:
     """Raises `DcrfError` for outputs that are inputs. A model may be written again in its own place."""
-    from ..export import files_of_tagger
-
     inputs = [options.dev, *(options.features or ())]
     if options.format != "model":
         inputs.append(options.model)
     outputs = [Output("-o", options.output)]
     if options.format == "python":
-        outputs = [Output("-o", path, beside=str(path) != options.output) for path in files_of_tagger(options.output)]
+        target = Path(options.output)  # of a folder, `export_tagger` writes `tagger.py` in it
+        program = target / "tagger.py" if target.is_dir() or not target.suffix else target
+        outputs = [Output("-o", program), Output("-o", program.with_suffix(".npz"), beside=True)]
     refuse_clash(outputs, inputs)
 
 

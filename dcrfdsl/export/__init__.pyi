@@ -1,7 +1,3 @@
 from .exportable import refuse_unless_exportable as refuse_unless_exportable
 from .lighter_weights import WIDTHS as WIDTHS, Lighter as Lighter, lighter as lighter
-from .tagger_files import (
-    ExportedTagger as ExportedTagger,
-    export_tagger as export_tagger,
-    files_of_tagger as files_of_tagger,
-)
+from .tagger_files import ExportedTagger as ExportedTagger, export_tagger as export_tagger

@@ -24,7 +24,7 @@ from .lighter_weights import WIDTHS, lighter
 from .single_file import single_file
 from .tagger_description import tagger_content
 
-__all__ = ["ExportedTagger", "export_tagger", "files_of_tagger"]
+__all__ = ["ExportedTagger", "export_tagger"]
 
 PROGRAM = "tagger.py"  # in a folder
 
@@ -79,13 +79,6 @@ def export_tagger(
     return ExportedTagger(
         program, arrays_file, len(stored) + len(text), content.num_weights, content.slow, lighter_model
     )
-
-
-def files_of_tagger(path: str | Path) -> tuple[Path, Path]:
-    """The Python file and its `.npz`, for the path of the former or of a folder."""
-    target = Path(path)
-    program = target / PROGRAM if target.is_dir() or not target.suffix else target
-    return program, program.with_suffix(".npz")
 
 
 def _program_at(path: str | Path) -> Path:

@@ -90,6 +90,7 @@ CLASHES = [
     "export m.model --features q.py -o q.py",
     "export m.model --format crfsuite -o m.model",
     "export m.model --dev tagger.npz -o tagger.py",
+    "export m.model --dev tagger.npz -o .",
     "calibrate m.model gold.txt -o gold.txt",
     "calibrate m.model gold.txt -o x --features q.py --diagram q.py",
     "calibrate m.model gold.txt --diagram m.model",
