@@ -5,7 +5,6 @@ Not here: calibration (`model.calibrated_model`), the diagram (`reliability_diag
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from ..foundation import DcrfError, ensure_writable, figure, json_text
 from .console import Features, Json, Quiet, Talk, Threads, refuse
 from .inputs import STDIN, read_features, read_gold
 from .options import Argument, Option, with_options
+from .output_clashes import Output, refuse_clash
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -112,16 +112,15 @@ def calibrate(options: CalibrateOptions) -> None:
 
 def _check_outputs(options: CalibrateOptions) -> None:
     """Raises `DcrfError` for outputs that cannot be written or are inputs, before anything is read."""
-    inputs = [path for path in (options.data, options.test) if path not in (None, STDIN)]
+    inputs = (options.data, options.test, *(options.features or ()))
     if (options.data, options.test).count(STDIN) > 1:
         raise click.BadParameter("`-` (stdin) can be given once only")
+    written, drawn = Output("-o", options.output), Output("--diagram", options.diagram)
+    refuse_clash((written, drawn), inputs)
+    refuse_clash((drawn,), (options.model,))  # which the calibrated model may replace
     for output in (options.output, options.diagram):
-        if output is None:
-            continue
-        for path in (*inputs, *([options.model] if output is options.diagram else [])):
-            if output.exists() and os.path.exists(str(path)) and os.path.samefile(str(path), output):
-                refuse("output-is-input", f"`{output}` is an input of this command", "name another file")
-        ensure_writable(output)
+        if output is not None:
+            ensure_writable(output)
 
 
 def _judged(

@@ -16,6 +16,7 @@ import click
 from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics, refuse
 from .inputs import STDIN, read_text
 from .options import Argument, Option
+from .output_clashes import Output, refuse_clash
 
 __all__ = ["convert"]
 
@@ -85,6 +86,7 @@ def convert(
       dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
       dcrfdsl convert iob1.txt --from 'conll(word, ner)' --scheme bioes -o bioes.txt
     """
+    refuse_clash([Output("-o", output)], (source, template, data))
     of_templates = {"--columns": columns, "--label": label, "--data": data}
     if to is not None or scheme is not None:
         option = "--to" if scheme is None else "--scheme"

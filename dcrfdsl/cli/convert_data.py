@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..foundation import DcrfError, did_you_mean
 from .console import Talk, refuse
-from .inputs import STDIN
+from .output_clashes import Output, refuse_clash
 
 if TYPE_CHECKING:
     from ..data import Chunk, Emitter
@@ -61,8 +61,7 @@ def convert_data(
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()  # before the notes
     else:
-        if data != STDIN and os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
-            refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
+        refuse_clash([Output("-o", output)], (data, template))
         if os.path.exists(output):
             refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
         from ..foundation import write_whole

@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 from .console import Talk, refuse
+from .output_clashes import Output, refuse_clash
 
 __all__ = ["convert_model", "is_crfsuite_model"]
 
@@ -35,6 +36,7 @@ def convert_model(path: str, output: Path | None, talk: Talk) -> None:
     from . import report
 
     target = Path(path).with_suffix(".model") if output is None else output
+    refuse_clash([Output("-o", target)], (path,))
     if target.exists():
         refuse("file-exists", f"`{target}` exists already", "choose another name, or remove it first")
     read = read_crfsuite_file(path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, printable
-from .console import Features, Json, Quiet, SetPaths, Talk, Threads, print_diagnostics, refuse
+from .console import MOST_JOBS, Features, Json, Quiet, SetPaths, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, data_statement, read_features, read_gold, resolved_template
 from .options import Argument, Option, with_options
+from .output_clashes import Output, files_of_template, refuse_clash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,9 @@ class CvOptions:
         bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
     ] = False
     confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
-    jobs: Annotated[int, Option("--jobs", min=1, metavar="N", help="Run N folds at once; they share the threads.")] = 1
+    jobs: Annotated[
+        int, Option("--jobs", min=1, max=MOST_JOBS, metavar="N", help="Run N folds at once; they share the threads.")
+    ] = 1
     threads: Threads = None
     features: Features = None
     as_json: Json = False
@@ -126,9 +128,7 @@ def _refuse_unusable(options: CvOptions) -> None:
         )
     if options.data == STDIN:
         refuse("idle-option", "`-o` reads the data twice, and stdin can be read once", "give the data as a file")
-    for path in (options.template, options.data):
-        if options.output.exists() and os.path.exists(path) and os.path.samefile(path, options.output):
-            refuse("output-is-input", f"`{options.output}` is an input of this command", "name another file after `-o`")
+    refuse_clash([Output("-o", options.output)], (options.template, options.data, *(options.features or ())))
     ensure_writable(options.output)
 
 
@@ -136,6 +136,7 @@ def _templates(options: CvOptions) -> dict[str | None, Resolved]:
     """The stages to run, None for the last one, each with the template: in `--set` `train` is the stage that runs."""
     asked: list[str | None] = list(options.stage) if options.stage else [None]
     first = resolved_template(options.template, options.set_, asked[0], options.data)
+    refuse_clash([Output("-o", options.output)], files_of_template(first))
     if options.stages:
         asked = list(first.spec.stage_numbers) or [None]
     if len(asked) == 1:

@@ -16,6 +16,7 @@ from ..foundation import DcrfError, Table, json_text, render
 from .console import Features, Json, Quiet, Rounds, Talk, refuse
 from .inputs import read_features, read_gold
 from .options import Argument, Option, with_options
+from .output_clashes import Output, refuse_clash
 
 if TYPE_CHECKING:
     from ..model import TrainedModel
@@ -70,7 +71,21 @@ def export(options: ExportOptions) -> None:
     """
     if options.format not in FORMATS:
         raise click.BadParameter(f"`{options.format}` is no format to write; the formats are {', '.join(FORMATS)}")
+    _refuse_clashes(options)
     FORMATS[options.format](options, Talk(options.quiet))
+
+
+def _refuse_clashes(options: ExportOptions) -> None:
+    """Raises `DcrfError` for outputs that are inputs. A model may be written again in its own place."""
+    inputs = [options.dev, *(options.features or ())]
+    if options.format != "model":
+        inputs.append(options.model)
+    outputs = [Output("-o", options.output)]
+    if options.format == "python":
+        target = Path(options.output)  # of a folder, `export_tagger` writes `tagger.py` in it
+        program = target / "tagger.py" if target.is_dir() or not target.suffix else target
+        outputs = [Output("-o", program), Output("-o", program.with_suffix(".npz"), beside=True)]
+    refuse_clash(outputs, inputs)
 
 
 def _loaded(options: ExportOptions) -> TrainedModel:

@@ -44,14 +44,16 @@ class Argument(NamedTuple):
 class Option:
     """What a command takes by a name.
 
-    names: the long one first; "--yes/--no" is a pair of flags.   metavar: of its value, in the help.   min: the least
-    number that is allowed.   envvar: the variable of the environment that stands in for it.
+    names: the long one first; "--yes/--no" is a pair of flags.   metavar: of its value, in the help.   min, max: the
+    least and the largest number that are allowed, max beside min only.   envvar: the variable of the environment that
+    stands in for it.
     """
 
     def __init__(
-        self, *names: str, help: str, metavar: str | None = None, min: int | None = None, envvar: str | None = None
-    ):
-        self.names, self.help, self.metavar, self.min, self.envvar = names, help, metavar, min, envvar
+        self, *names: str, help: str, metavar: str | None = None, min: int | None = None, max: int | None = None,
+        envvar: str | None = None,
+    ):  # fmt: skip
+        self.names, self.help, self.metavar, self.min, self.max, self.envvar = names, help, metavar, min, max, envvar
 
 
 def with_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:

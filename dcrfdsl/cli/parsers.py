@@ -8,6 +8,7 @@ What a command line leaves out has the default of the function's parameter. Not 
 from __future__ import annotations
 
 import inspect
+import os
 import types
 from collections.abc import Callable
 from functools import partial
@@ -19,10 +20,6 @@ import click
 from .options import Argument, Option
 
 __all__ = ["command_parser", "value_type"]
-
-TYPES: dict[Any, click.ParamType] = {
-    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL, Path: click.Path(path_type=Path),
-}  # fmt: skip
 
 
 def command_parser(name: str, function: Callable[..., None], **settings: Any) -> click.Command:
@@ -74,14 +71,28 @@ def _click_type(kind: Any, option: Option | None = None) -> click.ParamType:
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     if option is not None and option.min is not None:
-        return _AtLeast(min=option.min)
+        return _AtLeast(min=option.min, max=option.max)
     return TYPES[kind]
 
 
+class _PathType(click.Path):
+    """Paths. The empty one is none: Python would take it for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the name is empty, expected that of a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _AtLeast(click.IntRange):
-    """Whole numbers from `min` on."""
+    """Whole numbers from `min` on, up to `max` where there is one."""
 
     name = "integer"  # as messages have it; click's name is "integer range"
+
+
+TYPES: dict[Any, click.ParamType] = {
+    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL, Path: _PathType(path_type=Path),
+}  # fmt: skip
 
 
 class _Argument(click.Argument):

@@ -5,7 +5,7 @@ Not here: what `train` does with them (`train_command`), parts (`training.parts`
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .console import Talk, refuse
 from .inputs import STDIN
+from .output_clashes import Output, refuse_clash
 
 if TYPE_CHECKING:
     from ..semantics import Resolved
@@ -35,17 +36,26 @@ class PartOptions(NamedTuple):
     def are_wanted(self) -> bool:
         """Whether the data is to be read in parts, and not into memory."""
         asked = (self.memory, self.cache, self.workers, self.cluster)
-        return len(self.data) > 1 or any(one is not None for one in asked) or Path(self.data[0]).is_dir()
+        return len(self.data) > 1 or any(one is not None for one in asked) or os.path.isdir(self.data[0])
 
     @property
     def folder(self) -> Path:
         """Where the parts lie: with `--cache` for good, else until the model is written."""
         return self.cache if self.cache is not None else self.output.with_name(f"{self.output.name}.parts")
 
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The folder of the parts, if any. A folder of `--cache` may be that of the data: its files stay."""
+        if not self.are_wanted:
+            return ()
+        return (Output("-o", self.folder, beside=True),) if self.cache is None else ()
+
     def refuse_unusable(self) -> None:
         """Raises `DcrfError` for options that do not go together."""
         if not self.are_wanted:
             return
+        if self.cache is not None:
+            refuse_clash((Output("-o", self.output), Output("--cache", self.cache)), ())
         if STDIN in self.data:
             remedy = "write it to a file first, or leave `--memory`, `--cache`, `--workers` and `--cluster` out"
             refuse("no-file", "data in parts is read from files, and `-` is standard input", remedy)
@@ -60,7 +70,9 @@ class PartOptions(NamedTuple):
     def forget(self) -> None:
         """Removes parts that nobody asked to keep."""
         if self.are_wanted and self.cache is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            from ..training import remove_parts
+
+            remove_parts(self.folder)
 
     @contextmanager
     def machines(self, threads: int | None) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import Annotated
 from .console import Features, Quiet, Talk, Threads, refuse
 from .inputs import read_features, read_gold, refuse_sentence
 from .options import Argument, Option
+from .output_clashes import Output, refuse_clash
 
 __all__ = ["report"]
 
@@ -49,6 +50,7 @@ def report(
     from ..model import TrainedModel
     from .report import bytes_text
 
+    refuse_clash([Output("-o", output)], (model, data, *(features or ())))
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
     corpus = read_gold(data, trained.spec, talk)

@@ -5,13 +5,14 @@ Not here: what is predicted (`tagging`).
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
+from .console import MOST_JOBS, Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .options import Argument, Option, with_options
 from .prefetching import prefetched
@@ -64,7 +65,11 @@ class TagOptions:
     jobs: Annotated[
         int | None,
         Option(
-            "--jobs", min=1, metavar="N", help="Tag by N processes (default: 1), for much text; they share the threads."
+            "--jobs",
+            min=1,
+            max=MOST_JOBS,
+            metavar="N",
+            help="Tag by N processes (default: 1), for much text; they share the threads.",
         ),
     ] = None
     features: Features = None
@@ -197,12 +202,16 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
     for chunk, before in chunks:
         yield chunk, tagger.answer(tagger.question(chunk.corpus, before))
         break
+    ahead = deque(itertools.islice(chunks, options.jobs))
+    if not ahead:
+        return
+    jobs = len(ahead)  # no more processes than there are parts
     waiting: deque[tuple[Chunk, Future[Answer]]] = deque()
     try:
-        with processes(options.jobs, _begin, tagger, ends_at_once=False) as pool:  # a part takes a moment
-            for chunk, before in chunks:
+        with processes(jobs, _begin, tagger, ends_at_once=False) as pool:  # a part takes a moment
+            for chunk, before in itertools.chain(_taken(ahead), chunks):
                 waiting.append((chunk, pool.submit(_answer_here, chunk.corpus, before)))
-                if len(waiting) > options.jobs + 1:  # one in each process and one that waits: memory is bounded
+                if len(waiting) > jobs + 1:  # one in each process and one that waits: memory is bounded
                     chunk, answer = waiting.popleft()
                     yield chunk, answer.result()
             while waiting:
@@ -210,6 +219,12 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
                 yield chunk, answer.result()
     except BrokenProcessPool:
         refuse("lost-process", "a process that tagged has died; most often memory ran out", "use fewer `--jobs`")
+
+
+def _taken(ahead: deque[tuple[Chunk, int]]) -> Iterator[tuple[Chunk, int]]:
+    """What was read ahead, none of which stays in memory for longer."""
+    while ahead:
+        yield ahead.popleft()
 
 
 _here: Tagger | None = None  # in a process of ours

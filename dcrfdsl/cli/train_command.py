@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import secrets
 import shlex
@@ -20,6 +19,7 @@ from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, 
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
+from .output_clashes import Output, files_of_template, refuse_clash
 from .parted_data import PartOptions, opened_parts
 from .probabilities import training_notes
 from .tune_command import (
@@ -41,13 +41,11 @@ if TYPE_CHECKING:
     from ..features import RegisteredFeature
     from ..foundation import Diagnostic
     from ..model import TrainedModel
-    from ..semantics import ModelSpec, Resolved, TrainSettings
+    from ..semantics import Resolved
     from ..training import CorpusParts, Iteration
     from .training_progress import TrainingProgress
 
 __all__ = ["train"]
-
-NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +154,9 @@ def _train(options: TrainOptions) -> None:
         interruption.saving()
         _save(_noted(model, job.remarks), options.output)
         if not is_stopped and not options.tune:
-            _checkpoint_path(options).unlink(missing_ok=True)
+            from ..training import remove_checkpoint
+
+            remove_checkpoint(_checkpoint_path(options))
             parts.forget()
         if options.curve is not None and (options.tune or options.resume):
             from ..training import write_curve
@@ -193,6 +193,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
 
     registered = read_features(options.features)
     resolved = resolved_template(options.template, options.set_, options.stage, options.data[0])
+    refuse_clash(_outputs(options), files_of_template(resolved))
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
         check_ranges(resolved, options.stage, registered)
@@ -210,7 +211,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     if remarks and not options.quiet:
         print_diagnostics(remarks)
         talk()
-    dev = read_gold(options.dev, resolved.spec, talk) if options.dev else None
+    dev = None if options.dev is None else read_gold(options.dev, resolved.spec, talk)
     start = None
     if options.start is not None:
         from ..model import load
@@ -256,9 +257,10 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
         TrainingRequest,
         train_model,
     )
+    from .training_progress import aim
 
     options = job.options
-    _aim(progress, job.resolved.spec, options.stage)
+    aim(progress, job.resolved.spec, options.stage)
     is_file = options.output.is_file() or not options.output.exists()
     checkpoint = Checkpoint(_checkpoint_path(options), options.checkpoint, options.resume, keep=True)
     with ExitStack() as stack:
@@ -293,36 +295,6 @@ def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
     return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
-def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
-    """Tells the progress display when the optimizer stops, for its estimate of the time left."""
-    from ..semantics import stage_chain, stage_settings
-
-    settings = stage_settings(spec, stage)
-    goal = _goal(settings)
-    if goal is not None:
-        starts = settings.restarts if spec.latents else 1
-        progress.aim(*goal, starts=starts, stages=len(stage_chain(spec, stage)))
-
-
-def _goal(settings: TrainSettings) -> tuple[float, int] | None:
-    """The tolerance at which training stops, and the largest number of iterations; None if neither is known."""
-    from ..semantics import (
-        DualSettings,
-        HmsvmSettings,
-        StoppingSettings,
-    )
-
-    known = settings.criterion.passes or settings.optimizer.passes
-    if known is not None:
-        return NO_TOLERANCE, known[1]
-    match settings.criterion, settings.optimizer:
-        case HmsvmSettings(tolerance=tolerance), DualSettings() | StoppingSettings() as optimizer:
-            return tolerance, optimizer.max_iterations
-        case _, StoppingSettings(tolerance=tolerance, max_iterations=most):
-            return tolerance, most
-    return None
-
-
 def _refuse_unusable(options: TrainOptions) -> None:
     """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
     from ..foundation import ensure_writable
@@ -336,7 +308,14 @@ def _refuse_unusable(options: TrainOptions) -> None:
     if options.tune:
         start = "--resume" if options.resume else None if options.start is None else "--from"
         refuse_beside_tune(start, has_log=options.log is not None, in_parts=parts.are_wanted)
-    _refuse_clashes((options.output, options.curve, options.log), (options.template, *options.data, options.dev))
+    named = [options.template, *options.data, options.dev]
+    if named.count(STDIN) > 1:
+        raise click.BadParameter("`-` (stdin) can be given once only")
+    refuse_clash(_outputs(options), (*named, *(options.features or ())))
+    beside = [output for output in _outputs(options) if output.path != options.output]  # a model may replace its start
+    refuse_clash(beside, (options.start,))
+    if not options.tune and not options.resume:
+        _refuse_foreign(_checkpoint_path(options))
     ensure_writable(options.output)
     if options.curve is not None:
         from ..training import check_curve_path
@@ -346,17 +325,23 @@ def _refuse_unusable(options: TrainOptions) -> None:
         ensure_writable(options.log)
 
 
-def _refuse_clashes(outputs: Sequence[Path | None], named: Sequence[str | None]) -> None:
-    """Raises `DcrfError` if more than one input is stdin, or if an output would overwrite another file named here."""
-    inputs = [path for path in named if path is not None]
-    if inputs.count(STDIN) > 1:
-        raise click.BadParameter("`-` (stdin) can be given once only")
-    written = [path for path in outputs if path is not None]
-    if len({path.resolve() for path in written}) < len(written):
-        raise click.BadParameter("`-o`, `--curve` and `--log` name one file twice")
-    for path, output in itertools.product(inputs, written):
-        if path != STDIN and output.exists() and os.path.exists(path) and os.path.samefile(path, output):
-            refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
+def _outputs(options: TrainOptions) -> list[Output]:
+    """What the command writes, or removes when it ends."""
+    outputs = [Output("-o", options.output), Output("--curve", options.curve), Output("--log", options.log)]
+    if not options.tune:
+        outputs.append(Output("-o", _checkpoint_path(options), beside=True))
+    return [*outputs, *_part_options(options).outputs]
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raises `DcrfError` if a file that is no checkpoint stands where one is to be."""
+    if not os.path.lexists(path):
+        return
+    from ..training import is_checkpoint
+
+    if not is_checkpoint(path):
+        message = f"`{path}` is no checkpoint, and training would write its own there"
+        refuse("file-exists", message, "move it away, or name another model after `-o`")
 
 
 def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:

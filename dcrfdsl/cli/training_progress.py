@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from types import TracebackType
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -22,12 +22,16 @@ from ..foundation import figure, json_text
 from .report import duration, peak_mb, score_text
 from .terminal import terminal
 
+if TYPE_CHECKING:
+    from ..semantics import ModelSpec, TrainSettings
+
 __all__ = [
-    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "iteration_json",
-    "progress_for", "remaining_seconds", "sparkline",
+    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "aim",
+    "iteration_json", "progress_for", "remaining_seconds", "sparkline",
 ]  # fmt: skip
 
 BARS = "▁▂▃▄▅▆▇█"
+NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 
 
 class Iteration(Protocol):
@@ -276,6 +280,36 @@ class JsonLines(TrainingProgress):
 
     def show(self, step: Iteration) -> None:
         print(json_text(iteration_json(step)), flush=True)
+
+
+def aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
+    """Tells the progress display when the optimizer stops, for its estimate of the time left."""
+    from ..semantics import stage_chain, stage_settings
+
+    settings = stage_settings(spec, stage)
+    goal = _goal(settings)
+    if goal is not None:
+        starts = settings.restarts if spec.latents else 1
+        progress.aim(*goal, starts=starts, stages=len(stage_chain(spec, stage)))
+
+
+def _goal(settings: TrainSettings) -> tuple[float, int] | None:
+    """The tolerance at which training stops, and the largest number of iterations; None if neither is known."""
+    from ..semantics import (
+        DualSettings,
+        HmsvmSettings,
+        StoppingSettings,
+    )
+
+    known = settings.criterion.passes or settings.optimizer.passes
+    if known is not None:
+        return NO_TOLERANCE, known[1]
+    match settings.criterion, settings.optimizer:
+        case HmsvmSettings(tolerance=tolerance), DualSettings() | StoppingSettings() as optimizer:
+            return tolerance, optimizer.max_iterations
+        case _, StoppingSettings(tolerance=tolerance, max_iterations=most):
+            return tolerance, most
+    return None
 
 
 def progress_for(*, as_json: bool, quiet: bool) -> TrainingProgress:

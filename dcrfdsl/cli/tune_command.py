@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from ..foundation import json_text
-from .console import Talk, refuse
+from .console import MOST_JOBS, Talk, refuse
 from .options import Option
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ Jobs = Annotated[
     Option(
         "--jobs",
         min=1,
+        max=MOST_JOBS,
         metavar="N",
         help="Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
     ),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from .console import Features, Quiet, SetPaths, StageName, Talk
 from .inputs import read_features, read_gold, refuse_sentence, resolved_template
 from .options import Argument, Option
+from .output_clashes import Output, files_of_template, refuse_clash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..graph import GraphDrawing, ModelGraph, PieceMark, PieceTemplate
+    from ..semantics import Resolved
 
 __all__ = ["unroll"]
 
@@ -44,7 +46,10 @@ def unroll(
     from ..graph import FORMATS
 
     talk = Talk(quiet)
-    drawing = _drawing(template, data, sentence, set_, stage, features, talk)
+    refuse_clash([Output("-o", output)], (template, data, *(features or ())))
+    resolved = resolved_template(template, set_, stage, data)
+    refuse_clash([Output("-o", output)], files_of_template(resolved))
+    drawing = _drawing(resolved, data, sentence, stage, features, talk)
     endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
     chosen = format or endings.get(output.suffix if output else "", "text")
     picture = FORMATS[chosen](drawing)
@@ -56,20 +61,13 @@ def unroll(
 
 
 def _drawing(
-    template: str,
-    data: str,
-    sentence: int,
-    set_: list[str] | None,
-    stage: str | None,
-    features: list[str] | None,
-    talk: Talk,
+    resolved: Resolved, data: str, sentence: int, stage: str | None, features: list[str] | None, talk: Talk
 ) -> GraphDrawing:
     from ..graph import piece_templates
     from ..model import sentence_graph
     from ..semantics import check_or_raise, last_pieces
     from ..training import assemble
 
-    resolved = resolved_template(template, set_, stage, data)
     registered = read_features(features)
     spec = resolved.spec
     check_or_raise(resolved, stage=stage, registered=registered)

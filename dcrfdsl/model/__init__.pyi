@@ -13,7 +13,7 @@ from .explanation_words import (
     explanation_remarks as explanation_remarks,
     explanation_verdict as explanation_verdict,
 )
-from .file_format import read_model as read_model, write_model as write_model
+from .file_format import header_of as header_of, read_model as read_model, write_model as write_model
 from .prediction import Prediction as Prediction
 from .predictor import Predictor as Predictor
 from .probability_words import probability_notes as probability_notes

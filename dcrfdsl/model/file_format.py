@@ -26,7 +26,7 @@ from safetensors.numpy import load, save
 from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, write_whole
 from .narrow_arrays import narrowed, widened
 
-__all__ = ["FORMAT_VERSION", "model_bytes", "read_model", "read_model_bytes", "write_model"]
+__all__ = ["FORMAT_VERSION", "header_of", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
 # Of files that this package writes. It reads earlier ones: in 1 all arrays are stored as they are, 2 has no `zeros`.
 FORMAT_VERSION = 3
@@ -100,6 +100,23 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         except SafetensorError as error:
             raise _damaged(path, str(error)) from error
     return record["header"], _widened(path, arrays, record)
+
+
+def header_of(path: str | Path) -> dict[str, Any] | None:
+    """The header of a model file, without a look at its arrays; None if there is no such file, or no such header."""
+    if not os.path.isfile(path):  # a pipe would wait for its writer
+        return None
+    with clear_os_errors(path, READING), open(path, "rb") as file:
+        start = file.read(_HEADER_AT)
+        if start[_LENGTH_BYTES:_SUM_AT] != _MAGIC:
+            return None
+        rest = min(int.from_bytes(start[:_LENGTH_BYTES], "little"), os.fstat(file.fileno()).st_size) + _LENGTH_BYTES
+        text = start[_LENGTH_BYTES:] + file.read(max(rest - len(start), 0))
+    try:
+        header = json.loads(json.loads(text)["__metadata__"][_KEY])["header"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return header if isinstance(header, dict) else None
 
 
 def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

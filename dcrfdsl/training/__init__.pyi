@@ -4,7 +4,11 @@ from .checking import (
     as_resolved as as_resolved,
     check as check,
 )
-from .checkpoints import Checkpoint as Checkpoint
+from .checkpoints import (
+    Checkpoint as Checkpoint,
+    is_checkpoint as is_checkpoint,
+    remove_checkpoint as remove_checkpoint,
+)
 from .cross_validation import (
     FOLDS as FOLDS,
     CrossValidation as CrossValidation,
@@ -22,6 +26,7 @@ from .parts import (
     parse_memory as parse_memory,
     part_runner as part_runner,
     refuse_unsummed_stages as refuse_unsummed_stages,
+    remove_parts as remove_parts,
 )
 from .pipeline import (
     Iteration as Iteration,

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic
-from ..model import TrainedModel, TrainingData, content_hash, read_model, write_model
+from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import ModelSpec, to_text
 
-__all__ = ["Checkpoint", "Checkpointing", "fingerprint_of"]
+__all__ = ["Checkpoint", "Checkpointing", "fingerprint_of", "is_checkpoint", "remove_checkpoint"]
 
 VERSION = 1  # of what layers remember
 _ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
@@ -88,7 +88,18 @@ class Checkpointing:
     def end(self) -> None:
         """Training has ended; unless it was asked to stop, or the caller keeps the file, nothing of it stays."""
         if not self._is_closed and not self._checkpoint.keep:
-            Path(self._checkpoint.path).unlink(missing_ok=True)
+            remove_checkpoint(self._checkpoint.path)
+
+
+def is_checkpoint(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says of itself that it is a checkpoint, of this version or another."""
+    return "checkpoint" in (header_of(Path(path)) or {})
+
+
+def remove_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Removes the file if it is a checkpoint: training may have written none, and the file be the user's own."""
+    if is_checkpoint(path):
+        Path(path).unlink(missing_ok=True)
 
 
 def fingerprint_of(

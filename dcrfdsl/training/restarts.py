@@ -89,10 +89,11 @@ class _Run(NamedTuple):
 
 def _at_once(stage: Stage, objective: Criterion, starts: Iterator[Start], jobs: int) -> Iterator[Outcome]:
     """The outcomes in order; once training is to stop, of the runs that have begun, which stop too."""
+    jobs = min(jobs, stage.settings.restarts)
     stop, share = new_event(), max(1, stage.supervision.workers.threads // jobs)
     alone = replace(stage, observers=Observers(), curve=[])
     try:
-        with processes(min(jobs, stage.settings.restarts), _begin, alone, objective, stop, share) as pool:
+        with processes(jobs, _begin, alone, objective, stop, share) as pool:
             running = deque(pool.submit(_run_here, start) for start in itertools.islice(starts, jobs))
             while running:
                 while not running[0].done():

@@ -11,12 +11,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dcrfdsl.cli.tag_command as tag_command
+from dcrfdsl import foundation
 from dcrfdsl.cli import run
 from dcrfdsl.cli.tagging import Tagger
+from dcrfdsl.foundation import processes
 
 WORDS = ("the", "dog", "a", "cat", "sleeps", "dogs")
 TAGS = {"the": "D", "a": "D", "dog": "N", "cat": "N", "dogs": "N", "sleeps": "V"}
@@ -122,6 +125,31 @@ def test_a_process_that_dies_is_one_message(
     monkeypatch.setattr(Tagger, "answer", dying)
     assert run(["tag", str(models / "conll.model"), str(models / "conll.txt"), "--jobs", "2"]) == 1
     assert "error[lost-process]" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("sentences", "expected"), [(1, (0,)), (10, (1, 2, 3)), (60, (5,))])
+def test_there_are_no_more_processes_than_parts(
+    sentences: int, expected: tuple[int, ...], models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+
+    def counted(count: int, *begin: Any, **how: Any) -> Any:
+        counts.append(count)
+        return processes(count, *begin, **how)
+
+    monkeypatch.setattr(foundation, "processes", counted)
+    (tmp_path / "some.txt").write_text(conll(sentences))
+    assert run(["tag", str(models / "conll.model"), str(tmp_path / "some.txt"), "--jobs", "5"]) == 0
+    assert sum(counts) in expected
+
+
+@pytest.mark.parametrize("command", ["tag m", "cv t.dcrf d", "train t.dcrf d -o m --tune --dev d"])
+@pytest.mark.parametrize("jobs", ["0", "1001", "9" * 20])
+def test_a_number_of_jobs_that_cannot_be_is_wrong_usage(
+    command: str, jobs: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command.split(), "--jobs", jobs]) == 2
+    assert f"{jobs} is not in the range 1<=x<=1000" in capfd.readouterr().err
 
 
 def test_jobs_collect_text(models: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -205,12 +205,13 @@ def test_the_command_goes_on_and_says_where_it_could(tmp_path: Path, capsys: pyt
 
         with pytest.raises(Broken):
             fit(resolved, corpus, on_iteration=stop, checkpoint=Checkpoint("a.model.checkpoint", seconds=0.0))
+        broken_off = Path("a.model.checkpoint").read_bytes()
         assert run([*line, "--resume", "--curve", "a.csv"]) == 0
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.dcrf", "a.model", "a.txt"]
         assert np.array_equal(TrainedModel.load("a.model").weights, whole.weights)
         assert len(Path("a.csv").read_text().splitlines()) == len(whole.record.curve) + 1
         assert "--resume" not in capsys.readouterr().err
-        Path("a.model.checkpoint").write_bytes(b"")
+        Path("a.model.checkpoint").write_bytes(broken_off[:-9])
         assert run(line) == 0
         assert "`--resume` goes on from it" in capsys.readouterr().err
         assert run([*line, "--from", "a.model"]) == 0

@@ -150,7 +150,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Write the template first: `dcrfdsl train TEMPLATE DATA -o MODEL`.",
     ),
     "file-exists": (
-        "`dcrfdsl new` does not replace a file.",
+        "`dcrfdsl new` and `dcrfdsl convert` do not replace a file, and `dcrfdsl train` does not replace a file "
+        "`MODEL.checkpoint` that is no checkpoint.",
         "Choose another name, or remove the file first.",
     ),
     "idle-apart": (
@@ -288,8 +289,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Train on fewer sentences or features, with fewer `--threads`, or on a larger machine.",
     ),
     "output-is-input": (
-        "The command would replace a file that it reads.",
-        "Name another file after `-o`.",
+        "The command would replace a file that it reads, of whatever kind: data and folders of data, models, templates "
+        "and what they use, lexicons, files of states, Python files. `train` writes and removes `MODEL.checkpoint` and "
+        "`MODEL.parts` beside the model, so no input may have these names either.",
+        "Name another file after `-o`, or after the option that the message names.",
     ),
     "too-many-sentences": (
         "The demo holds back sentences for testing, and fewer are left than it is to train on.",

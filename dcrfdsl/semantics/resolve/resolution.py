@@ -8,7 +8,7 @@ All problems are collected, and resolving continues after each. Not here: whethe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
@@ -33,10 +33,13 @@ class Resolved(LocatedSpec):
     diagnostics: the problems found so far, a `Diagnostic` each.
     directories: to which the paths of lexicons and state files are relative, by name.
     complete: False if a statement could not be read.
+    used: the files that it uses, and those that they use.
 
     >>> load_template("address.dcrf").spec.labels[0].name
     'part'
     """
+
+    used: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
         problems = f", {len(self.diagnostics):,} problems" if self.diagnostics else ""
@@ -112,7 +115,7 @@ def load_text(
     if not problems:
         return resolved
     diagnostics = tuple(_in_order([*problems, *resolved.diagnostics]))
-    return Resolved(resolved.spec, resolved.spans, diagnostics, resolved.directories, complete=False)
+    return replace(resolved, diagnostics=diagnostics, complete=False)
 
 
 def resolve(
@@ -140,7 +143,8 @@ def resolve(
     spec = draft.finish()
     spans = SpanTable(draft.spans)
     draft.problems.extend(check_constants(spec, spans))
-    return Resolved(spec, spans, tuple(_in_order(draft.problems)), draft.directories, reader.complete)
+    problems = tuple(_in_order(draft.problems))
+    return Resolved(spec, spans, problems, draft.directories, reader.complete, tuple(reader.used))
 
 
 class _Reader:
@@ -149,6 +153,7 @@ class _Reader:
     def __init__(self, draft: Draft, reading: Callable[[Path], str]):
         self.draft, self.reading = draft, reading
         self.complete = True
+        self.used: list[Path] = []
         self._done: set[Path] = set()
 
     def read(self, template: ast.Template, directory: Path, opened: tuple[Path, ...]) -> None:
@@ -194,6 +199,7 @@ class _Reader:
                 where = f" (at {problem.location})" if problem.slug == "no-text" else ""
                 self._complain(problem.slug, problem.message + where, statement.path.span, "used here", problem.help)
             return
+        self.used.append(path)
         template, problems = parse_partial(text, str(path))
         self.draft.problems.extend(problems)
         self.complete = self.complete and not problems

@@ -13,9 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,12 @@ from .cluster_runner import part_runner
 from .part_files import PART_VERSION, read_text, write_text
 from .part_trees import InTurn, PartRunner
 
-__all__ = ["PART_TOKENS", "CorpusParts", "data_files", "open_parts"]
+__all__ = ["PART_TOKENS", "CorpusParts", "data_files", "open_parts", "remove_parts"]
 
 PART_TOKENS = 1 << 18
 GROUP_BYTES = 1 << 24  # of files that are read one after the other, so that small files do not make small parts
 CHUNK_TOKENS = 1 << 15  # read at once
+_OURS = re.compile("(text|compiled)-[0-9a-f]{32}")  # folders in the cache: of `read_group`, and of `learning`
 
 Columns = Mapping[str, InternedColumn | NumericColumn | BagColumn]
 
@@ -172,9 +175,24 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_parts(folder: Path) -> None:
+    """Removes parts and what was compiled from them; the folder too, unless something else is in it."""
+    import shutil
+
+    with suppress(OSError):
+        for one in list(folder.iterdir()):
+            if _OURS.fullmatch(one.name):
+                shutil.rmtree(one, ignore_errors=True)
+        folder.rmdir()
+
+
 def data_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """The files that paths name, those of folders by name; hidden ones are left out. DcrfError if there is none."""
     files: list[Path] = []
+    if "" in paths:  # it would be the current folder
+        raise DcrfError(
+            Diagnostic("no-file", "the name of a data file is empty", help="name files, or folders of files")
+        )
     for path in map(Path, paths):
         if path.is_dir():
             inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
