@@ -15,7 +15,7 @@ import click
 
 from ..foundation import DcrfError, ensure_writable, figure, json_text
 from .console import Features, Json, Quiet, Talk, Threads, refuse
-from .inputs import STDIN, read_features, read_gold
+from .inputs import STDIN, load_model, read_features, read_gold
 from .options import Argument, Option, with_options
 from .output_clashes import Output, refuse_clash
 
@@ -80,7 +80,7 @@ def calibrate(options: CalibrateOptions) -> None:
       dcrfdsl calibrate chunk.model dev.txt -o calibrated.model --method isotonic --test gold.txt
       dcrfdsl calibrate chunk.model dev.txt --diagram reliability.svg
     """
-    from ..model import CALIBRATIONS, KINDS, TrainedModel
+    from ..model import CALIBRATIONS, KINDS
 
     if options.method not in CALIBRATIONS:
         raise click.BadParameter(f"`{options.method}` is no way to calibrate; the ways are {', '.join(CALIBRATIONS)}")
@@ -88,7 +88,7 @@ def calibrate(options: CalibrateOptions) -> None:
         raise click.BadParameter(f"`{options.of}` is no kind of prediction; the kinds are {', '.join(KINDS)}")
     _check_outputs(options)
     talk = Talk(options.quiet)
-    model = TrainedModel.load(options.model, registered=read_features(options.features))
+    model = load_model(options.model, read_features(options.features))
     corpus = read_gold(options.data, model.spec, talk)
     test = None if options.test is None else read_gold(options.test, model.spec, talk)
     calibrated = model.calibrated(corpus, method=options.method, threads=options.threads)

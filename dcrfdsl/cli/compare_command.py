@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text, printable
 from .console import Features, Json, Quiet, Talk, Threads, refuse
-from .inputs import read_features, read_gold
+from .inputs import load_model, read_features, read_gold
 from .options import Argument, Option
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def compare(
       dcrfdsl compare chunk.model boosted.model gold.txt
       dcrfdsl compare chunk.model boosted.model gold.txt --differences 5
     """
-    from ..model import TrainedModel, compare as compared
+    from ..model import compare as compared
 
     *paths, data = files
     if len(paths) < 2:
@@ -58,7 +58,7 @@ def compare(
         )
     talk, registered = Talk(quiet), read_features(features)
     names = _names(paths)
-    models = {name: TrainedModel.load(path, registered=registered) for name, path in zip(names, paths, strict=True)}
+    models = {name: load_model(path, registered) for name, path in zip(names, paths, strict=True)}
     corpora: dict[str, Corpus] = {}
     by_statement: dict[str, Corpus] = {}
     for name, model in models.items():

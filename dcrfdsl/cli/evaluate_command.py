@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..foundation import json_text, render
 from .bound_notes import bound_note
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
-from .inputs import read_features, stream_gold
+from .inputs import load_model, read_features, stream_gold
 from .options import Argument, Option, with_options
 from .prefetching import prefetched
 
@@ -68,10 +68,9 @@ def evaluate(options: EvalOptions) -> None:
       cat test.txt | dcrfdsl eval chunk.model - --threads 2
     """
     check_decode(options.decode)
-    from ..model import TrainedModel
 
     talk = Talk(options.quiet)
-    trained = TrainedModel.load(options.model, registered=read_features(options.features))
+    trained = load_model(options.model, read_features(options.features))
     trained = trained if options.rounds is None else trained.at_round(options.rounds)
     outcome, details = _Outcome(), _Details(options, trained.spec.evaluate)
     parts = (trained.on(corpus) for corpus in stream_gold(options.data, trained.spec, talk) if corpus.num_tokens)

@@ -14,7 +14,7 @@ import click
 
 from ..foundation import DcrfError, Table, json_text, render
 from .console import Features, Json, Quiet, Rounds, Talk, refuse
-from .inputs import read_features, read_gold
+from .inputs import load_model, read_features, read_gold
 from .options import Argument, Option, with_options
 from .output_clashes import Output, refuse_clash
 
@@ -89,10 +89,9 @@ def _refuse_clashes(options: ExportOptions) -> None:
 
 
 def _loaded(options: ExportOptions) -> TrainedModel:
-    from ..model import TrainedModel
 
     try:
-        model = TrainedModel.load(options.model, registered=read_features(options.features))
+        model = load_model(options.model, read_features(options.features))
     except DcrfError as error:
         if options.format != "model" and any(
             diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ..foundation import LONGEST_TEMPLATE, DcrfError, read_template, template_text
-from .console import Talk, refuse
+from ..foundation import LONGEST_TEMPLATE, DcrfError, DcrfWarning, read_template, template_text
+from .console import Talk, print_diagnostics, refuse
 
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import RegisteredFeature
+    from ..model import TrainedModel
     from ..semantics import DataSpec, ModelSpec, Resolved
 
 __all__ = [
     "STDIN",
     "data_statement",
+    "load_model",
     "read_features",
     "read_gold",
     "read_sample",
@@ -89,6 +92,17 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
     files = [load_feature_file(Path(path)) for path in paths]
     # a key per file, so that one name in two files is an error instead of the last one winning
     return registered_features({f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()})
+
+
+def load_model(path: str, registered: Mapping[str, RegisteredFeature]) -> TrainedModel:
+    """The model in a file, with the user's functions by name; says where one is not what it was at training."""
+    from ..model import TrainedModel, changed_functions
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DcrfWarning)  # it is printed as other messages are
+        model = TrainedModel.load(path, registered=registered)
+    print_diagnostics(changed_functions(model, path))
+    return model
 
 
 def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> None:

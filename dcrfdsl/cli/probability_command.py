@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, Threads
-from .inputs import data_statement, read_features, read_sentence
+from .inputs import data_statement, load_model, read_features, read_sentence
 from .options import Argument, Option
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def probability(
       dcrfdsl probability chunk.model gold.txt --every gold --json
     """
     from ..data import encode_known_labels
-    from ..model import TrainedModel, probability_notes
+    from ..model import probability_notes
 
     talk = Talk(quiet)
-    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = load_model(model, read_features(features))
     for note in probability_notes(trained):
         talk(note)
     estimated = failed = False

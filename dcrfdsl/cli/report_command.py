@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .console import Features, Quiet, Talk, Threads, refuse
-from .inputs import read_features, read_gold, refuse_sentence
+from .inputs import load_model, read_features, read_gold, refuse_sentence
 from .options import Argument, Option
 from .output_clashes import Output, refuse_clash
 
@@ -47,12 +47,11 @@ def report(
       dcrfdsl report chunk.model gold.txt -o report.html
       dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
     """
-    from ..model import TrainedModel
     from .report import bytes_text
 
     refuse_clash([Output("-o", output)], (model, data, *(features or ())))
     talk = Talk(quiet)
-    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = load_model(model, read_features(features))
     corpus = read_gold(data, trained.spec, talk)
     if not corpus.num_tokens:
         refuse("empty-file", f"there is nothing to report: `{data}` has no token")

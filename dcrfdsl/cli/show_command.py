@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import data_error, json_text
 from .console import Features, Json, Quiet, Talk
-from .inputs import read_features
+from .inputs import load_model, read_features
 from .options import Argument, Option
 from .probabilities import training_notes
 
@@ -44,10 +44,9 @@ def show(
       dcrfdsl show chunk.model --template > chunk.dcrf
       dcrfdsl show boosted.model --path
     """
-    from ..model import TrainedModel
     from .report import print_table, weights_table
 
-    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = load_model(model, read_features(features))
     if template:
         from ..semantics import to_text
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from .console import MOST_JOBS, Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
-from .inputs import STDIN, data_statement, read_features
+from .inputs import STDIN, data_statement, load_model, read_features
 from .options import Argument, Option, with_options
 from .prefetching import prefetched
 from .tagging import Answer, Notes, Tagger
@@ -135,10 +135,9 @@ def tag(options: TagOptions) -> None:
         refuse("idle-option", "several jobs gather text, and `--flush` answers each sentence", "leave out one of them")
     from ..data import TaggedOutput
     from ..inference import RunStatus
-    from ..model import TrainedModel
     from .compiler_notice import announce_compiling
 
-    model = TrainedModel.load(options.model, registered=read_features(options.features))
+    model = load_model(options.model, read_features(options.features))
     model = model if options.rounds is None else model.at_round(options.rounds)
     talk, status, notes, output = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
     write = _pretty(model) if options.pretty else _written(output, as_json=options.as_json)

@@ -16,7 +16,7 @@ import click
 
 from ..foundation import DcrfError, json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
-from .inputs import STDIN, read_features, read_gold, resolved_template
+from .inputs import STDIN, load_model, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
 from .output_clashes import Output, files_of_template, refuse_clash
@@ -214,9 +214,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     dev = None if options.dev is None else read_gold(options.dev, resolved.spec, talk)
     start = None
     if options.start is not None:
-        from ..model import load
-
-        start = load(options.start, registered=registered)
+        start = load_model(options.start, registered)
     return _Job(options, resolved, registered, corpus, dev, start, remarks)
 
 

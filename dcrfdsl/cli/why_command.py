@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text
 from .console import Features, Json, Quiet, Talk, refuse
-from .inputs import read_features, read_sentence
+from .inputs import load_model, read_features, read_sentence
 from .options import Argument, Option
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def why(
       dcrfdsl why chunk.model test.txt --sentence 2 --at 2
       dcrfdsl why chunk.model test.txt --sentence 2 --at 1 --against I --top 5
     """
-    from ..model import TrainedModel, probability_notes
+    from ..model import probability_notes
 
     talk = Talk(quiet)
-    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = load_model(model, read_features(features))
     corpus = read_sentence(data, trained.spec, sentence)
     if at > corpus.num_tokens:
         count = f"{corpus.num_tokens:,} token{'s' * (corpus.num_tokens != 1)}"

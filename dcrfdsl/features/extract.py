@@ -65,7 +65,7 @@ class FeatureExtractor:
     def __init__(
         self, spec: ModelSpec, expansion: Expansion, *, alphabets: Sequence[Alphabet], vocabularies: Vocabularies,
         lexicons: Lexicons, registered: Mapping[str, RegisteredFeature], kinds: Mapping[str, str],
-        bins: Mapping[str, tuple[float, ...]] | None = None,
+        bins: Mapping[str, tuple[float, ...]] | None = None, registered_texts: Mapping[str, str] | None = None,
         conjunctions: Sequence[Conjunctions] = (), observation_kernels: Sequence[ObservationKernel] = (),
     ):  # fmt: skip
         self._spec = spec
@@ -76,6 +76,8 @@ class FeatureExtractor:
         self._registered = registered
         self._kinds = dict(kinds)
         self._bins = dict(bins or {})
+        known = {name: registered[name].text_hash for name in kinds} if registered_texts is None else registered_texts
+        self._registered_texts = {name: text for name, text in known.items() if text and name in kinds}
         self._expansion = expansion
         none = (Conjunctions.none(alphabet.num_features) for alphabet in alphabets)
         self.conjunctions = tuple(conjunctions) or tuple(none)
@@ -181,6 +183,12 @@ class FeatureExtractor:
         """The functions of the user that the features call, by name."""
         return {name: self._registered[name] for name in self._kinds}
 
+    @property
+    def changed_functions(self) -> list[str]:
+        """The functions of the user whose text is not that of the training."""
+        now = {name: self._registered[name].text_hash for name in self._registered_texts}
+        return [name for name, text in self._registered_texts.items() if now[name] not in ("", text)]
+
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
         return self._with(conjunctions, self.observation_kernels)
@@ -195,7 +203,7 @@ class FeatureExtractor:
         return FeatureExtractor(
             self._spec, self._expansion, alphabets=self._alphabets, vocabularies=self._vocabularies,
             lexicons=self._lexicons, registered=self._registered, kinds=self._kinds, bins=self._bins,
-            conjunctions=conjunctions, observation_kernels=observation_kernels,
+            registered_texts=self._registered_texts, conjunctions=conjunctions, observation_kernels=observation_kernels,
         )  # fmt: skip
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
@@ -338,6 +346,7 @@ class FeatureExtractor:
             "vocabularies": self._vocabularies.metadata(),
             "lexicons": self._lexicons.metadata(),
             "registered": dict(self._kinds),
+            **({"registered_texts": self._registered_texts} if self._registered_texts else {}),
             "bins": {name: list(edges) for name, edges in self._bins.items()},
             "likenesses": kernel_metadata(self.observation_kernels),
         }
@@ -382,6 +391,7 @@ class FeatureExtractor:
             lexicons=lexicons,
             registered=registered or {},
             kinds=stored.registered,
+            registered_texts=stored.registered_texts,
             bins=bins,
             conjunctions=conjunctions,
             observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),

@@ -72,6 +72,7 @@ from .files import (
     lock as lock,
     read_at_most as read_at_most,
     read_template as read_template,
+    recalled as recalled,
     template_text as template_text,
     typed as typed,
     write_whole as write_whole,

@@ -33,4 +33,4 @@ from .serialization import (
     unusable_weight as unusable_weight,
 )
 from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
-from .trained_model import TrainedModel as TrainedModel, load as load
+from .trained_model import TrainedModel as TrainedModel, changed_functions as changed_functions, load as load

@@ -6,6 +6,7 @@ the work behind the methods that look inside a model or change it (`named_weight
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, ensure_writable, require_kind, require_whole
+from ..foundation import CORPUS, Diagnostic, ensure_writable, quoted_names, require_kind, require_whole, warn_of
 from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
 from .boosting_path import cut_at_round
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..criteria import TemplateWeights
     from ..graph import GraphDrawing
 
-__all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
+__all__ = ["Prediction", "TrainedModel", "TrainingRecord", "changed_functions", "load"]
 
 
 class TrainedModel(CalibratedModel):
@@ -229,13 +230,13 @@ class TrainedModel(CalibratedModel):
         unchecked: leaves out the checker, for a model that was trained without it.
 
         Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if
-        the checker refuses its template.
+        the checker refuses its template. A `DcrfWarning` says where a function has another text than at training.
 
         >>> model.save("address.model")
         >>> TrainedModel.load("address.model").labels
         ('part',)
         """
-        return cls(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
+        return _loaded(path, registered, unchecked=unchecked)
 
     # objects ------------------------------------------------------------------------------------------------------
 
@@ -251,6 +252,29 @@ class TrainedModel(CalibratedModel):
         return replace(self, weights=self.weights.copy())  # nothing else in a model could be changed
 
 
+def _loaded(
+    path: str | Path, registered: Mapping[str, RegisteredFeature] | None, *, unchecked: bool = False
+) -> TrainedModel:
+    """The model in a file. A `DcrfWarning` where a function of the user is not what it was at training."""
+    model = TrainedModel(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
+    warn_of(changed_functions(model, path), depth=3)
+    return model
+
+
+def changed_functions(model: TrainedModel, path: str | Path) -> list[Diagnostic]:
+    """A warning if a function of the user has another text than when the model in this file was trained."""
+    changed = model.extractor.changed_functions
+    if not changed:
+        return []
+    several = len(changed) > 1
+    message = (
+        f"the text of the feature function{'s' * several} {', '.join(quoted_names(changed))} is not the one that "
+        f"`{os.fspath(path)}` was trained with, so {'they' if several else 'it'} may give other features"
+    )
+    remedy = "load the file as it was at training, or train again with this one"
+    return [Diagnostic("changed-feature-function", message, severity="warning", help=remedy)]
+
+
 def _unpickled(content: bytes, registered: Mapping[str, RegisteredFeature]) -> TrainedModel:
     return TrainedModel(**vars(parts_from_bytes(content, "<pickle>", registered)))
 
@@ -262,10 +286,10 @@ def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None
     registered: the feature functions of yours that it was trained with, by name: `{f.name: f}`.
 
     Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if the
-    checker refuses its template.
+    checker refuses its template. A `DcrfWarning` says where a function has another text than at training.
 
     >>> model.save("address.model")
     >>> load("address.model").num_weights
     73
     """
-    return TrainedModel.load(path, registered=registered)
+    return _loaded(path, registered)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..foundation import Floats, Table, give_back_memory
+from ..foundation import Floats, Table, give_back_memory, recalled
 from ..semantics import AutoOptimizer, OwlqnSettings, ProximalSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set
@@ -52,7 +52,9 @@ def _quasi_newton(
         return minimise_owlqn(objective, start, owlqn_settings, watch, state)
     progress = Progress(objective, start, settings, watch, state)
     descent = state.take("descent")
-    metric = None if descent is None else descent["metric"]
+    metric = None
+    if descent is not None and descent["metric"] is not None:
+        metric = recalled(descent, "metric", len(start))
     if descent is None and settings.epochs > 0 and progress.norm > 0.0:
         prepare = _start if objective.reference is None else _curvature
         metric = prepare(progress, objective, settings, state)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
 from .run_state import RunState, generator_from, generator_state
@@ -43,7 +43,9 @@ def start_on_batches(
     done = 0
     saved = state.take("batches")
     if saved is not None:
-        weights[:], squares, before, done = saved["weights"], saved["squares"], saved["before"], saved["passes"]
+        own = (recalled(saved, name, len(weights)) for name in ("weights", "squares", "before"))
+        weights[:], squares, before = own
+        done = saved["passes"]
         generator = generator_from(saved["generator"])
     state.keep("batches", lambda: {
         "weights": weights, "squares": squares, "before": before, "passes": done,

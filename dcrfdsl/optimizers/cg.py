@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import dot
 from ..semantics import CgSettings
 from .line_search import line_search
@@ -29,10 +29,12 @@ SIMILAR = 0.2  # of the gradient's square: a larger product with the previous gr
 class _Ray:
     """The last direction and the data of the point where it began."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, num_weights: int, state: RunState) -> None:
         saved = state.take("ray") or {}
-        self.direction: Floats = saved.get("direction", np.zeros(0))
-        self.gradient: Floats = saved.get("gradient", np.zeros(0))
+        self.direction, self.gradient = np.zeros(0), np.zeros(0)
+        if len(saved.get("direction", ())):  # none before the first step, and after a restart
+            self.direction = recalled(saved, "direction", num_weights)
+            self.gradient = recalled(saved, "gradient", num_weights)
         self.fall = saved.get("fall", 0.0)  # −slope · step of the last search
         state.keep("ray", lambda: {"direction": self.direction, "gradient": self.gradient, "fall": self.fall})
 
@@ -44,7 +46,7 @@ class _Ray:
 
 def minimise_cg(objective: Objective, start: Floats, settings: CgSettings, watch: Watch, state: RunState) -> Outcome:
     """Minimises from `start` [W]."""
-    progress, last = Progress(objective, start, settings, watch, state), _Ray(state)
+    progress, last = Progress(objective, start, settings, watch, state), _Ray(len(start), state)
     progress.run(lambda: _iterate(progress, last), last.forget)
     return progress.outcome()
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import combine, pair_products
 from .objective import Objective
 from .run_state import RunState
@@ -43,8 +43,10 @@ class PairMemory(StoredPairs):
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
-        self._is_new = saved["is_new"]
-        self._cross, self._plain, self._bent = (saved[name].copy() for name in ("cross", "plain", "bent"))
+        self._is_new, size = saved["is_new"], len(self._moves)
+        self._cross, self._plain, self._bent = (
+            recalled(saved, name, size, size).copy() for name in ("cross", "plain", "bent")
+        )
 
     def forget(self) -> bool:
         """Forgets all pairs; False if there were none."""

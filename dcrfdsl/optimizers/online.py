@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, recalled
 from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
@@ -62,7 +62,8 @@ class Passes:
         self._rate: float | None = None
         saved = state.take("passes")
         if saved is not None:
-            self.weights, self.values, self._rate = saved["weights"], list(saved["values"]), saved["rate"]
+            self.weights = recalled(saved, "weights", len(start))
+            self.values, self._rate = list(saved["values"]), saved["rate"]
             self.evaluations, self.steps = saved["evaluations"], saved["steps"]
             self.generator = generator_from(saved["generator"])
             self.begun -= saved["seconds"]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
 from .objective import Iteration, Objective, Outcome, Watch
@@ -58,7 +58,7 @@ class Progress:
         saved = state.take("progress")
         self._goes_on = saved is not None
         if saved is not None:
-            self._recall(saved)
+            self._recall(saved, len(start))
         else:
             self.weights = start if objective.reference is None else objective.reference
             self.evaluate_again()
@@ -77,8 +77,9 @@ class Progress:
             "seconds": time.perf_counter() - self.begun,
         }  # fmt: skip
 
-    def _recall(self, saved: Mapping[str, Any]) -> None:
-        self.weights, self.value, self.gradient = saved["weights"], saved["value"], saved["gradient"]
+    def _recall(self, saved: Mapping[str, Any], size: int) -> None:
+        self.weights, self.gradient = recalled(saved, "weights", size), recalled(saved, "gradient", size)
+        self.value = saved["value"]
         self.norm, self.start_norm, self._fell_to = saved["norm"], saved["start_norm"], saved["fell_to"]
         self.values = list(saved["values"])
         self.evaluations, self.iterations = saved["evaluations"], saved["iterations"]

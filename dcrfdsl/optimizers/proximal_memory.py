@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import combine, inner_products
 from .corners import Corners, ProximalPoint
 from .objective import Objective
@@ -66,8 +66,8 @@ class ProximalMemory(StoredPairs):
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
-        self.sigma = saved["sigma"]
-        self._cross, self._plain = saved["cross"].copy(), saved["plain"].copy()
+        self.sigma, size = saved["sigma"], len(self._moves)
+        self._cross, self._plain = (recalled(saved, name, size, size).copy() for name in ("cross", "plain"))
 
     def forget(self) -> bool:
         """Forgets all pairs; False if there were none."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
 from .gpd import run_descent
@@ -36,9 +36,9 @@ class _Moves:
     """
 
     def __init__(self, num_weights: int, state: RunState):
-        saved = state.take("moves") or {}
         nothing = np.zeros((2, num_weights))
-        self.last, self.before = saved.get("last", nothing[0]), saved.get("before", nothing[1])
+        saved = state.take("moves") or {"last": nothing[0], "before": nothing[1]}
+        self.last, self.before = recalled(saved, "last", num_weights), recalled(saved, "before", num_weights)
         self.step = saved.get("step", 0.0)
         self.part = saved.get("part", 1.0)
         state.keep("moves", lambda: {"last": self.last, "before": self.before, "step": self.step, "part": self.part})

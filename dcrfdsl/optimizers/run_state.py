@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..foundation import recalled
 from .objective import BoostingRound, Outcome
 from .voters import Voters
 
@@ -76,8 +77,9 @@ def outcome_state(outcome: Outcome) -> dict[str, Any]:
     return plain
 
 
-def outcome_from(state: Mapping[str, Any]) -> Outcome:
-    """The outcome that `outcome_state` took apart."""
-    voters = None if state["voters"] is None else Voters(**state["voters"])
+def outcome_from(state: Mapping[str, Any], num_weights: int) -> Outcome:
+    """The outcome that `outcome_state` took apart. `Unfit` if it has another number of weights."""
+    recalled(state, "weights", num_weights)
+    voters = None if state["voters"] is None else Voters.restore(state["voters"], num_weights)
     path = tuple(BoostingRound(*done) for done in state["path"])
     return Outcome(**{**state, "voters": voters, "path": path})

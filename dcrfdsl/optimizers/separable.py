@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import Floats, recalled
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState, outcome_from, outcome_state
 
@@ -32,8 +32,10 @@ def minimise_parts(
     outcomes: list[Outcome] = []
     saved = state.take("parts")
     if saved is not None:
-        weights, values, norms = saved["weights"], saved["values"], saved["norms"]
-        outcomes = [outcome_from(one) for one in saved["outcomes"]]
+        weights = recalled(saved, "weights", len(start))
+        values, norms = (recalled(saved, name, len(values)) for name in ("values", "norms"))
+        own = [len(start[numbers]) for numbers, _ in objective.apart]
+        outcomes = [outcome_from(one, size) for one, size in zip(saved["outcomes"], own, strict=False)]
     state.keep("parts", lambda: {
         "weights": weights, "values": values, "norms": norms, "outcomes": [outcome_state(one) for one in outcomes],
     })  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats
+from ..foundation import Floats, Unfit, recalled
 from ..kernels.optimization import keep_difference, pair_squares
 from .objective import Objective
 from .run_state import RunState
@@ -60,8 +60,12 @@ class StoredPairs:
         return {"pairs": self.pairs, "moves": self._moves[:used], "changes": self._changes[:used]}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
-        self.pairs = list(saved["pairs"])
-        self._moves[: len(self.pairs)], self._changes[: len(self.pairs)] = saved["moves"], saved["changes"]
+        pairs, used = list(saved["pairs"]), len(saved["pairs"])
+        if used > len(self._moves) or sorted(pairs) != list(range(used)):
+            raise Unfit(f"`pairs` are the rows {pairs}, expected each of 0 to {len(self._moves) - 1} once at most")
+        for rows, name in ((self._moves, "moves"), (self._changes, "changes")):
+            rows[:used] = recalled(saved, name, used, self._num_weights, dtype=rows.dtype)
+        self.pairs = pairs
 
     def _store(self, after: Floats, before: Floats, gradient: Floats, gradient_before: Floats) -> int | None:
         """The row of the pair between two points, in place of the oldest one; None if it tells nothing of curvature."""

@@ -4,33 +4,30 @@
     resume:  file -> the same template, data and settings? -> what each layer remembers
 
 The file has the format of a model file, and no pickle. Deterministic methods reach the same weights to the last bit.
-Not here: what a layer remembers (`optimizers.run_state`), the file (`model.file_format`).
+Not here: what a layer remembers (`optimizers.run_state`), what must be the same (`fingerprints`), the file
+(`model.file_format`).
 """
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic
-from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
+from ..foundation import DcrfError, Diagnostic, Unfit, recalled
+from ..model import header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
-from ..semantics import ModelSpec, to_text
+from .fingerprints import differences
 
-__all__ = ["Checkpoint", "Checkpointing", "fingerprint_of", "is_checkpoint", "remove_checkpoint"]
+__all__ = ["Checkpoint", "Checkpointing", "is_checkpoint", "remove_checkpoint"]
 
-VERSION = 1  # of what layers remember
+VERSION = 2  # of what layers remember
 _ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
 
 
@@ -85,6 +82,10 @@ class Checkpointing:
         write_model(os.fspath(self._checkpoint.path), arrays, header)
         self._written = time.perf_counter()
 
+    def refusal(self, unfit: Unfit) -> DcrfError:
+        """The error for a checkpoint of which a layer cannot go on from what it is said to have remembered."""
+        return _not_sound(self._checkpoint.path, unfit.message)
+
     def end(self) -> None:
         """Training has ended; unless it was asked to stop, or the caller keeps the file, nothing of it stays."""
         if not self._is_closed and not self._checkpoint.keep:
@@ -102,24 +103,6 @@ def remove_checkpoint(path: str | os.PathLike[str]) -> None:
         Path(path).unlink(missing_ok=True)
 
 
-def fingerprint_of(
-    spec: ModelSpec, stages: list[str], corpus: TrainingData, dev: Corpus | None, start: TrainedModel | None
-) -> dict[str, str]:
-    """What must be the same for a training to go on, as texts by name."""
-    return {
-        "template": to_text(spec),
-        "stages": ", ".join(stages),
-        "training data": content_hash(corpus),
-        "held-out data": "" if dev is None else content_hash(dev),
-        "model to start from": "" if start is None else _hash_of(start),
-        "version of dcrfdsl": version("dcrfdsl"),
-    }
-
-
-def _hash_of(model: TrainedModel) -> str:
-    return hashlib.sha256(model.weights.tobytes()).hexdigest()
-
-
 def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[str, Any]:
     """What layers remembered. DcrfError if there is no such file, or if it is of another training."""
     if not os.path.exists(path):
@@ -129,42 +112,22 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
     if header.get("checkpoint") != VERSION or not isinstance(header.get("fingerprint"), dict):
         message = f"`{os.fspath(path)}` is no checkpoint that this version reads"
         raise DcrfError(Diagnostic("cannot-resume", message, help="train without resuming"))
-    different = [
-        _difference(name, str(header["fingerprint"].get(name, "")), now)
-        for name, now in fingerprint.items()
-        if header["fingerprint"].get(name) != now
-    ]
-    if different:
+    if different := differences(header["fingerprint"], fingerprint):
         message = f"the checkpoint `{os.fspath(path)}` is of another training: {'; '.join(different)}"
-        remedy = "name what it was begun with, or train without resuming"
+        remedy = "give it what it was begun with, or train without resuming"
         raise DcrfError(Diagnostic("cannot-resume", message, help=remedy))
     try:
         state: dict[str, Any] = _restored(header["state"], arrays)
+    except Unfit as error:
+        raise _not_sound(path, error.message) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise DcrfError(Diagnostic("cannot-resume", f"`{os.fspath(path)}` is incomplete: {error}")) from None
+        raise _not_sound(path, str(error)) from None
     return state
 
 
-def _difference(name: str, before: str, now: str) -> str:
-    """In words, what is not as it was."""
-    if name == "template":
-        lines = [
-            line
-            for line in difflib.ndiff(before.splitlines(), now.splitlines())
-            if line[:2] in ("- ", "+ ") and line[2:]
-        ]
-        was = next((line[2:].strip() for line in lines if line[0] == "-"), "")
-        became = next((line[2:].strip() for line in lines if line[0] == "+"), "")
-        if was and became:
-            return f"the template or a setting had `{was}` and has `{became}`"
-        return f"the template or a setting had `{was}`" if was else f"the template or a setting now has `{became}`"
-    if name == "version of dcrfdsl":
-        return f"dcrfdsl {before or '0'} wrote it, and this is {now}"
-    if name == "stages":
-        return f"it ran the stages {before}, and now {now} would run"
-    if not before or not now:
-        return f"it had {'no' if not before else 'a'} {name}, and now there is {'none' if not now else 'one'}"
-    return f"the {name} {'is' if name.startswith('model') else 'are'} not the same"
+def _not_sound(path: str | os.PathLike[str], detail: str) -> DcrfError:
+    message = f"`{os.fspath(path)}` is not a sound checkpoint: {detail}"
+    return DcrfError(Diagnostic("cannot-resume", message, help="train without resuming"))
 
 
 # plain values and arrays ----------------------------------------------------------------------------------------------
@@ -175,7 +138,7 @@ def _flattened(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
         name = str(len(arrays))
         arrays[name] = value
-        return {_ARRAY: name}
+        return {_ARRAY: name, "shape": list(value.shape), "dtype": str(value.dtype)}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
@@ -191,7 +154,7 @@ def _restored(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The value that `_flattened` took apart."""
     if isinstance(value, dict):
         if _ARRAY in value:
-            return arrays[value[_ARRAY]]
+            return recalled(arrays, value[_ARRAY], *value["shape"], dtype=value["dtype"])
         return {key: _restored(item, arrays) for key, item in value.items()}
     if isinstance(value, list):
         return [_restored(item, arrays) for item in value]

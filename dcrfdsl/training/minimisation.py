@@ -54,7 +54,7 @@ def _of_the_largest(
     """Minimises over all weights, then over the `keep` largest ones alone; both runs share one count of iterations."""
     is_stopped = False
     saved = state.take("before_cut")
-    first = None if saved is None else outcome_from(saved)
+    first = None if saved is None else outcome_from(saved, len(start))
 
     def earlier(step: Iteration, weights: Floats) -> bool:
         nonlocal is_stopped
@@ -102,7 +102,7 @@ def _in_two_parts(
     """Minimises an objective that changes after `pause` iterations; both runs share one count of iterations."""
     limit, is_stopped = getattr(settings, "max_iterations", pause), False
     saved = state.take("before_pause")
-    first = None if saved is None else outcome_from(saved)
+    first = None if saved is None else outcome_from(saved, len(start))
 
     def earlier(step: Iteration, weights: Floats) -> bool:
         nonlocal is_stopped

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..criteria import Criterion, Supervision
 from ..data import Corpus, raise_if_any
-from ..foundation import DcrfError, Diagnostic, Floats, in_a_line, require_kind, warn_of
+from ..foundation import DcrfError, Diagnostic, Floats, Unfit, in_a_line, require_kind, warn_of
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome, RunState
@@ -30,8 +30,9 @@ from ..semantics import (
 )
 from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
-from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
+from .checkpoints import Checkpoint, Checkpointing
 from .diagnostics import diagnostics_of
+from .fingerprints import fingerprint_of
 from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
 from .problem import Assembly, assemble, known_columns, number_columns, refuse_undecodable
@@ -141,12 +142,17 @@ def train_model(
     saving = None
     if asked.checkpoint is not None:
         labels = [label for label, _ in chain]
-        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start)
+        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start, trained, supervision)
         saving = Checkpointing(asked.checkpoint, fingerprint)
         asked = replace(asked, observers=replace(asked.observers, after_iteration=saving.after_iteration))
     if asked.observers.log is not None:
         asked.observers.log.begin(spec, chain, corpus, asked.dev, asked.start, workers)
-    trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
+    try:
+        trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
+    except Unfit as error:
+        if saving is None:
+            raise
+        raise saving.refusal(error) from None
     trained = with_remarks(trained.with_record(replace(trained.record, start=started)), remarks)
     if saving is not None:
         saving.end()

@@ -44,7 +44,7 @@ def best_of_restarts(stage: Stage, objective: Criterion, state: RunState, jobs: 
     done = 0
     saved = state.take("restarts")
     if saved is not None:
-        done, best = saved["done"], saved["best"] and outcome_from(saved["best"])
+        done, best = saved["done"], saved["best"] and outcome_from(saved["best"], stage.model.num_weights)
     state.keep("restarts", lambda: {"done": done, "best": None if best is None else outcome_state(best)})
     starts, one_by_one = itertools.islice(_starts(stage), done, None), jobs == 1 or stage.settings.restarts < 2
     outcomes = _in_turn(stage, objective, starts, state) if one_by_one else _at_once(stage, objective, starts, jobs)
@@ -106,7 +106,7 @@ def _at_once(stage: Stage, objective: Criterion, starts: Iterator[Start], jobs: 
                     stage.report(step)
                     if stage.observers.log is not None:
                         stage.observers.log.iteration(stage.label, step, RunStatus())
-                yield outcome_from(run.outcome)
+                yield outcome_from(run.outcome, len(run.outcome["weights"]))
                 if not stop.is_set() and not stage.is_stopped():
                     running.extend(pool.submit(_run_here, start) for start in itertools.islice(starts, 1))
     except BrokenProcessPool:

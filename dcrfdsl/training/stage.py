@@ -17,7 +17,7 @@ import numpy as np
 
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory
+from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory, recalled
 from ..model import TrainedModel
 from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, ignores_start
 from ..semantics import InduceSettings, TrainSettings
@@ -114,8 +114,8 @@ class Stage:
         if remembered is not None:
             objective.recall(remembered)
         state.keep("objective", objective.remembered)
-        watch = _Watch(self, objective, number, state)
         point = objective.start(start).copy()
+        watch = _Watch(self, objective, number, state, len(point))
         give_back_memory()  # of reading and assembling the data
         outcome = minimise_objective(objective, point, self.settings.optimizer, watch, state, self.settings.keep)
         give_back_memory()  # of the optimizer
@@ -140,13 +140,16 @@ class _BestScored(NamedTuple):
 class _Watch:
     """Called after each iteration of a run: scores the weights, reports them, and says whether the run is to end."""
 
-    def __init__(self, stage: Stage, objective: Criterion, number: int, state: RunState):
+    def __init__(self, stage: Stage, objective: Criterion, number: int, state: RunState, size: int):
         self._stage, self._objective, self._number = stage, objective, number
         self._best: _BestScored | None = None
         self._score, self._is_impatient = 0.0, False
         saved = state.take("scores")
         if saved is not None:
-            self._score, self._best = saved["score"], saved["best"] and _BestScored(*saved["best"])
+            self._score = saved["score"]
+            if saved["best"] is not None:
+                best = dict(zip(_BestScored._fields, saved["best"], strict=True))
+                self._best = _BestScored(**{**best, "weights": recalled(best, "weights", size)})
         state.keep("scores", self._remember)
         self._status = objective.status_so_far
         self._evaluate: Callable[[Floats, Voters | None], float] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..foundation import recalled
 from ..model import TrainedModel, TrainingRecord
 from ..optimizers import Iteration, NotNow, RunState, Voters
 from .stage import Stage
@@ -49,7 +50,8 @@ class StageRuns:
         saved = self._saved_done[number]
         self._done.append(saved)
         voters = None if saved["voters"] is None else Voters.restore(saved["voters"], model.num_weights)
-        return model.with_weights(saved["weights"], TrainingRecord.restore(saved["record"]), voters)
+        weights = recalled(saved, "weights", model.num_weights)
+        return model.with_weights(weights, TrainingRecord.restore(saved["record"]), voters)
 
     def begin(self, number: int, stage: Stage) -> StageRun:
         """Stage `number` begins. If the checkpoint was within it, it goes on from there."""

@@ -14,9 +14,13 @@ file is loaded only when a person names it, never by a template.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
 import runpy
+import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
@@ -32,6 +36,7 @@ class RegisteredFeature:
 
     name: by which templates call it.
     function: the function itself.
+    text_hash: SHA-256 of its source text without decorators; empty where Python has none, as for built-in functions.
 
     >>> vowels = RegisteredFeature("vowels", lambda word: "".join(c for c in word if c in "aeiou"))
     >>> vowels("Oxford")
@@ -40,6 +45,11 @@ class RegisteredFeature:
 
     name: str
     function: Callable[..., Any]
+    text_hash: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # now, since the file may have another text when it is asked for
+        object.__setattr__(self, "text_hash", _text_hash(self.function))
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
@@ -117,6 +127,20 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
             help="put `@dcrfdsl.feature` above a function",
         )
     return functions
+
+
+def _text_hash(function: Callable[..., Any]) -> str:
+    """The hash of a function's text, from `def` on; decorators may be written in several ways."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return ""
+    begin = _DEFINITION.search(text)
+    lines = [line.rstrip() for line in text[begin.start() if begin else 0 :].rstrip().split("\n")]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_DEFINITION = re.compile(r"^(async\s+)?def\b", re.MULTILINE)
 
 
 def place_of(function: Callable[..., Any], error: BaseException | None = None) -> tuple[str, int] | None:

@@ -9,6 +9,7 @@ from .stored_arrays import (
     check_offsets as check_offsets,
     check_strings as check_strings,
     check_within as check_within,
+    recalled as recalled,
     typed as typed,
 )
 from .whole_files import (

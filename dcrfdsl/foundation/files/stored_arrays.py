@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..arrays import Floats, Offsets
@@ -21,7 +21,7 @@ from ..errors import DcrfError, Diagnostic
 
 __all__ = [
     "Count", "StoredArrays", "Unfit", "array", "check_finite", "check_offsets", "check_strings", "check_within",
-    "typed",
+    "recalled", "typed",
 ]  # fmt: skip
 
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or an index in JSON
@@ -69,6 +69,18 @@ def array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic]
     wanted = np.dtype(dtype)
     if stored.dtype != wanted or stored.ndim != dims:
         raise Unfit(f"`{name}` is {stored.ndim}-dimensional {stored.dtype}, expected {dims}-dimensional {wanted}")
+    return stored
+
+
+def recalled(arrays: Mapping[str, Any], name: str, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """The array `name` of what a layer of a training remembered. `Unfit` unless it has this shape and dtype.
+
+    Kernels trust the lengths of arrays, so each one from a checkpoint is checked before it gets there.
+    """
+    stored, wanted = arrays.get(name), np.dtype(dtype)
+    if not isinstance(stored, np.ndarray) or stored.shape != shape or stored.dtype != wanted:
+        found = f"{stored.dtype} {list(stored.shape)}" if isinstance(stored, np.ndarray) else "no array"
+        raise Unfit(f"`{name}` is {found}, expected {wanted} {list(shape)}")
     return stored
 
 

@@ -1,11 +1,11 @@
 """Instances of pieces on unrolled graphs: their variables, their factors, and the variables they condition on.
 
-A piece has an instance at each anchor where all its sites lie in the sequence, or one at least where all its cliques are
-padded; a piece over `y[all]` has one per sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
-member; in training so is one of hard constraints alone, whose loss is a constant. Members of cliques that data joins
-are left out unless they touch a variable of the piece. Hard constraints on the piece's variables, and on no others than
-the instance reads, take part as locked factors; those that are folded into a clique too, where the piece lacks that
-clique.
+A piece has an instance at each anchor where all its sites lie in the sequence, or one at least if all its cliques are
+padded; a piece over `y[all]` has one per sequence, with every instance of its cliques. Members outside the sequence are
+left out, as is an instance without any member; in training so is one of hard constraints alone, whose loss is a
+constant. Members of cliques that data joins are left out unless they touch a variable of the piece. Hard constraints on
+the piece's variables, and on no others than the instance reads, take part as locked factors; those that are folded into
+a clique too, where the piece lacks that clique.
 Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.piecewise.piece_losses`).
 """
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from ...foundation import recalled
 from ..base import ExpectingMethod
 from .message_method import MessageMethod
 from .mixed import MixedMethod
@@ -37,4 +40,5 @@ def recall_method(method: ExpectingMethod, saved: Mapping[str, Any]) -> None:
             recall_method(part, memory)
     elif isinstance(method, MessageMethod):
         method.tolerance = saved["tolerance"]
-        method.kept[:], method.is_kept[:] = saved["messages"], saved["is_kept"].astype(bool)
+        method.kept[:] = recalled(saved, "messages", len(method.kept), dtype=method.kept.dtype)
+        method.is_kept[:] = recalled(saved, "is_kept", len(method.is_kept), dtype=np.uint8).astype(bool)

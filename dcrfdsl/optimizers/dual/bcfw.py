@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Floats
+from ...foundation import Floats, recalled
 from ...kernels.optimization import Cuts, empty_cuts, frank_wolfe, join_cuts, most_violated
 from ...semantics import BcfwSettings
 from ..objective import Objective, Outcome, Watch, require_part
@@ -34,7 +34,8 @@ def minimise_bcfw(
     mean, steps = np.zeros(problem.num_weights), 0
     saved = state.take("mean")
     if saved is not None:
-        mean, steps, generator = saved["mean"], saved["steps"], generator_from(saved["generator"])
+        mean, steps = recalled(saved, "mean", problem.num_weights), saved["steps"]
+        generator = generator_from(saved["generator"])
     state.keep("mean", lambda: {"mean": mean, "steps": steps, "generator": generator_state(generator)})
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints
+from ...foundation import Floats, Ints, check_offsets, check_within, recalled
 from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated, join_cuts, primal_and_gap
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 from ..run_state import NotNow, RunState
@@ -119,6 +119,21 @@ def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
     return Cuts(offsets("block_off"), offsets("off"), *columns)
 
 
+def _recalled_cuts(saved: Sequence[Any], blocks: int, num_weights: int) -> Cuts:
+    """The cuts of a checkpoint. `Unfit` if they do not fit together, or not this problem."""
+    named = dict(zip(Cuts._fields, saved, strict=True))
+    count, entries = named["loss"].size, named["weight"].size
+    cuts = Cuts(
+        recalled(named, "block_off", blocks + 1, dtype=np.int64), recalled(named, "off", count + 1, dtype=np.int64),
+        recalled(named, "weight", entries, dtype=np.int32), recalled(named, "value", entries),
+        *(recalled(named, name, count) for name in ("loss", "norm", "alpha")),
+    )  # fmt: skip
+    check_offsets(cuts.block_off, count, "block_off")
+    check_offsets(cuts.off, entries, "off")
+    check_within(cuts.weight, 0, num_weights, "weight")
+    return cuts
+
+
 def run_passes(
     objective: MarginProblem,
     start: Floats,
@@ -141,8 +156,10 @@ def run_passes(
     is_close = at_the_end = is_below = False
     saved = state.take("dual")
     if saved is not None:
-        dual.cuts, dual.scores = Cuts(*saved["cuts"]), saved["scores"]
-        passes, rounds, completed = saved["passes"], saved["rounds"], saved["completed"]
+        dual.cuts = _recalled_cuts(saved["cuts"], len(objective.limit), objective.num_weights)
+        dual.scores, completed = recalled(saved, "scores", objective.num_weights), saved["completed"]
+        completed = recalled(saved, "completed", len(start) if np.size(completed) == len(start) else len(dual.scores))
+        passes, rounds = saved["passes"], saved["rounds"]
         is_close, begun = saved["is_close"], begun - saved["seconds"]
     objective.complete(completed)
 

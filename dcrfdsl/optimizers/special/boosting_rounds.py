@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats
+from ...foundation import Floats, recalled
 from ...kernels.optimization import least_bound, least_bounds
 from ...semantics import AutoOptimizer
 from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part
@@ -85,7 +85,7 @@ def minimise_boosting(
     evaluations, converged, reason = 1, False, f"{problem.rounds} rounds done"
     saved = state.take("boosting")
     if saved is not None:
-        weights, evaluations = saved["weights"], saved["evaluations"]
+        weights, evaluations = recalled(saved, "weights", len(start)), saved["evaluations"]
         path, begun = [BoostingRound(*done) for done in saved["path"]], begun - saved["seconds"]
     state.keep("boosting", lambda: {
         "weights": weights, "path": [list(done) for done in path], "evaluations": evaluations,

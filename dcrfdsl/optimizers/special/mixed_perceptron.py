@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...foundation import Floats
+from ...foundation import Floats, recalled
 from ...semantics import AutoOptimizer
 from ..objective import Iteration, Objective, Outcome, Watch, require_part
 from ..online import NOT_FINITE
@@ -38,7 +38,8 @@ def minimise_mixed_perceptron(
     seen, passes, mistakes = 0, 0, 1
     saved = state.take("mixed")
     if saved is not None:
-        weights, summed, (seen, passes, mistakes) = saved["weights"], saved["summed"], saved["counts"]
+        weights, summed = (recalled(saved, name, len(start)) for name in ("weights", "summed"))
+        seen, passes, mistakes = saved["counts"]
         begun -= saved["seconds"]
 
     def remember() -> dict[str, Any]:

@@ -11,13 +11,14 @@ labellings (the objective finds them).
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32
+from ...foundation import Floats, Ints, Ints32, check_offsets, check_within, recalled
 from ...semantics import AutoOptimizer
 from ..objective import Batches, Iteration, Objective, Outcome, PassOfPart, PerceptronSchedule, Watch, require_part
 from ..online import NOT_FINITE, sequence_batches
@@ -124,12 +125,18 @@ class _Walk:
         self.passes, self._seen, self.mistakes, self.seconds = 0, 0, 0, 0.0
         if saved is not None:
             self.generator = generator_from(saved["generator"])
-            self.weights, self._weighted = saved["weights"], saved["weighted"]
+            self.weights, self._weighted = (recalled(saved, name, len(start)) for name in ("weights", "weighted"))
             self.passes, self._seen, self.mistakes, self.seconds = saved["counts"]
-            self._lasted, ends = saved["lasted"].tolist(), saved["step_ends"].tolist()
-            self._steps = [
-                (saved["changed"][a:b], saved["changes"][a:b]) for a, b in zip([0, *ends], ends, strict=False)
-            ]
+            self._recall_steps(saved, len(start))
+
+    def _recall_steps(self, saved: Mapping[str, Any], num_weights: int) -> None:
+        count, size = saved["step_ends"].size, saved["changed"].size
+        off = np.concatenate([np.zeros(1, np.int64), recalled(saved, "step_ends", count, dtype=np.int64)])
+        check_offsets(off, size, "step_ends")
+        changed, changes = recalled(saved, "changed", size, dtype=np.int32), recalled(saved, "changes", size)
+        check_within(changed, 0, num_weights, "changed")
+        self._lasted = recalled(saved, "lasted", count + 1, dtype=np.int64).tolist()
+        self._steps = [(changed[a:b], changes[a:b]) for a, b in itertools.pairwise(off.tolist())]
 
     def remember(self) -> dict[str, Any]:
         changed, changes = [np.zeros(0, np.int32)], [np.zeros(0)]

@@ -221,6 +221,11 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The lexicon has more megabytes than are read; a model holds its lexicons.",
         "Leave out entries that the data does not have, or make a column of the data from it.",
     ),
+    "changed-feature-function": (
+        "A feature function of yours has another text than when the model was trained. If it gives other results, the "
+        "model sees other features than it has learned weights for, and its labels are worse.",
+        "Load the file as it was at training, or train the model again. If the results are the same, all is well.",
+    ),
     "missing-feature-function": (
         "The model was trained with feature functions of yours, and they are not loaded.",
         "Load the file that defines them: `--features FILE.py`.",

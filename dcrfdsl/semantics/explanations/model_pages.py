@@ -63,9 +63,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Train without `--resume`. Checkpoints are written once a minute, and when training is asked to stop.",
     ),
     "cannot-resume": (
-        "The checkpoint is of a training with another template, other settings or other data, so going on from it "
-        "would give a model that belongs to neither.",
-        "Give the template, settings and data of that training again; or train anew, without `--resume`.",
+        "The checkpoint is of a training with another template, other settings, other data, or another text of a "
+        "lexicon, of a file of states or of a feature function, so going on from it would give a model that belongs to "
+        "neither. Or the file was changed since it was written.",
+        "Give the template, settings and files of that training again; or train anew, without `--resume`.",
     ),
     "lost-trial": (
         "Each trial of a search with several jobs runs in a process of its own, and so does each fold of a "
