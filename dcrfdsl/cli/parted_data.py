@@ -41,7 +41,7 @@ class PartOptions(NamedTuple):
     @property
     def folder(self) -> Path:
         """Where the parts lie: with `--cache` for good, else until the model is written."""
-        return self.cache if self.cache is not None else self.output.with_name(f"{self.output.name}.parts")
+        return self.cache if self.cache is not None else Path(f"{self.output}.parts")
 
     @property
     def outputs(self) -> tuple[Output, ...]:

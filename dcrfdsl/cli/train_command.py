@@ -168,7 +168,7 @@ def _train(options: TrainOptions) -> None:
 
 
 def _checkpoint_path(options: TrainOptions) -> Path:
-    return options.output.with_name(f"{options.output.name}.checkpoint")
+    return Path(f"{options.output}.checkpoint")
 
 
 def _part_options(options: TrainOptions) -> PartOptions:
