@@ -41,8 +41,9 @@ def mce_sequence(
                 best, gold = float(wrong.max()), float(right.max())
             else:
                 by_labels = sentence.by_labels(sentence.agrees.astype(float))  # |Y| counts those, not hidden states
-                count = sum(not any(agreeing) for agreeing in by_labels.values())
-                best = (log_sum(psi * wrong) - (math.log(count) if normalise else 0.0)) / psi
+                count = sum(any(agreeing) for agreeing in by_labels.values())  # those that agree with what is known
+                mean = math.log((len(by_labels) - count) / count) if normalise else 0.0
+                best = (log_sum(psi * wrong) - mean) / psi
                 gold = log_sum(psi * right) / psi
             d = best - gold
             if measure == "ratio":
