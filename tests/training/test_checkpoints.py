@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from broken_trainings import Broken, breaking_after
 from template_cases import sentences
 
 from dcrfdsl.cli import run
@@ -65,10 +66,6 @@ WRONG = {  # options -> the message
 }  # fmt: skip
 
 
-class Broken(Exception):
-    """Stands for the end of the process."""
-
-
 def data_of(resolved: Resolved, seed: int = 0) -> Corpus:
     return corpus_from_rows(sentences("PQR", count=70, seed=seed, words="abcdef"), resolved.require().data)
 
@@ -87,16 +84,14 @@ def plain(model: TrainedModel) -> dict[str, Any]:
 
 def broken_off(resolved: Resolved, path: Path, count: int, **how: Any) -> None:
     """Trains until `count` iterations are done; from then on no checkpoint is written."""
-    done = 0
-
-    def count_and_break(step: Any) -> None:
-        nonlocal done
-        if done == count:
-            raise Broken
-        done += 1
-
     with pytest.raises(Broken):
-        fit(resolved, data_of(resolved), on_iteration=count_and_break, checkpoint=Checkpoint(path, seconds=0.0), **how)
+        fit(
+            resolved,
+            data_of(resolved),
+            on_iteration=breaking_after(count),
+            checkpoint=Checkpoint(path, seconds=0.0),
+            **how,
+        )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from broken_trainings import Broken, breaking_after
 from template_cases import sentences
 
 from dcrfdsl import Checkpoint, DcrfError, RegisteredFeature, corpus_from_rows, fit, load_template, open_parts
@@ -56,10 +57,6 @@ CHANGES = {  # a file and its new text -> what the message says
 }  # fmt: skip
 
 
-class Broken(Exception):
-    """Stands for the end of the process."""
-
-
 class Training:
     """A training in a folder, which is broken off after some iterations and goes on."""
 
@@ -85,16 +82,8 @@ class Training:
 
     def break_off(self, count: int) -> None:
         """Trains until `count` iterations are done; the checkpoint is of the last but one."""
-        done = 0
-
-        def count_and_break(step: Any) -> None:
-            nonlocal done
-            if done == count:
-                raise Broken
-            done += 1
-
         with pytest.raises(Broken):
-            self.run(on_iteration=count_and_break, checkpoint=Checkpoint(self.path, seconds=0.0))
+            self.run(on_iteration=breaking_after(count), checkpoint=Checkpoint(self.path, seconds=0.0))
 
     def resume(self) -> np.ndarray:
         return self.run(checkpoint=Checkpoint(self.path, resume=True))
