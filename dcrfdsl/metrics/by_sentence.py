@@ -49,7 +49,8 @@ def sentence_counts(evaluation: Evaluation, labels: Sequence[str]) -> Iterator[S
         if has_segments(evaluation.known_states(label)):
             yield from _segments(evaluation, label)
     if len(labels) > 1:
-        yield SentenceCounts("joint_accuracy", _by_sentence(correct_tokens(evaluation, labels), off))
+        together = correct_tokens(evaluation.at_every_token(), labels)
+        yield SentenceCounts("joint_accuracy", _by_sentence(together, off))
     yield SentenceCounts("sentence_accuracy", np.stack(correct_sentences(evaluation, labels), axis=1).astype(np.int64))
 
 

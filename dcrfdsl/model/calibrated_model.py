@@ -270,6 +270,8 @@ def _verdicts(
     """Whether each prediction of a kind and label is right, and whether that is known."""
     (kind, label), off = key, evaluation.sentence_off
     of = [label] if label else list(labels)
+    if kind in ("layers", "sentences"):  # wholes, whose tokens all have a label of the sentence
+        evaluation = evaluation.at_every_token()
     known = np.logical_and.reduce([evaluation.scored(name) & (evaluation.gold[name] > AMBIGUOUS) for name in of])
     if kind == "segments":
         return _verdicts_of_segments(evaluation, label, segments[label].found, known)

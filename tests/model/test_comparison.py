@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from model_cases import trained
 from scipy import stats
+from sentence_cases import ALONE, CLIQUES, HEAD, LABEL, drawn_sentences
 from template_cases import CASES, Case, sentences
 
 import dcrfdsl
@@ -54,6 +55,17 @@ def test_scores_are_those_of_evaluate(name):
             share = np.mean([one == other for one, other in zip(gold, predicted.texts(label), strict=True)])
             assert by_name[f"accuracy({label})"].values[number] == pytest.approx(share)
     assert ("joint_accuracy" in by_name) == (len(comparison.labels) > 1)
+
+
+def test_tokens_right_in_all_labels_are_those_of_evaluate_with_a_label_of_the_sentence():
+    text = HEAD + LABEL + "".join(CLIQUES[name] for name in ("words", "tie")) + ALONE + "evaluate joint_accuracy\n"
+    models, corpus = pair(Case(text, drawn_sentences(0, True)), scale=2.0)
+    (joint,) = (one for one in dcrfdsl.compare(models, corpus, draws=20).scores if one.name == "joint_accuracy")
+    for model, value in zip(models.values(), joint.values, strict=True):
+        assert value == model.evaluate(corpus)["joint_accuracy"]
+        predicted, rows = model.predict(corpus), [row for own in drawn_sentences(0, True) for row in own]
+        labelled = zip(predicted.texts("intent"), predicted.texts("y"), strict=True)
+        assert 0.0 < value == pytest.approx(np.mean([row[1:] == two for row, two in zip(rows, labelled, strict=True)]))
 
 
 def test_segments_are_those_of_evaluate(chunkers):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hidden_cases import HIDDEN
 from model_cases import columns, trained, twin_of
+from sentence_cases import ALONE, CLIQUES, HEAD, LABEL, drawn_sentences
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
@@ -159,6 +160,28 @@ def test_reliability_counts_what_is_right(of):
     if of != "sentences":
         parts = [model.reliability(corpus, of=of, label=label, bins=7) for label in model.labels]
         assert sum(parts[1:], parts[0]).error == pytest.approx(wanted.error)
+
+
+@pytest.mark.parametrize("of", ["layers", "sentences"])
+def test_wholes_are_judged_with_a_label_of_the_sentence(of):
+    text = HEAD + LABEL + "".join(CLIQUES[name] for name in ("words", "tie")) + ALONE
+    model, corpus = trained(Case(text, drawn_sentences(0, True)), scale=2.0)
+    prediction, off = model.predict(corpus), corpus.sentence_off.tolist()
+    judged: list[tuple[float, bool]] = []
+    for s, (found, rows) in enumerate(zip(model.confidences(corpus), drawn_sentences(0, True), strict=True)):
+        same = {
+            label: prediction.texts(label)[off[s] : off[s + 1]] == [row[n] for row in rows]
+            for n, label in ((1, "intent"), (2, "y"))
+        }
+        if of == "sentences":
+            judged.append((found.sentence, all(same.values())))
+        else:
+            judged += [(found.layers[label], same[label]) for label in model.labels]
+    wanted = reliability_of(np.array([p for p, _ in judged]), np.array([right for _, right in judged]), 5)
+    bins = model.reliability(corpus, of=of, bins=5)
+    assert bins.total == len(judged) == len(off[1:]) * (1 if of == "sentences" else 2)
+    np.testing.assert_array_equal(bins.right, wanted.right)
+    assert bins.mass == pytest.approx(wanted.mass)
 
 
 def test_what_touches_a_missing_gold_value_is_not_judged():
