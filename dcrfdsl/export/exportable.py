@@ -93,7 +93,7 @@ def _decoding(model: TrainedModel) -> _Obstacle | None:
         return _Obstacle(message, f"bind fewer types by `except`, or {INSTEAD}")
     if model.voters is not None and model.decode == "joint":
         message = f"{stage} lets {len(model.voters):,} weight vectors vote (`vote = yes`)"
-        return _Obstacle(message, "write `decode marginal`, which uses their mean, or train without `vote`")
+        return _Obstacle(message, "train without `vote`: then the mean of the vectors gives the labels")
     if model.graph.num_latents and model.decode == "joint" and not model.sums_latents_first:
         name = model.graph.variables[model.graph.latents[0]]
         message = f"`latent {name}` cannot be summed out before the labels, as `decode joint` has to"

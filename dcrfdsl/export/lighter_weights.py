@@ -32,8 +32,12 @@ def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, shar
     The weights of stages that prune for the model are treated in the same way.
 
     share: from 0 to 1, of these weights that are not 0, to be left out, the smallest first; raises `threshold`. Biases
-    are kept. Raises DcrfError if a weight is too large for 16 bits.
+    are kept. Raises DcrfError if a weight is too large for 16 bits, if all are too small for them, or if labels go by
+    the votes of many weight vectors, which stay as they are.
     """
+    if model.voters is not None and (bits < 64 or threshold > 0 or share > 0):
+        message = "many weight vectors vote on labels (`vote = yes`), and these are neither rounded nor pruned"
+        raise data_error("cannot-export", message, help="leave out `--bits` and `--prune`, or train without `vote`")
     first = model.parameters.num_bias
     weights = model.weights.copy()
     of_features = weights[first:]
@@ -50,10 +54,13 @@ def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, shar
         own[first:][np.abs(own[first:]) < threshold] = 0.0
     finite = np.concatenate([own[np.isfinite(own)] for own in (weights, *guides.values())])
     largest = float(np.abs(finite).max(initial=0.0))
-    most = float(np.finfo(kind).max)
+    most, least = float(np.finfo(kind).max), float(np.finfo(kind).tiny)
     if largest > most:
         message = f"a weight is {largest:.6g}, and {bits} bits hold at most {most:,.0f}"
         raise data_error("cannot-export", message, help="export with `--bits 32`")
+    if bits < 64 and 0.0 < largest < least:  # below, digits go one after another, until all weights are 0
+        message = f"the largest weight is {largest:.6g}, and {bits} bits keep all their digits from {least:.2g} on"
+        raise data_error("cannot-export", message, help=f"export with `--bits {2 * bits}`")
     if bits < 64:
         weights = weights.astype(kind).astype(np.float64)
         guides = {stage: own.astype(kind).astype(np.float64) for stage, own in guides.items()}

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,6 +145,20 @@ def test_weights_that_16_bits_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(DcrfError, match="16 bits hold at most 65,504"):
         export_tagger(large, tmp_path / "t.py", bits=16)
     export_tagger(large, tmp_path / "t.py", bits=32)
+    small = model.with_weights(1e-9 * model.weights, model.record)
+    with pytest.raises(DcrfError, match=r"16 bits keep all their digits from 6\.1e-05 on"):
+        lighter(small, bits=16)
+    assert lighter(small, bits=32).model.tag({"word": ["a", "b"], "pos": ["N", "V"]}) == ["A", "B"]
+
+
+@pytest.mark.parametrize("given", [{"bits": 16}, {"share": 0.5}, {"threshold": 0.1}])
+def test_the_weights_of_voters_do_not_get_lighter(given: dict[str, Any]) -> None:
+    """Their votes decide the labels, and not the weights that would be rounded and left out."""
+    resolved = load_text(f"data conll(word, y)\n{CHAIN}{EXACT}train perceptron: vote = yes, epochs = 2\n")
+    model = fit(resolved, corpus_from_rows([[("a", "A"), ("b", "B")]], resolved.require().data))
+    with pytest.raises(DcrfError, match="many weight vectors vote on labels"):
+        lighter(model, **given)
+    assert lighter(model).model.voters is model.voters
 
 
 # damaged files --------------------------------------------------------------------------------------------------------
