@@ -58,7 +58,7 @@ class Mistakes:
         for s in sentences[: self.most - len(self._kept)]:
             first, last = int(corpus.sentence_off[s]), int(corpus.sentence_off[s + 1])
             mistakes = [
-                _Mistake(t - first + 1, y, corpus.text_column(y).text(t), _state(evaluation, y, t))
+                _Mistake(t - first + 1, y, evaluation.gold_text(corpus, y, t), _state(evaluation, y, t))
                 for t in range(first, last)
                 for y in wrong
                 if wrong[y][t]

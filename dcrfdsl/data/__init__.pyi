@@ -44,6 +44,10 @@ from .segment_types import (
     split_mark as split_mark,
 )
 from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
-from .sentence_states import refuse_mixed as refuse_mixed, value_of_sentence as value_of_sentence
+from .sentence_states import (
+    refuse_mixed as refuse_mixed,
+    telling_tokens as telling_tokens,
+    value_of_sentence as value_of_sentence,
+)
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
 from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

@@ -14,24 +14,30 @@ from ..foundation import DcrfError, Diagnostic, Ints, Ints32
 from ..semantics import Label
 from .corpus import Corpus
 
-__all__ = ["mixed_values", "refuse_mixed", "value_of_sentence"]
+__all__ = ["mixed_values", "refuse_mixed", "telling_tokens", "value_of_sentence"]
 
 Numbers = TypeVar("Numbers", Ints, Ints32)
+
+
+def telling_tokens(codes: Numbers, nothing: int, corpus: Corpus) -> Ints:
+    """For each token the first one in its sentence whose cell says something, [N]; itself where none does.
+
+    codes [N]: of the cells, `nothing` where they say nothing.
+    """
+    off = np.asarray(corpus.sentence_off, np.int64)
+    says = np.flatnonzero(codes != nothing)
+    first = np.append(says, corpus.num_tokens)[np.searchsorted(says, off[:-1])]
+    told = np.repeat(first, np.diff(off))
+    return np.where(told < np.repeat(off[1:], np.diff(off)), told, np.arange(corpus.num_tokens))
 
 
 def value_of_sentence(codes: Numbers, nothing: int, corpus: Corpus) -> tuple[Numbers, Ints]:
     """For each token the value of its sentence, [N], and the tokens that say something else.
 
-    codes [N]: of the cells, `nothing` where they say nothing. The first cell that says something counts.
+    codes [N]: as `telling_tokens` takes them. The first cell that says something counts.
     """
-    off = np.asarray(corpus.sentence_off, np.int64)
-    lengths, says = np.diff(off), np.flatnonzero(codes != nothing)
-    place = np.searchsorted(says, off[:-1])
-    first = np.append(says, corpus.num_tokens)[place]
-    known = first < off[1:]
-    of_sentence = np.where(known, codes[np.where(known, first, 0)], nothing) if len(codes) else codes[:0]
-    spread = np.repeat(of_sentence, lengths) if len(codes) else codes.copy()
-    return spread.astype(codes.dtype), np.flatnonzero((codes != nothing) & (codes != spread))
+    spread: Numbers = codes[telling_tokens(codes, nothing, corpus)]
+    return spread, np.flatnonzero((codes != nothing) & (codes != spread))
 
 
 def mixed_values(label: Label, corpus: Corpus, tokens: Ints) -> Diagnostic:

@@ -111,6 +111,7 @@ def evaluation_of(
         sets={name: gold.sets for name, gold in golds.items()},
         views=views,
         of_sentence=tuple(label.name for label in spec.labels if label.per == "sentence"),
+        told_at={name: gold.told_at for name, gold in golds.items() if gold.told_at is not None},
     )
 
 

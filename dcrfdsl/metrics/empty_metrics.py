@@ -40,6 +40,7 @@ def empty_metric_warnings(
         states={name: gold.states for name, gold in golds.items()},
         sentence_off=corpus.sentence_off,
         known={name: len(states[name]) for name in golds},
+        sets={name: gold.sets for name, gold in golds.items()},
         oov=lambda column: unseen_values(corpus.text_column(column), known_values(column)),
         views=views,
     )

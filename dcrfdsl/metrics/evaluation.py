@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, value_of_sentence
+from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, telling_tokens, value_of_sentence
 from ..foundation import Integers, Ints, Mask, Offsets
 from ..semantics import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
@@ -45,7 +45,8 @@ class Evaluation:
     `states[y]` are the texts of y's codes; the model knows the first `known[y]` of them (all, if y is not a key).
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
     `views` are the views that a metric may name, and `seen_as` looks through one. Labels in `of_sentence` are scored
-    once a sentence, at its first token; `at_every_token` looks at them elsewhere too.
+    once a sentence, at its first token; `at_every_token` looks at them elsewhere too. `told_at[y]` [N] are the tokens
+    whose cells say the gold values of such a label (their own, if y is not a key).
     `oov(column)` [N] marks the tokens whose value did not occur in training. It, `log_likelihood` (nats) and
     `rank_risk` (the sum over sentences, their number, and for how many it is a lower bound) are called only if a metric
     needs them.
@@ -62,6 +63,7 @@ class Evaluation:
     sets: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     views: Mapping[str, View] = field(default_factory=dict)
     of_sentence: Collection[str] = ()
+    told_at: Mapping[str, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.of_sentence:
@@ -111,10 +113,15 @@ class Evaluation:
             sets={view: sets},
             views={},
             of_sentence=(),
+            told_at={},
         )
 
     def known_states(self, label: str) -> Sequence[str]:
         return self.states[label][: self.known.get(label)]
+
+    def gold_text(self, corpus: Corpus, label: str, token: int) -> str:
+        """What the data say that the label of a token is."""
+        return corpus.text_column(label).text(int(self.told_at[label][token]) if label in self.told_at else token)
 
     def scored(self, label: str) -> Mask:
         """[N] whether the gold value is known."""
@@ -154,12 +161,14 @@ class Evaluation:
 class Gold(NamedTuple):
     """Gold labels as codes, [N]; `states` are those of the model, then the texts that occur only in the gold.
 
-    `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states.
+    `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states. `told_at` [N] are
+    the tokens whose cells say it, for a label of the sentence.
     """
 
     codes: Ints
     states: tuple[str, ...]
     sets: tuple[tuple[int, ...], ...]
+    told_at: Ints | None = None
 
 
 def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
@@ -180,10 +189,12 @@ def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
         elif codes and not set(codes).issuperset(range(len(states))):
             of_value[n] = AMBIGUOUS - number_of.setdefault(tuple(codes), len(number_of))
     gold: Ints = of_value[corpus.text_column(label.name).codes]
+    told_at = None
     if label.per == "sentence":
+        told_at = telling_tokens(gold, MISSING, corpus)
         gold, others = value_of_sentence(gold, MISSING, corpus)
         refuse_mixed(label, corpus, others)
-    return Gold(gold, tuple(code_of), tuple(number_of))
+    return Gold(gold, tuple(code_of), tuple(number_of), told_at)
 
 
 def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:

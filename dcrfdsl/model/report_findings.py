@@ -249,4 +249,4 @@ def _label_cells(labelled: _Labelled, label: str, token: int) -> tuple[str, str,
     wrong = evaluation.scored(label)[token] and not evaluation.right(label)[token]
     probability = f"{labelled.marginals[label][token, code]:.4f}" if labelled.marginals and code >= 0 else ""
     shown = evaluation.states[label][code] if code >= 0 else "nothing"
-    return shown, labelled.corpus.text_column(label).text(token) if wrong else "", probability
+    return shown, evaluation.gold_text(labelled.corpus, label, token) if wrong else "", probability

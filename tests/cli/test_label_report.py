@@ -247,3 +247,18 @@ def test_a_pipe_has_no_colours_even_if_they_are_forced(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert printed(capsys, *EVERY) == SHOWN
+
+
+def test_the_gold_value_of_a_sentence_is_shown_from_the_cell_that_says_it(tmp_path: Path, capsys: Captured) -> None:
+    resolved = load_text(
+        'data conll(word, s)\nlabel s in {U, V} for sentence with missing = "?"\nclique s: bias, word\n'
+    )
+    model = fit(resolved, corpus_from_rows([[("a", "U"), ("b", "U")], [("c", "V")]] * 3, resolved.require().data))
+    model.save(tmp_path / "m")
+    (tmp_path / "gold.txt").write_text("a ?\nb V\n\nb ?\na Q\n")
+    assert run(["eval", str(tmp_path / "m"), str(tmp_path / "gold.txt"), "--errors", "2", "-q"]) == 0
+    shown = capsys.readouterr().out
+    assert "  1 a: s is V, predicted U\n" in shown and "  1 b: s is Q, predicted U\n" in shown
+    corpus = read_corpus(tmp_path / "gold.txt", resolved.require().data)
+    page = model.report(corpus, tmp_path / "page.html")[0].read_text()
+    assert "labelled U, gold V" in page and "labelled U, gold Q" in page and "gold ?" not in page

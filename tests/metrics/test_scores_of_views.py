@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dcrfdsl import fit, load_text, read_corpus
+from dcrfdsl import corpus_from_rows, fit, load_text, read_corpus
 from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, Seen, View, label_tables, measure
 from dcrfdsl.semantics import Argument, CallSpec, Reference
 
@@ -96,3 +96,14 @@ def test_joined_columns_are_read_learned_and_scored_by_part(tmp_path: Any) -> No
     assert scores["accuracy(tag)"] == pytest.approx(1 / 3)
     assert scores["sentence_accuracy(upos)"] == 0.0
     assert scores["unseen_labels"] == 2
+
+
+def test_a_view_is_scored_where_values_of_several_kinds_are_ambiguous() -> None:
+    text = 'data conll(word, y)\nlabel y in {A, B, C} with ambiguous = "|"\nview first = y is A\nclique y: bias, word\n'
+    resolved = load_text(text + "evaluate accuracy(first)\n")
+    data = resolved.require().data
+    model = fit(resolved, corpus_from_rows([[("a", "A"), ("b", "B"), ("c", "C")]] * 5, data))
+    remarks: list[object] = []
+    gold = corpus_from_rows([[("a", "B|C"), ("a", "A|B"), ("b", "B"), ("c", "A")]], data)
+    assert model.evaluate(gold, on_remark=remarks.append)["accuracy(first)"] == 0.5
+    assert remarks == []

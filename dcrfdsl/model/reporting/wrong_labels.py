@@ -196,11 +196,12 @@ class _Page:
     def _wrong(self, label: int, start: int, end: int) -> dict[str, int]:
         """The gold texts of the sentence's errors, by position: a state's, or what the data say."""
         name, texts = self.all.labels[label], self.texts[label]
-        gold, said = self.evaluation.gold[name], self.corpus.text_column(name)
+        gold = self.evaluation.gold[name]
         codes = {}
         for t in np.flatnonzero(self.wrong[label][start:end]).tolist():
             code = int(gold[start + t])
-            codes[str(t)] = code if code >= 0 else texts.setdefault(said.text(start + t), len(texts))
+            said = self.evaluation.gold_text(self.corpus, name, start + t)
+            codes[str(t)] = code if code >= 0 else texts.setdefault(said, len(texts))
         return codes
 
     def data(self) -> dict[str, Any]:
