@@ -87,6 +87,25 @@ def test_the_objective_is_that_of_enumeration_also_where_labels_are_missing(name
         assert gradient[weight] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-7)
 
 
+@pytest.mark.parametrize("decode", ["certified", "optimal"])
+@pytest.mark.parametrize("name", ["alone", "star", "chain", "view"])
+def test_bounds_of_the_best_labellings_hold_and_a_search_finds_these(name, decode):
+    twin = Twin(name, infer="trp", large=2.0)
+    model = fit(load_text(twin.text), twin.corpus, threads=1)
+    model = model.with_weights(twin.weights, model.record)
+    predicted, at = model.predict(twin.corpus, decode=decode), 0
+    assert predicted.bounds is not None
+    for s, sentence in enumerate(twin.sentences):
+        scores = {one[:2]: one[2] for one in twin.labellings(twin.words(sentence))}
+        intents = predicted.texts("intent")[at : at + len(sentence)]
+        assert set(intents) == {intents[0]}
+        found = scores[intents[0], tuple(predicted.texts("y")[at : at + len(sentence)]) if twin.tokens else ()]
+        assert predicted.bounds[s] >= max(scores.values()) - EXACT
+        if decode == "optimal":
+            assert found == pytest.approx(max(scores.values()), abs=EXACT)
+        at += len(sentence)
+
+
 @pytest.mark.parametrize("infer", ["exact", "bp", "trp"])
 @pytest.mark.parametrize("name", ["alone", "star", "chain", "rule", "view"])
 def test_the_best_labellings_are_those_of_enumeration_and_say_the_same_at_every_token(name, infer, tmp_path):

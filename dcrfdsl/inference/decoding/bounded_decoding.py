@@ -50,8 +50,10 @@ def bounded_decoding(
 
     def run(first: int, last: int) -> None:
         for s in range(first, last):
-            start = labelling[off[s] : off[s + 1]].astype(np.int64)
-            found[s] = one = bounded_labelling(sequence_graph(data, potentials, s), limits, start)
+            graph = sequence_graph(data, potentials, s)
+            # behind the first position a variable of the sentence has one state in the graph
+            start = np.minimum(labelling[off[s] : off[s + 1]], np.array(graph.cards, np.int64) - 1)
+            found[s] = one = bounded_labelling(graph, limits, start)
             labelling[off[s] : off[s + 1]] = -1 if one.labelling is None else one.labelling
             scores[s] = np.nan if one.labelling is None else one.score
             bounds[s] = -np.inf if one.labelling is None and one.is_best else one.score + one.gap
@@ -62,7 +64,7 @@ def bounded_decoding(
     every = [one for one in found if one is not None]
     certified = sum(one.is_best for one in every)
     return BoundedDecoding(
-        labelling,
+        data.spread(labelling),
         scores,
         bounds,
         replace(
