@@ -91,7 +91,7 @@ def _pass_states(
     """
     lanes = len(registers) * LANES
     zero, nothing = broadcast(registers, 0.0), broadcast(ONE, 0.0)
-    summed, beta, labels = zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
+    summed, beta, mass, labels = zero, zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
     for m in range(first, end):
         step = m * BACK_COLUMNS
         begin, last = int_at(back_step, step + BEGIN), int_at(back_step, step + END)
@@ -116,7 +116,9 @@ def _pass_states(
                 if any_below(beta, bound):
                     _sum_out_of(int_at(back_step, step + STEP), later, automaton, tables, tail, lane)
                     beta = choose_below(beta, bound, load(registers, lane, SPARE * lanes), beta)
-        forward, own_beta = load(registers, alpha, int_at(back_step, step + STATE)), beta
+        forward, own_beta = mass, beta
+        if automaton.is_split:
+            forward = load(registers, alpha, int_at(back_step, step + STATE))
         if ends:
             at_end = multiply(load(registers, lane, LAST * lanes), load(registers, lane, AT_END * lanes))
             state = int_at(back_step, step + STATE) // lanes
@@ -151,7 +153,8 @@ def _count_apart(t, follows, ends, automaton, workspace):
         for n in range(min(LANES, automaton.states - begin)):
             own = load(registers, passed, (begin + n) * lanes)
             store(recent, n * LANES, fold(own))
-            store(recent, (LANES + n) * LANES, accumulate(own, is_last, nothing))
+            if ends:
+                store(recent, (LANES + n) * LANES, accumulate(own, is_last, nothing))
         if t == 0:
             add_sums(recent, 0, counts, at_first + begin)
         if ends:
