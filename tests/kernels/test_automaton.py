@@ -281,3 +281,32 @@ def test_disordered_transitions() -> None:
             np.zeros((2, 1)), np.array([1]), NOTHING, NOTHING, np.array([1, 0]), np.array([0, 0]), np.zeros(2),
             reached_by([0, 0]),
         )  # fmt: skip
+
+
+def test_pairs_of_states_share_slots_and_keep_every_transition():
+    """Of each step, the slots with a transition of its own are its transitions, from the same sources."""
+    for _, made in (first_order(20, 150), second_order(5), with_classes()):
+        a = made.automaton
+        slots, places, columns = [], 0, a.into_step.reshape(a.states, -1)
+        begin, shared = 0, 0
+        for block, alone in enumerate(a.pairs_end):
+            first, end = a.block_off[block], a.block_off[block + 1]
+            assert first <= alone <= end
+            assert (alone - first) % 2 == 0
+            for n in range(first, end):
+                is_first, is_second = n < alone and (n - first) % 2 == 0, n < alone and (n - first) % 2 == 1
+                if is_second:
+                    assert columns[n, 0] == columns[n - 1, 0]
+                else:
+                    at, width = a.slot_at[begin : columns[n, 0]], 2 if is_first else 1
+                    moves = a.slot_move[places : places + width * len(at)].reshape(-1, width)
+                    begin, places = int(columns[n, 0]), places + moves.size
+                    slots += [(n + side, at, moves[:, side]) for side in range(width)]
+                    shared += width - 1
+        assert (begin, places) == (len(a.slot_at), len(a.slot_move))
+        assert sorted(n for n, _, _ in slots) == list(range(a.states))
+        for n, at, moves in slots:
+            own = moves < len(a.source)
+            np.testing.assert_array_equal(moves[own], np.arange(a.into_off[n], a.into_off[n + 1]))
+            np.testing.assert_array_equal(at[own], a.into_at[a.into_off[n] : a.into_off[n + 1]])
+        assert shared > 0

@@ -123,9 +123,14 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
 
 
 def _in_order(codes: StateCodes, states: ListedStates) -> ListedStates:
-    """States by their newest positions, groups by their first states: neighbours share labels and groups."""
+    """States by their newest positions, groups by their first states: neighbours share labels and groups.
+
+    Those of a group with more moves come first, as they do in sums (`kernels.automaton`): a row of states is then read
+    from its beginning to its end.
+    """
     slots = [codes.digit(states.codes, slot) for slot in range(1 - codes.window, 0)]
-    order = np.lexsort((*slots, states.group, states.symbol))
+    moves = np.bincount(states.source, minlength=len(states.codes))
+    order = np.lexsort((*slots, -moves, states.group, states.symbol))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     group = states.group[order]

@@ -13,8 +13,10 @@ Where that cancels, the sum is taken again over the states that are not listed, 
 `CANCELLED` allows; it cannot cancel where no listed transition lowers the background by as much. A step is a load of
 the lanes of one state and a multiplication by one number for all lanes: nothing is gathered. Large automata are bound
 by two things: three multiplications for each listed transition, and rows of all states that come from or go to an outer
-cache (α and what β needs). Their loops are written for the compiler: what is added up for all states has a loop of its
-own, indices do not count from the end (`int_at`), and short loops are not unrolled (`keep_rolled`).
+cache (α and what β needs). Their loops are written for the compiler: they are functions of the few arrays that they
+need, and what they need of a state lies in one place (`into_step`, `back_step`); what is added up for all states has a
+loop of its own, indices do not count from the end (`int_at`), and short loops are not unrolled (`keep_rolled`). Going
+forward, two states that are reached from much the same classes are taken at once.
 
 The potentials of a position are divided by the sum of α in the position before, so α_t β_t are the marginals at every
 position and β is at most 1/α. Hence only α can leave the range of linear space: as long as all positive ones are at
@@ -27,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import LANES, OK, UNDERFLOW, broadcast, entry, inlined, store, transpose
-from .backward_lanes import retreat_lanes, whole_registers
+from .backward_lanes import BEGIN, END, retreat_lanes, whole_registers
 from .forward_lanes import (
     AT_END,
     LEAST_ALPHA,
@@ -41,7 +43,7 @@ from .forward_lanes import (
 )
 from .lane_groups import load_lanes, score_lanes, sort_window
 from .score_rows import scatter_score_row
-from .transitions import FLOOR, LOG_FLOOR, WINDOW
+from .transitions import BACK_COLUMNS, FLOOR, LANE_ROWS, LOG_FLOOR, WINDOW
 
 __all__ = ["automaton_expectations"]
 
@@ -53,7 +55,7 @@ def _begin(automaton, workspace):
     """Sets the numbers of each lane."""
     lanes = len(automaton.registers) * LANES
     for n in range(lanes):
-        for row in range(8):
+        for row in range(LANE_ROWS):
             workspace.lane[row * lanes + n] = 0.0
         workspace.lane[LEAST_ALPHA * lanes + n] = 1.0
         workspace.lane[PRODUCT * lanes + n] = 1.0
@@ -111,15 +113,22 @@ def _pass_on(t, automaton, problem, workspace, gradient, marginals):
 @inlined
 def _add_counts(automaton, tables, workspace, sums):
     """Adds the counts to `sums`."""
-    counts, padded = workspace.counts, whole_registers(automaton.states)
-    for m in range(automaton.states):
+    counts, states, back_step = workspace.counts, automaton.states, automaton.back_step
+    first = whole_registers(states + len(automaton.source))
+    last = first + whole_registers(states)
+    apart, place = last + whole_registers(states), 0
+    for m in range(states):
+        begin, end = back_step[m * BACK_COLUMNS + BEGIN], back_step[m * BACK_COLUMNS + END]
+        if begin >= 0:
+            for n in range(begin, end):
+                q = automaton.out_move[n]
+                sums.transition[q] += counts[place] * tables.transition[q]
+                place += 1
         k = automaton.class_state[m]
-        sums.state[k] += counts[m]
-        sums.first[k] += counts[padded + m]
-        sums.last[k] += counts[2 * padded + m]
-    for n in range(len(automaton.out_move)):
-        q = automaton.out_move[n]
-        sums.transition[q] += counts[3 * padded + n] * tables.transition[q]
+        sums.state[k] += counts[place] + counts[apart + m]
+        sums.first[k] += counts[first + m]
+        sums.last[k] += counts[last + m]
+        place += 1
 
 
 @entry

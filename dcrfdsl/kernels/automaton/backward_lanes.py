@@ -21,18 +21,16 @@ from ..runtime import (
     load,
     load_at,
     multiply,
-    prefetch,
     repeat,
     store,
 )
 from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum_classes
-from .transitions import CANCELLED, PENDING, STEPS
+from .transitions import BACK_COLUMNS, CANCELLED, PENDING
 
-__all__ = ["retreat_lanes", "whole_registers"]
+__all__ = ["BEGIN", "END", "retreat_lanes", "whole_registers"]
 
 ONE = (0,)  # register
-AHEAD = 24  # steps before the α of a class's states is read, when it is fetched
-MOVES_FROM = 2 * LANES * LANES  # where counts of moves begin in `AutomatonWorkspace.recent`
+BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP = range(BACK_COLUMNS)  # of `Automaton.back_step`
 
 
 @inlined
@@ -60,71 +58,109 @@ def _sum_out_of(n, at, automaton, tables, tail, lane):
     store(lane, SPARE * lanes, result)
 
 
-@inner
-def _take_again(first, end, later, automaton, tables, workspace):
-    """Takes β of the classes of the steps first … end − 1 again in the lanes where it has lost digits."""
-    registers, lanes, partial = automaton.registers, len(automaton.registers) * LANES, workspace.partial
-    bound = multiply(load(registers, partial, 0), broadcast(registers, CANCELLED))
-    for n in range(first, end):
-        row = (1 + n - first) * lanes
-        beta = load(registers, partial, row)
-        if tables.out_cancels[n] and any_below(beta, bound):
-            _sum_out_of(n, later, automaton, tables, workspace.tail, workspace.lane)
-            store(partial, row, choose_below(beta, bound, load(registers, workspace.lane, SPARE * lanes), beta))
-
-
 @inlined
-def _add_moves(counted, last, automaton, workspace):
-    """Adds what is known of the moves counted … last − 1 to `counts`, `LANES` of them at once; where it has come to.
+def _add_counts(counted, known, recent, counts):
+    """Adds the counts of numbers counted … known − 1 to `counts`, `LANES` of them at once; where it has come to.
 
     The rest goes to the front of what is kept.
     """
-    recent, moves, cell = workspace.recent, 3 * whole_registers(automaton.states), MOVES_FROM
-    while counted + LANES <= last:
-        add_sums(recent, cell, workspace.counts, moves + counted)
+    cell = 0
+    while counted + LANES <= known:
+        add_sums(recent, cell, counts, counted)
         counted += LANES
         cell += LANES * LANES
-    for n in range(last - counted):
-        store(recent, MOVES_FROM + n * LANES, load(ONE, recent, cell + n * LANES))
+    for n in range(known - counted):
+        store(recent, n * LANES, load(ONE, recent, cell + n * LANES))
     return counted
 
 
-@inlined
-def _sum_moves(first, end, at, later, front, front_at, wanted, counted, automaton, tables, workspace):
-    """β of the classes of the steps first … end − 1, of one group, into rows of `partial`, whose first row holds what
-    the group reaches; the expected counts of the moves from them. Returns up to which move these are in `counts`.
+@inner
+def _pass_states(
+    first, end, counted, known, follows, is_counted, is_kept, ends, registers, front, alpha, tail, later, new,
+    back_step, out_at, out, end_factor, potential, marginal, reach, passed, recent, counts, lane, automaton, tables,
+):  # fmt: skip
+    """The marginals of the states first … end − 1 of `back_step`, whose classes are of one group, and what the position
+    before needs of them; counts of them and of the transitions out of their classes.
 
-    at: where the row of α begins.   later: the row of `tail` of the next position.   front_at: the row of classes.
+    counted, known: so many counts are in `counts`, so many are known; returns the same.   follows: whether a sequence
+    goes on, ends: whether one ends here.   is_kept: whether marginals go to `passed` as well.   front, alpha: the rows
+    of classes and states.   later, new: where the rows of the next position and of this one begin in `tail`.
+    reach: what the group reaches.   potential, marginal: those of combinations of labels.   out, end_factor: the tables
+    `out` and `end`. The other arrays are those of the automaton and its workspace, one by one: so the loops find them
+    in registers.
     """
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    tail, recent, partial, nothing = workspace.tail, workspace.recent, workspace.partial, broadcast(ONE, 0.0)
-    row = 0
-    for n in range(first, end):
-        row += lanes
-        begin, last = int_at(automaton.out_off, n), int_at(automaton.out_off, n + 1)
-        beta = load(registers, partial, 0)
-        soon = int_at(automaton.class_off, min(n + AHEAD, automaton.classes - 1))
-        prefetch(registers, workspace.alpha, at + int_at(automaton.class_state, soon) * lanes)
-        if wanted:
-            mass = load(registers, front, front_at + int_at(automaton.out_class, n) * lanes)
-            cell = MOVES_FROM + (begin - counted) * LANES
-            for q in range(begin, last):
-                keep_rolled()
-                following = load_at(registers, tail, later, automaton.out_at, q)
-                beta = fma(following, repeat(registers, tables.out, q), beta)
-                store(recent, cell, accumulate(mass, following, nothing))
-                cell += LANES
-            if last - counted >= PENDING:
-                counted = _add_moves(counted, last, automaton, workspace)
-        else:
-            for q in range(begin, last):
-                keep_rolled()
-                following = load_at(registers, tail, later, automaton.out_at, q)
-                beta = fma(following, repeat(registers, tables.out, q), beta)
-        store(partial, row, beta)
-    if tables.cancels:
-        _take_again(first, end, later, automaton, tables, workspace)
-    return counted
+    lanes = len(registers) * LANES
+    zero, nothing = broadcast(registers, 0.0), broadcast(ONE, 0.0)
+    summed, beta, mass, labels = zero, zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
+    for m in range(first, end):
+        step = m * BACK_COLUMNS
+        begin, last = int_at(back_step, step + BEGIN), int_at(back_step, step + END)
+        if begin >= 0:
+            mass, beta = load(registers, front, int_at(back_step, step + CLASS)), load(registers, reach, 0)
+            if is_counted:
+                cell = (known - counted) * LANES
+                for q in range(begin, last):
+                    keep_rolled()
+                    following = load_at(registers, tail, later, out_at, q)
+                    beta = fma(following, repeat(registers, out, q), beta)
+                    store(recent, cell, accumulate(mass, following, nothing))
+                    cell += LANES
+                known += last - begin
+            elif follows:
+                for q in range(begin, last):
+                    keep_rolled()
+                    following = load_at(registers, tail, later, out_at, q)
+                    beta = fma(following, repeat(registers, out, q), beta)
+            if follows and tables.cancels and tables.out_cancels[int_at(back_step, step + STEP)]:
+                bound = multiply(load(registers, reach, 0), broadcast(registers, CANCELLED))
+                if any_below(beta, bound):
+                    _sum_out_of(int_at(back_step, step + STEP), later, automaton, tables, tail, lane)
+                    beta = choose_below(beta, bound, load(registers, lane, SPARE * lanes), beta)
+        forward, own_beta = mass, beta
+        if automaton.is_split:
+            forward = load(registers, alpha, int_at(back_step, step + STATE))
+        if ends:
+            at_end = multiply(load(registers, lane, LAST * lanes), load(registers, lane, AT_END * lanes))
+            state = int_at(back_step, step + STATE) // lanes
+            own_beta = fma(at_end, repeat(registers, end_factor, state), own_beta)
+        own_beta = choose_below(zero, forward, own_beta, zero)
+        own = multiply(forward, own_beta)
+        here = int_at(back_step, step + LABELS)
+        if labels != here:  # most neighbours have the same labels: their sum stays in registers
+            store(marginal, labels, add(load(registers, marginal, labels), summed))
+            summed, labels = zero, here
+        summed = add(summed, own)
+        if is_counted:
+            store(recent, (known - counted) * LANES, fold(own))
+            known += 1
+            if known - counted >= PENDING:
+                counted = _add_counts(counted, known, recent, counts)
+        if is_kept:
+            store(passed, m * lanes, own)
+        store(tail, new + int_at(back_step, step + TAIL), multiply(own_beta, load(registers, potential, here)))
+    store(marginal, labels, add(load(registers, marginal, labels), summed))
+    return counted, known
+
+
+@inner
+def _count_apart(t, follows, ends, automaton, workspace):
+    """Counts the states of a position that is a first one, that of all lanes, or where a lane ends, from `passed`."""
+    registers, lanes, passed = automaton.registers, len(automaton.registers) * LANES, workspace.passed
+    recent, counts, nothing = workspace.recent, workspace.counts, broadcast(ONE, 0.0)
+    padded, at_first = whole_registers(automaton.states), whole_registers(automaton.states + len(automaton.source))
+    is_last = load(registers, workspace.lane, LAST * lanes)
+    for begin in range(0, automaton.states, LANES):
+        for n in range(min(LANES, automaton.states - begin)):
+            own = load(registers, passed, (begin + n) * lanes)
+            store(recent, n * LANES, fold(own))
+            if ends:
+                store(recent, (LANES + n) * LANES, accumulate(own, is_last, nothing))
+        if t == 0:
+            add_sums(recent, 0, counts, at_first + begin)
+        if ends:
+            add_sums(recent, LANES * LANES, counts, at_first + padded + begin)
+        if not follows:
+            add_sums(recent, 0, counts, at_first + 2 * padded + begin)
 
 
 @inlined
@@ -136,24 +172,6 @@ def _split_combinations(automaton, combined, marginal):
         own = load(registers, combined, half + n // variables * lanes)
         place = int_at(automaton.combination_parts, n)
         store(marginal, place, add(load(registers, marginal, place), own))
-
-
-@inlined
-def _count_state(m, t, own, ends, automaton, workspace):
-    """Counts the state of number m in `class_state`, `LANES` of them at once."""
-    lanes, recent, padded = len(automaton.registers) * LANES, workspace.recent, whole_registers(automaton.states)
-    cell = m % LANES * LANES
-    store(recent, cell, fold(own))
-    if ends:
-        is_last = load(automaton.registers, workspace.lane, LAST * lanes)
-        store(recent, LANES * LANES + cell, accumulate(own, is_last, broadcast(ONE, 0.0)))
-    if m % LANES == LANES - 1 or m == automaton.states - 1:
-        begin = m - m % LANES
-        add_sums(recent, 0, workspace.counts, begin)
-        if t == 0:
-            add_sums(recent, 0, workspace.counts, padded + begin)
-        if ends:
-            add_sums(recent, LANES * LANES, workspace.counts, 2 * padded + begin)
 
 
 @inlined
@@ -181,77 +199,46 @@ def _sum_blocks(g, later, automaton, tables, workspace):
     return result
 
 
-@inlined
-def _pass_states(first, end, t, potential, scores, sums, base, ends, wanted, automaton, tables, workspace):
-    """The marginals of the states of the classes of the steps first … end − 1, whose β are in rows of `partial`, and
-    what the position before needs of them.
-
-    potential, sums: those of combinations of labels, from `scores` and `base` on.   ends: whether a lane ends here.
-    """
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
-    alpha, lane, zero = workspace.alpha, workspace.lane, broadcast(registers, 0.0)
-    at, new, row = t * automaton.states * lanes, t % 2 * automaton.states * lanes, 0
-    for n in range(first, end):
-        row += lanes
-        for m in range(int_at(automaton.class_off, n), int_at(automaton.class_off, n + 1)):
-            k = int_at(automaton.class_state, m)
-            forward, beta = load(registers, alpha, at + k * lanes), load(registers, workspace.partial, row)
-            if ends:
-                at_end = multiply(load(registers, lane, LAST * lanes), load(registers, lane, AT_END * lanes))
-                beta = fma(at_end, repeat(registers, tables.end, k), beta)
-            beta = choose_below(zero, forward, beta, zero)
-            own = multiply(forward, beta)
-            labels = int_at(automaton.combination_at, k)
-            store(sums, base + labels, add(load(registers, sums, base + labels), own))
-            if wanted:
-                _count_state(m, t, own, ends, automaton, workspace)
-            place = new + int_at(automaton.step_of, k) * lanes
-            store(workspace.tail, place, multiply(beta, load(registers, potential, scores + labels)))
-
-
 @inner
 def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
-    """The marginals of position t in place of its scores, what the position before needs (`tail`), counts of moves.
-
-    Some steps of a group at a time, and these twice over: few values then wait in registers at any moment.
-    """
+    """The marginals of position t in place of its scores, what the position before needs (`tail`), counts of moves."""
     registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
     lane, marginal = workspace.lane, workspace.marginal
     at, scores = t * automaton.states * lanes, t * automaton.width * lanes
-    later = (t + 1) % 2 * automaton.states * lanes
+    new, later = t % 2 * automaton.states * lanes, (t + 1) % 2 * automaton.states * lanes
     front, front_at, follows = alpha, at, t + 1 < longest
     if automaton.is_split and wanted and follows:
         sum_classes(at, 0, automaton, alpha, workspace.front)
         front, front_at = workspace.front, 0
     clear_lanes(registers, marginal, 0, automaton.width)
-    potential, row, sums, base = workspace.rows, scores, marginal, 0
+    potential, sums = workspace.rows[scores:], marginal
     if len(automaton.combination_parts) > 0:
-        potential, row, sums, base = workspace.combined, 0, workspace.combined, len(workspace.combined) // 2
+        half = len(workspace.combined) // 2
+        potential, sums = workspace.combined, workspace.combined[half:]
         combine_labels(scores, automaton, workspace.rows, potential)
-        clear_lanes(registers, sums, base, base // lanes)
+        clear_lanes(registers, sums, 0, half // lanes)
     if not follows:
-        clear_lanes(registers, workspace.partial, 0, STEPS + 1)
+        clear_lanes(registers, workspace.reach, 0, 1)
     ends = False
     for n in range(lanes):
         here = t + 1 == workspace.length[n]
         lane[LAST * lanes + n] = 1.0 if here else 0.0
         ends |= here
-    n, group, counted = 0, np.int64(-2), 0
-    while n < automaton.classes:
-        g, end = int_at(automaton.source_group, int_at(automaton.out_class, n)), n + 1
-        while end < min(n + STEPS, automaton.classes):
-            if int_at(automaton.source_group, int_at(automaton.out_class, end)) != g:
-                break
-            end += 1
+    counted, known, is_counted, is_kept = 0, 0, wanted and follows, wanted and (ends or t == 0 or not follows)
+    for r in range(len(automaton.run_group)):
         if follows:
-            if g != group:  # they ascend
-                group = g
-                store(workspace.partial, 0, _sum_blocks(g, later, automaton, tables, workspace))
-            counted = _sum_moves(n, end, at, later, front, front_at, wanted, counted, automaton, tables, workspace)
-        _pass_states(n, end, t, potential, row, sums, base, ends, wanted, automaton, tables, workspace)
-        n = end
-    if wanted and follows:  # the last sums reach beyond the last transition; there they are never read
-        _add_moves(counted, whole_registers(len(automaton.source)), automaton, workspace)
+            reach = _sum_blocks(np.int64(automaton.run_group[r]), later, automaton, tables, workspace)
+            store(workspace.reach, 0, reach)
+        counted, known = _pass_states(
+            automaton.run_off[r], automaton.run_off[r + 1], counted, known, follows, is_counted, is_kept, ends,
+            registers, front[front_at:], alpha[at:], workspace.tail, later, new, automaton.back_step, automaton.out_at,
+            tables.out, tables.end, potential, sums, workspace.reach, workspace.passed, workspace.recent,
+            workspace.counts, lane, automaton, tables,
+        )  # fmt: skip
+    if is_counted:  # the last sums reach beyond the last count; there they are never read
+        _add_counts(counted, whole_registers(known), workspace.recent, workspace.counts)
+    if is_kept:
+        _count_apart(t, follows, ends, automaton, workspace)
     _split_combinations(automaton, workspace.combined, marginal)
     for c in range(0, automaton.width * lanes, lanes):  # only now are the scores of this position done with
         store(workspace.rows, scores + c, load(registers, marginal, c))

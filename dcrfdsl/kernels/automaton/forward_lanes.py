@@ -28,7 +28,7 @@ from ..runtime import (
     store,
     subtract,
 )
-from .transitions import CANCELLED
+from .transitions import CANCELLED, INTO_COLUMNS, LANE_ROWS
 
 __all__ = [
     "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
@@ -36,7 +36,10 @@ __all__ = [
 ]  # fmt: skip
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
-SHIFT, LEAST_SCORE, LEAST_ALPHA, PRODUCT, LOG, AT_END, LAST, SPARE = range(8)  # rows of `AutomatonWorkspace.lane`
+SLOTS_END, STATE, GROUP, LABELS = range(INTO_COLUMNS)  # of `Automaton.into_step`
+SHIFT, LEAST_SCORE, LEAST_ALPHA, LEAST_HERE, PRODUCT, LOG, AT_END, LAST, SPARE = range(
+    LANE_ROWS
+)  # rows of `AutomatonWorkspace.lane`
 
 
 @inlined
@@ -100,19 +103,12 @@ def sum_classes(at, begin, automaton, alpha, front):
 
 
 @inlined
-def _add_to_group(n, sums, own, automaton, shared):
-    """Adds the α of the state of step n to that of its group, in the row of groups at `sums`."""
-    place = sums + int_at(automaton.into_group, n)
-    store(shared, place, add(own, load(automaton.registers, shared, place)))
-
-
-@inlined
-def _of_block(block, sums, automaton, shared):
-    """What the states of a block are reached from: the sum over its groups, of the row of groups at `sums`."""
-    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+def _of_block(registers, block, group_off, group, shared):
+    """What the states of a block are reached from: the sum over its groups, of the row of groups `shared`."""
+    lanes = len(registers) * LANES
     result = broadcast(registers, 0.0)
-    for b in range(int_at(automaton.block_group_off, block), int_at(automaton.block_group_off, block + 1)):
-        result = add(result, load(registers, shared, sums + int_at(automaton.block_group, b) * lanes))
+    for b in range(int_at(group_off, block), int_at(group_off, block + 1)):
+        result = add(result, load(registers, shared, int_at(group, b) * lanes))
     return result
 
 
@@ -158,70 +154,97 @@ def _begin(potential, automaton, tables, alpha):
 
 
 @inner
-def _take_again(block, front, before, at, old, potential, row, automaton, tables, workspace):
+def _take_again(block, front, before, old, potential, alpha, automaton, tables, lane):
     """Takes α of the states of a block again in the lanes where it has lost digits; whether there were any.
 
-    at: where the row of α begins.   old: the sums over groups of the position before.
+    alpha: the row of this position.   old: the sums over groups of the position before.
     """
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    background, any_lost = _of_block(block, old, automaton, workspace.shared), False
+    registers, lanes, any_lost = automaton.registers, len(automaton.registers) * LANES, False
+    background = _of_block(registers, block, automaton.block_group_off, automaton.block_group, old)
     background = multiply(background, broadcast(registers, CANCELLED))
     for n in range(automaton.block_off[block], automaton.block_off[block + 1]):
         if not tables.into_cancels[n]:
             continue
-        place = at + automaton.into_state[n] * lanes
-        own = load_at(registers, potential, row, automaton.combination_at, automaton.into_state[n])
+        place = automaton.into_state[n] * lanes
+        own = load_at(registers, potential, 0, automaton.combination_at, automaton.into_state[n])
         bound = multiply(multiply(background, repeat(registers, tables.state, n)), own)
         found = load(registers, alpha, place)
         if any_below(found, bound):
-            _sum_into(n, block, front, before, automaton, tables, workspace.lane)
-            again = multiply(load(registers, workspace.lane, SPARE * lanes), own)
+            _sum_into(n, block, front, before, automaton, tables, lane)
+            again = multiply(load(registers, lane, SPARE * lanes), own)
             store(alpha, place, choose_below(found, bound, again, found))
             any_lost = True
     return any_lost
 
 
 @inlined
-def _follow(at, front, before, old, sums, potential, row, least, automaton, tables, workspace):
-    """α of a later position, added up over groups; its least positive number or `least`, and whether these two have to
-    be taken again.
+def _keep(registers, found, step, into_step, potential, alpha, sums):
+    """Writes α of the state of the step that begins at `step` in `into_step`, adds it to its group, and returns it.
 
-    at: where its row begins.   before: that of the classes of the position before.   old, sums: the rows of groups of
-    the position before and of this one.   potential: that of each combination of labels, from `row` on.
+    found: Σ_i α(i) ψ(i, j).
     """
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    shared, any_lost = workspace.shared, False
-    for block in range(len(automaton.block_off) - 1):
-        background = _of_block(block, old, automaton, shared)
-        for n in range(int_at(automaton.block_off, block), int_at(automaton.block_off, block + 1)):
-            prefetch(registers, alpha, at + int_at(automaton.into_state, min(n + AHEAD, automaton.states - 1)) * lanes)
-            found = multiply(background, repeat(registers, tables.state, n))
-            for q in range(int_at(automaton.into_off, n), int_at(automaton.into_off, n + 1)):
-                keep_rolled()
-                mass = load_at(registers, front, before, automaton.into_at, q)
-                found = fma(mass, repeat(registers, tables.into, q), found)
-            j = int_at(automaton.into_state, n)
-            own = multiply(found, load_at(registers, potential, row, automaton.combination_at, j))
-            store(alpha, at + j * lanes, own)
-            _add_to_group(n, sums, own, automaton, shared)
-            least = least_positive(least, own)
-        if tables.cancels and _take_again(
-            block, front, before, at, old, potential, row, automaton, tables, workspace
-        ):  # fmt: skip
-            any_lost = True
-    return least, any_lost
+    own = multiply(found, load(registers, potential, int_at(into_step, step + LABELS)))
+    store(alpha, int_at(into_step, step + STATE), own)
+    group = int_at(into_step, step + GROUP)
+    store(sums, group, add(own, load(registers, sums, group)))
+    return own
 
 
 @inner
-def _sum_states(at, sums, automaton, workspace):
-    """Adds the row of α at `at` up over groups, into the row of these at `sums`; keeps the least positive number."""
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
-    lane = workspace.lane
-    clear_lanes(registers, workspace.shared, sums, automaton.groups + 1)
+def _follow(
+    registers, front, old, potential, alpha, sums, lane, block_off, group_off, group, pairs_end, into_step, slot_at,
+    state, weight,
+):  # fmt: skip
+    """α of a later position, its sums over groups, and the least positive number up to there.
+
+    front: the row of classes of the position before.   old, sums: the rows of groups of that position and of this one.
+    potential: that of each combination of labels.   alpha: the row of this position.   state, weight: the tables
+    `state` and `slot`. The other arrays are those of the automaton, one by one: so the loops find them in registers.
+    """
+    lanes, steps = len(registers) * LANES, len(into_step) // INTO_COLUMNS
+    least, slot, q = load(registers, lane, LEAST_ALPHA * lanes), 0, 0  # q: the next of `weight`
+    for block in range(len(block_off) - 1):
+        background = _of_block(registers, block, group_off, group, old)
+        alone, end = int_at(pairs_end, block), int_at(block_off, block + 1)
+        for n in range(int_at(block_off, block), alone, 2):
+            step = n * INTO_COLUMNS
+            soon = min(n + AHEAD, steps - 2) * INTO_COLUMNS
+            prefetch(registers, alpha, int_at(into_step, soon + STATE))
+            prefetch(registers, alpha, int_at(into_step, soon + INTO_COLUMNS + STATE))
+            found = multiply(background, repeat(registers, state, n))
+            other = multiply(background, repeat(registers, state, n + 1))
+            for m in range(slot, int_at(into_step, step + SLOTS_END)):
+                keep_rolled()
+                mass = load_at(registers, front, 0, slot_at, m)
+                found = fma(mass, repeat(registers, weight, q), found)
+                other = fma(mass, repeat(registers, weight, q + 1), other)
+                q += 2
+            slot = int_at(into_step, step + SLOTS_END)
+            least = least_positive(least, _keep(registers, found, step, into_step, potential, alpha, sums))
+            step += INTO_COLUMNS
+            least = least_positive(least, _keep(registers, other, step, into_step, potential, alpha, sums))
+        for n in range(alone, end):
+            step = n * INTO_COLUMNS
+            found = multiply(background, repeat(registers, state, n))
+            for m in range(slot, int_at(into_step, step + SLOTS_END)):
+                keep_rolled()
+                found = fma(load_at(registers, front, 0, slot_at, m), repeat(registers, weight, q), found)
+                q += 1
+            slot = int_at(into_step, step + SLOTS_END)
+            least = least_positive(least, _keep(registers, found, step, into_step, potential, alpha, sums))
+    store(lane, LEAST_HERE * lanes, least)
+
+
+@inner
+def _sum_states(alpha, sums, automaton, lane):
+    """Adds a row of α up over groups, into the row of these `sums`; keeps the least positive number."""
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    clear_lanes(registers, sums, 0, automaton.groups + 1)
     least = load(registers, lane, LEAST_ALPHA * lanes)
-    for n in range(automaton.states):
-        own = load(registers, alpha, at + int_at(automaton.into_state, n) * lanes)
-        _add_to_group(n, sums, own, automaton, workspace.shared)
+    for step in range(0, automaton.states * INTO_COLUMNS, INTO_COLUMNS):
+        own = load(registers, alpha, int_at(automaton.into_step, step + STATE))
+        group = int_at(automaton.into_step, step + GROUP)
+        store(sums, group, add(own, load(registers, sums, group)))
         least = least_positive(least, own)
     store(lane, LEAST_ALPHA * lanes, least)
 
@@ -229,36 +252,39 @@ def _sum_states(at, sums, automaton, workspace):
 @inner
 def advance_lanes(t, automaton, tables, workspace):
     """α of position t, its sum into the row of `inverse`, its sums over classes and groups, and the least positive."""
-    registers, lanes, alpha = automaton.registers, len(automaton.registers) * LANES, workspace.alpha
+    registers, lanes, lane = automaton.registers, len(automaton.registers) * LANES, workspace.lane
     at, groups = t * automaton.states * lanes, (automaton.groups + 1) * lanes
-    old, sums = (t + 1) % 2 * groups, t % 2 * groups
-    front, now, before = alpha, at, at - automaton.states * lanes
+    old, sums = workspace.shared[(t + 1) % 2 * groups :], workspace.shared[t % 2 * groups :]
+    front, now, before = workspace.alpha, at, at - automaton.states * lanes
     if automaton.is_split:
         front, now = workspace.front, t % 2 * automaton.classes * lanes
         before = (t + 1) % 2 * automaton.classes * lanes
-    potential, row = workspace.rows, t * automaton.width * lanes
+    alpha, potential = workspace.alpha[at:], workspace.rows[t * automaton.width * lanes :]
     if len(automaton.combination_parts) > 0:
-        combine_labels(row, automaton, workspace.rows, workspace.combined)
-        potential, row = workspace.combined, 0
+        combine_labels(t * automaton.width * lanes, automaton, workspace.rows, workspace.combined)
+        potential = workspace.combined
     any_lost = t == 0
     if t == 0:
         _begin(potential, automaton, tables, alpha)
     else:
-        clear_lanes(registers, workspace.shared, sums, automaton.groups + 1)
-        least = load(registers, workspace.lane, LEAST_ALPHA * lanes)
-        least, any_lost = _follow(
-            at, front, before, old, sums, potential, row, least, automaton, tables, workspace
+        clear_lanes(registers, sums, 0, automaton.groups + 1)
+        _follow(
+            registers, front[before:], old, potential, alpha, sums, lane, automaton.block_off,
+            automaton.block_group_off, automaton.block_group, automaton.pairs_end, automaton.into_step,
+            automaton.slot_at, tables.state, tables.slot,
         )  # fmt: skip
+        for block in range(len(automaton.block_off) - 1 if tables.cancels else 0):
+            any_lost |= _take_again(block, front, before, old, potential, alpha, automaton, tables, lane)
         if not any_lost:
-            store(workspace.lane, LEAST_ALPHA * lanes, least)
+            store(lane, LEAST_ALPHA * lanes, load(registers, lane, LEAST_HERE * lanes))
     if any_lost:
-        _sum_states(at, sums, automaton, workspace)
+        _sum_states(alpha, sums, automaton, lane)
     sum_of_all = broadcast(registers, 0.0)
-    for c in range(sums, sums + groups, lanes):
-        sum_of_all = add(sum_of_all, load(registers, workspace.shared, c))
+    for c in range(0, groups, lanes):
+        sum_of_all = add(sum_of_all, load(registers, sums, c))
     store(workspace.inverse, t * lanes, sum_of_all)
     if automaton.is_split:
-        sum_classes(at, now, automaton, alpha, front)
+        sum_classes(at, now, automaton, workspace.alpha, front)
 
 
 @inlined

@@ -13,7 +13,8 @@ are 1 but for few pairs is such an automaton, as are chains of higher order (sta
 a deterministic memory (states are the pairs that can occur). Source: Siddiqi & Moore 2005 (a background and
 exceptions); Ye et al. 2009 and Cuong et al. 2014 (higher orders by the contexts that were seen).
 
-Not here: which models are automata, and what their states mean (`graph`, `inference`).
+Not here: which models are automata, and what their states mean (`graph`, `inference`); the orders in which sums go
+through an automaton (`orders`).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from numpy.typing import NDArray
 from ..runtime import LANES, aligned_zeros
 
 __all__ = [
-    "CANCELLED", "FLOOR", "LOG_FLOOR", "PENDING", "REGISTERS", "STEPS", "WINDOW", "Automaton", "AutomatonSums",
-    "AutomatonTables", "AutomatonTotals", "AutomatonWorkspace", "LinearTables", "automaton_of", "linear_tables",
-    "sums_of_automaton", "workspace_of_automaton",
+    "BACK_COLUMNS", "CANCELLED", "FLOOR", "INTO_COLUMNS", "LANE_ROWS", "LOG_FLOOR", "PENDING", "REGISTERS", "WINDOW",
+    "Automaton", "AutomatonSums", "AutomatonTables", "AutomatonTotals", "AutomatonWorkspace", "LinearTables",
+    "linear_tables", "sums_of_automaton", "workspace_of_automaton",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -40,17 +41,20 @@ FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
 LOG_FLOOR = float(np.log(FLOOR))
 # Of fewer, each instruction would serve fewer lanes; of more, the rows of a thousand states would leave the cache.
 REGISTERS = (0,) * 4
-STEPS = 64  # whose sums are kept at a time: they fit a nearest cache
-PENDING = 256  # counts of moves that are kept, before they are added up
+PENDING = 256  # counts that are kept, before they are added up
+LANE_ROWS = 9  # of `AutomatonWorkspace.lane`
+INTO_COLUMNS = 4  # of `Automaton.into_step`
+BACK_COLUMNS = 7  # of `Automaton.back_step`
 WINDOW = 8192  # sequences that are sorted by their lengths, so that those of similar length advance together
 
 
 class Automaton(NamedTuple):
-    """The structure of an automaton; see `automaton_of`.
+    """The structure of an automaton; see `orders.automaton_of`.
 
     Sums take states in an order of their own, so that what is read together lies together: into the states, block by
     block, in which all are reached from the same groups; out of the classes, group by group. In a block or group, those
-    with more transitions come first: then the lengths of loops can be predicted.
+    with more transitions come first: then the lengths of loops can be predicted. A block begins with pairs of states
+    that are reached from much the same classes: what one of them reads is then there for the other.
     """
 
     registers: tuple[int, ...]  # of a value for all sequences that advance together, see `machine_vectors`
@@ -87,11 +91,19 @@ class Automaton(NamedTuple):
     group_block: Ints32  #     [..]   the blocks that are reached from each group that has classes, ascending
     is_new_block: NDArray[np.bool_]  # [..] whether no group before has that block
     into_state: Ints32  #      [S]    the state of each step
-    into_group: Ints32  #      [S]    where the lanes of its class's group lie in a row of groups; at its end: none
     step_of: Ints32  #         [S]    its inverse
     into_off: Ints  #          [S+1]  the transitions of each step
     into_move: Ints32  #       [M]    their numbers
     into_at: Ints32  #         [M]    where the lanes of their sources lie in a row of classes
+    into_step: (
+        Ints32  #       [S, INTO_COLUMNS] flat; of each step the end of its slots, and where lanes lie: those of its
+    )
+    #                                 state in a row of α, of its class's group in a row of groups, of its labels
+    pairs_end: (
+        Ints  #         [blocks] the step after the last pair of a block; a pair's slots are those of its first step
+    )
+    slot_at: Ints32  #         [slots] where the lanes of a slot's source lie in a row of classes
+    slot_move: Ints32  #       [..]   as in `into_move`, or M for none: two of each slot of a pair, one of any other
     out_class: Ints32  #       [classes] the class of each step back
     class_step: Ints32  #      [classes] its inverse
     out_off: Ints  #           [classes + 1]
@@ -99,6 +111,14 @@ class Automaton(NamedTuple):
     out_at: Ints32  #          [M]    where the lanes of their targets lie in a row of steps into states
     class_off: Ints  #         [classes + 1]
     class_state: Ints32  #     [S]    the states of the class of each step back, ascending
+    back_step: (
+        Ints32  #       [S, BACK_COLUMNS] flat; of each state, in the order of `class_state`, the first and the end
+    )
+    #                                 of its class's transitions (the first is -1 where the state before is of the same
+    #                                 class), and where lanes lie: those of the class, of the state in a row of α and
+    #                                 in one of `tail`, of its labels; then the step back of its class
+    run_off: Ints  #           [runs + 1] states, in that order, whose classes are of the same group
+    run_group: Ints32  #       [runs] that group; -1: none
 
 
 class AutomatonTables(NamedTuple):
@@ -117,8 +137,8 @@ class LinearTables(NamedTuple):
     state: Floats  #      [S] of a state that is reached from its group, in the order of `into_state`
     end: Floats  #        [S] added at the last position
     transition: Floats  # [M]
-    into: Floats  #       [M] what it has beyond the background: less `state` of the target if it is reached from the
-    #                         group of the source; in the order of `into_move`
+    slot: Floats  #       [..] what it has beyond the background: less `state` of the target if it is reached from the
+    #                          group of the source; in the order of `slot_move`
     out: Floats  #        [M] the same in the order of `out_move`
     cancels: bool  #      whether a sum may lose digits to subtraction
     into_cancels: NDArray[np.bool_]  # [S] whether that into the state of a step may
@@ -152,7 +172,7 @@ class AutomatonWorkspace(NamedTuple):
     sequence: Ints  #   [lanes]  the sequence in each lane
     length: Ints  #     [lanes]  its positions; 0: none, or it has no answer
     state: Ints  #      [lanes]  its status
-    lane: Floats  #     [8 · lanes] numbers of each lane, see `automaton_sums`
+    lane: Floats  #     [LANE_ROWS · lanes] numbers of each lane, see `automaton_sums`
     label: Floats  #    [lanes, width] scores or marginals of one position, sequence by sequence
     rows: Floats  #     [longest, width, lanes] exp of scores; those of the first variable rescaled
     alpha: Floats  #    [longest, S, lanes]
@@ -164,158 +184,13 @@ class AutomatonWorkspace(NamedTuple):
     shared: Floats  #   [2, groups + 1, lanes] sums over groups, and what has none; or maxima
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
-    partial: Floats  #  [1 + STEPS, lanes] what a group reaches, and β of some of its classes
-    recent: Floats  #   [2, LANES, LANES] of states, [.., LANES] of moves: counts of each lane that are not in `counts`
-    counts: Floats  #   [3 S + M] of states everywhere, first and last, in the order of `class_state`; of transitions,
-    #                   in that of `out_move`; each padded
-
-
-def automaton_of(
-    labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
-    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
-) -> Automaton:  # fmt: skip
-    """The automaton with these states and transitions.
-
-    labels [S, V]: the labels of each state; no two states need differ.   cards [V].   scored, scored_variable [n]:
-    kinds of factors with features, and the variable of each.   source, target [M]: transitions from a class to a
-    state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
-    group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
-    it each state is its own.   visible: see `Automaton`; without it all are.   ValueError for anything else.
-
-    Fast where states with the same labels and classes with the same group have neighbouring numbers.
-    """
-    labels, cards = np.asarray(labels, np.int64), np.asarray(cards, np.int64)
-    source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
-    source_group, reached = np.asarray(source_group, np.int64), np.asarray(reached, np.int64).reshape(-1, 2)
-    states, classes = len(labels), len(source_group)
-    own = np.arange(states)
-    class_of = own if source_class is None else np.asarray(source_class, np.int64)
-    if (np.diff(target * classes + source) <= 0).any():
-        raise ValueError("transitions are not ordered by target and source")
-    if ((labels < 0) | (labels >= cards)).any() or ((source < 0) | (source >= classes) | (target >= states)).any():
-        raise ValueError("a label or a state is out of range")
-    if len(class_of) != states or ((class_of < 0) | (class_of >= classes)).any():
-        raise ValueError("a state has no class")
-    groups = int(max(source_group.max(initial=-1), reached[:, 1].max(initial=-1))) + 1
-    if (reached < 0).any() or (reached[:, 0] >= states).any() or (np.diff(reached @ (groups, 1)) <= 0).any():
-        raise ValueError("states and their groups are out of range, or not ordered")
-    padded = -(-cards // LANES) * LANES
-    row_start = np.cumsum(padded) - padded
-    parts = (labels + row_start).astype(np.int32).ravel()
-    lanes = len(REGISTERS) * LANES
-    several, combination = np.unique(parts.reshape(states, -1), axis=0, return_inverse=True)
-    if len(cards) == 1:
-        several, combination = several[:0], parts.astype(np.int64)
-    member_off, member = _members(source_group, groups)
-    reached_off, which = _members(reached[:, 1], groups)
-    target_off = np.searchsorted(target, np.arange(states + 1))
-    block_of, block_off, block_group_off, block_group, into_state = _blocks(states, reached, np.diff(target_off))
-    step_of = np.empty(states, np.int64)
-    step_of[into_state] = np.arange(states)
-    of_block = np.repeat(np.arange(len(block_group_off) - 1), np.diff(block_group_off))
-    has_classes = np.flatnonzero(np.isin(block_group, source_group))
-    group_block_off, which_block = _members(block_group[has_classes], groups)
-    group_block = of_block[has_classes][which_block]
-    own_group = np.where(source_group < 0, groups, source_group)[class_of]
-    into_off, into_move = _chosen_runs(target_off, into_state)
-    by_source = np.lexsort((target, source))
-    source_off = np.searchsorted(source[by_source], np.arange(classes + 1))
-    out_class = np.lexsort((-np.diff(source_off), source_group))
-    out_off, out = _chosen_runs(source_off, out_class)
-    out_move = by_source[out]
-    rank = np.empty(classes, np.int64)
-    rank[out_class] = np.arange(classes)
-    class_off, class_state = _members(rank[class_of], classes)
-    return Automaton(
-        registers=REGISTERS,
-        states=states,
-        width=int(padded.sum()),
-        cards=cards,
-        visible=len(cards) if visible is None else visible,
-        row_start=row_start,
-        parts=parts,
-        part_at=parts * np.int32(lanes),
-        combination_at=(combination.ravel() * lanes).astype(np.int32),
-        combination_parts=(several * lanes).astype(np.int32).ravel(),
-        scored=np.asarray(scored, np.int64),
-        scored_at=row_start[np.asarray(scored_variable, np.int64)],
-        classes=classes,
-        is_split=classes != states or bool((class_of != own).any()),
-        class_of=class_of.astype(np.int32),
-        source=source.astype(np.int32),
-        target=target.astype(np.int32),
-        is_shared=np.isin(target * groups + source_group[source], reached @ (groups, 1)) & (source_group[source] >= 0),
-        target_off=target_off,
-        source_group=source_group.astype(np.int32),
-        groups=groups,
-        member_off=member_off,
-        member=member,
-        reached_off=reached_off,
-        reached=reached[which, 0].astype(np.int32),
-        block_of=block_of.astype(np.int32),
-        block_off=block_off,
-        block_group_off=block_group_off,
-        block_group=block_group.astype(np.int32),
-        group_block_off=group_block_off,
-        group_block=group_block.astype(np.int32),
-        is_new_block=_is_new(group_block),
-        into_state=into_state.astype(np.int32),
-        into_group=(own_group[into_state] * lanes).astype(np.int32),
-        step_of=step_of.astype(np.int32),
-        into_off=into_off,
-        into_move=into_move.astype(np.int32),
-        into_at=(source[into_move] * lanes).astype(np.int32),
-        out_class=out_class.astype(np.int32),
-        class_step=rank.astype(np.int32),
-        out_off=out_off,
-        out_move=out_move.astype(np.int32),
-        out_at=(step_of[target[out_move]] * lanes).astype(np.int32),
-        class_off=class_off,
-        class_state=class_state,
+    reach: Floats  #    [lanes] what a group reaches
+    passed: Floats  #   [S, lanes] marginals of a position, where these are counted apart; in the order of `class_state`
+    recent: Floats  #   [.., LANES] counts of each lane that are not in `counts`
+    counts: (
+        Floats  #   [S + M] of states and the transitions out of their classes, in the order of `back_step`; [3, S] of
     )
-
-
-def _members(group: Ints, groups: int) -> tuple[Ints, Ints32]:
-    """The members of each group, ascending: offsets [groups + 1], members."""
-    order = np.argsort(group, kind="stable")
-    order = order[np.sum(group < 0) :]
-    return np.searchsorted(group[order], np.arange(groups + 1)), order.astype(np.int32)
-
-
-def _is_new(items: Ints) -> NDArray[np.bool_]:
-    """Whether each item is none of those before."""
-    out = np.zeros(len(items), np.bool_)
-    out[np.unique(items, return_index=True)[1]] = True
-    return out
-
-
-def _chosen_runs(off: Ints, chosen: Ints) -> tuple[Ints, Ints]:
-    """Offsets of the runs `chosen`, one after the other, and their items."""
-    sizes = np.diff(off)[chosen]
-    new = np.concatenate([[0], np.cumsum(sizes)])
-    return new, np.arange(new[-1]) + np.repeat(off[chosen] - new[:-1], sizes)
-
-
-def _blocks(states: int, reached: Ints, transitions: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """`block_of`, `block_off`, `block_group_off`, `block_group` and `into_state`: see `Automaton`."""
-    off = np.searchsorted(reached[:, 0], np.arange(states + 1))
-    number: dict[bytes, int] = {}
-    sets: list[Ints] = []
-    block = np.zeros(states, np.int64)
-    for k in range(states):
-        groups = np.ascontiguousarray(reached[off[k] : off[k + 1], 1])
-        block[k] = number.setdefault(groups.tobytes(), len(number))
-        if block[k] == len(sets):
-            sets.append(groups)
-    order = np.lexsort((-transitions, block))
-    group_off = np.concatenate([[0], np.cumsum([len(groups) for groups in sets])])
-    return (
-        block,
-        np.searchsorted(block[order], np.arange(len(sets) + 1)),
-        group_off.astype(np.int64),
-        np.concatenate([np.zeros(0, np.int64), *sets]),
-        order,
-    )
+    #                   states at the first positions, at last ones, and at last ones of all lanes; each padded
 
 
 def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables | None:
@@ -340,8 +215,9 @@ def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables
     into_cancels, out_cancels = np.zeros(a.states, np.bool_), np.zeros(a.classes, np.bool_)
     into_cancels[a.target[cancels]] = True
     out_cancels[a.source[cancels]] = True
+    slot = np.append(beyond[a.into_move], 0.0)[a.slot_move]
     return LinearTables(
-        start, state[a.into_state], end, transition, beyond[a.into_move], beyond[a.out_move],
+        start, state[a.into_state], end, transition, slot, beyond[a.out_move],
         bool(cancels.any()), into_cancels[a.into_state], out_cancels[a.out_class], start_peak, peak, end_peak,
     )  # fmt: skip
 
@@ -368,7 +244,7 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         sequence=np.zeros(lanes, np.int64),
         length=np.zeros(lanes, np.int64),
         state=np.zeros(lanes, np.int64),
-        lane=aligned_zeros(8 * lanes),
+        lane=aligned_zeros(LANE_ROWS * lanes),
         label=aligned_zeros(width * lanes),
         rows=aligned_zeros(longest * width * lanes),
         alpha=aligned_zeros(longest * states * lanes),
@@ -380,7 +256,8 @@ def workspace_of_automaton(automaton: Automaton, longest: int) -> AutomatonWorks
         shared=aligned_zeros(2 * (groups + 1) * lanes),
         block=aligned_zeros((len(automaton.block_off) - 1) * lanes),
         front=aligned_zeros(2 * classes * lanes),
-        partial=aligned_zeros((1 + STEPS) * lanes),
-        recent=aligned_zeros((2 * LANES + PENDING + most + LANES) * LANES),
-        counts=aligned_zeros(3 * whole(states) + whole(len(automaton.source))),
+        reach=aligned_zeros(lanes),
+        passed=aligned_zeros(states * lanes),
+        recent=aligned_zeros((2 * LANES + PENDING + most + 1) * LANES),
+        counts=aligned_zeros(whole(states + len(automaton.source)) + 3 * whole(states)),
     )
