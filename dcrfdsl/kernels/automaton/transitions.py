@@ -41,7 +41,7 @@ FLOOR = 1e-100  # the least positive number: FLOOR³ is still a normal double
 LOG_FLOOR = float(np.log(FLOOR))
 # Of fewer, each instruction would serve fewer lanes; of more, the rows of a thousand states would leave the cache.
 REGISTERS = (0,) * 4
-PENDING = 256  # counts that are kept, before they are added up
+PENDING = 64  # counts that are kept in a nearest cache, before they are added up
 LANE_ROWS = 9  # of `AutomatonWorkspace.lane`
 INTO_COLUMNS = 4  # of `Automaton.into_step`
 BACK_COLUMNS = 7  # of `Automaton.back_step`
