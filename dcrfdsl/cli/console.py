@@ -22,15 +22,16 @@ from ..foundation import DcrfError, Diagnostic, printable, printable_lines, rend
 from .options import Option
 
 __all__ = [
-    "INPUT_ERROR", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds",
-    "SetPaths", "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded", "open_standard_streams",
-    "os_error", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "MOST_DRAWS", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet",
+    "Rounds", "SetPaths", "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded",
+    "open_standard_streams", "os_error", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
 MOST_PRINTED = 200  # messages of one command
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
+MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 _ENDED_BY = 128  # shells add this to the number of the signal that ended a process
 # Errors of a write to stdout that are not internal errors.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)

@@ -70,6 +70,7 @@ from .files import (
     is_writable as is_writable,
     keeping_places as keeping_places,
     lock as lock,
+    near_name as near_name,
     read_at_most as read_at_most,
     read_template as read_template,
     recalled as recalled,

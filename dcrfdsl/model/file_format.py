@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load
 
-from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, write_whole
+from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, near_name, write_whole
 from .narrow_arrays import narrowed, widened
 from .tensor_layout import DTYPES, LENGTH_BYTES, in_pieces
 
@@ -81,7 +81,7 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     """The header and the arrays of a model file. DcrfError unless it is complete, undamaged and of a known format."""
     with clear_os_errors(path, READING):
         if not os.path.exists(path):
-            raise _error(path, "no-file", f"there is no model file `{path}`")
+            raise _error(path, "no-file", f"there is no model file `{path}`", near_name(path))
         if not os.path.isfile(path):
             raise _error(path, "not-a-model", f"`{path}` is not a file", _HOW_TO_GET_ONE)
         with open(path, "rb") as file:

@@ -54,4 +54,4 @@ def in_pieces(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -
 def _memory(array: NDArray[Any]) -> memoryview:
     """The bytes of an array, little-endian, one row after another: its own memory where they lie there like this."""
     plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    return memoryview(plain.reshape(-1).view(np.uint8))
+    return plain.reshape(-1).view(np.uint8).data

@@ -341,6 +341,31 @@ def test_infer_refuses_a_factor_over_too_many_variables(here: Path, capsys: Capt
     assert "wide.uai:5" in err
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs the device /dev/zero")
+@pytest.mark.parametrize("line", ["infer /dev/zero", "infer a.uai --evidence /dev/zero", "infer /dev/urandom"])
+def test_infer_does_not_read_a_device_without_end(line: str, here: Path, capsys: Captured) -> None:
+    (here / "a.uai").write_text("MARKOV 1 2 1 1 0 2 0.3 0.7")
+    assert run(line.split()) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error[unreadable-file]: ") and "it is not text" in err
+
+
+MISSPELT = {
+    "train chunk.dcrf trian.txt -o a.model": "did you mean `train.txt`?",
+    "train chunk.dcrf train.txt -o a.model --dev no/train.txt": "there is no folder `no`",
+    "check chunks.dcrf": "did you mean `chunk.dcrf`?",
+    "train chunk.dcrf train.txt -o a.model --from chnk.dcrf": "did you mean `chunk.dcrf`?",
+    "infer trian.txt": "did you mean `train.txt`?",
+    "fmt chunk.dcrf --features chunk.drcf": "did you mean `chunk.dcrf`?",
+}
+
+
+@pytest.mark.parametrize("line", MISSPELT)
+def test_a_file_that_is_not_there_has_a_near_name(line: str, here: Path, capsys: Captured) -> None:
+    assert run(line.split()) == 1
+    assert f"help: {MISSPELT[line]}\n" in capsys.readouterr().err
+
+
 # templates --------------------------------------------------------------------------------------------------------
 
 
