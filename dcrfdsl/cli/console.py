@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 
 import click
 
-from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render, render_all
+from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render_all
 from .options import Option
 
 __all__ = [
@@ -94,10 +94,11 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         first = sorted(range(len(every)), key=lambda n: every[n].severity != "error")[:MOST_PRINTED]
         shown = [every[n] for n in sorted(first)]
     text = render_all(shown)
-    if text:
-        print(text, file=sys.stderr)
-    if len(shown) < len(every):
-        print(f"\n… and {len(every) - len(shown):,} more", file=sys.stderr)
+    with suppress(OSError):  # as `Talk`
+        if text:
+            print(text, file=sys.stderr)
+        if len(shown) < len(every):
+            print(f"\n… and {len(every) - len(shown):,} more", file=sys.stderr)
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
@@ -141,7 +142,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
     except KeyboardInterrupt as error:
         return _interrupted(error)
     except MemoryError:
-        print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
+        print_diagnostics([Diagnostic("out-of-memory", "this does not fit into memory")])
         return INPUT_ERROR
     except OSError as error:
         return file_failed(error)
@@ -160,8 +161,7 @@ def file_failed(error: OSError) -> int:
         return _apologise(error)
     if not error.filename:
         _abandon_stdout()
-    with suppress(OSError):
-        print(render(os_error(error)), file=sys.stderr)
+    print_diagnostics([os_error(error)])
     return INPUT_ERROR
 
 
@@ -222,9 +222,10 @@ def _apologise(error: Exception) -> int:
             place = f"The traceback is in {file.name}. "
     except OSError:
         place = "Set DCRFDSL_TRACEBACK=1 to see the traceback. "
-    print(
-        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
-        f"{place}Please report it with what you did.",
-        file=sys.stderr,
-    )
+    with suppress(OSError):
+        print(
+            f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
+            f"{place}Please report it with what you did.",
+            file=sys.stderr,
+        )
     return OUR_FAULT

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.cli.console import Talk, guarded
+from dcrfdsl.cli.console import EndedBySignal, Talk, guarded
 from dcrfdsl.cli.interrupts import Interruption
 from dcrfdsl.foundation.errors.problems import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -603,6 +603,15 @@ def test_the_second_interrupt_ends_at_once(capsys: Captured) -> None:
         assert "Ctrl-C again stops at once" in capsys.readouterr().err
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_end_with_nothing_to_save_has_the_number_of_its_signal() -> None:
+    """As where `--tune` was to stop before a trial had begun."""
+    with pytest.raises(EndedBySignal) as ended, Interruption(Talk(quiet=True)) as interruption:
+        interruption.training()
+        signal.raise_signal(signal.SIGTERM)
+        raise KeyboardInterrupt
+    assert ended.value.number == signal.SIGTERM
 
 
 # what a template costs ----------------------------------------------------------------------------------------------
