@@ -119,6 +119,8 @@ USAGE = [
     ["infer", "a.uai", "--task", "best"],
     ["infer", "a.uai", "--method", "trp", "--tolerance", "2"],
     ["tag", "a.model", "--nbest", "0"],
+    ["tag", "a.model", "-", "-"],
+    ["fmt", "-", "-"],
     ["show"],
 ]
 
