@@ -117,6 +117,7 @@ USAGE = [
     ["train", "-", "-", "-o", "a.model"],
     ["train", "chunk.dcrf", "train.txt", "-o", "a.model", "--threads", "0"],
     ["infer", "a.uai", "--task", "best"],
+    ["infer", "a.uai", "--task", "map", "--nodes", "0"],
     ["infer", "a.uai", "--method", "trp", "--tolerance", "2"],
     ["tag", "a.model", "--nbest", "0"],
     ["tag", "a.model", "-", "-"],
@@ -148,6 +149,9 @@ REFUSED = {
     "infer missing.uai": "unreadable-file",
     "infer chunk.dcrf": "bad-uai",
     "infer chunk.dcrf --method loopy": "unknown-method",
+    "show a.model --template --json": "idle-option",
+    "show a.model --templates --path": "idle-option",
+    "probability a.model train.txt predicted --every --sentence 2": "idle-option",
 }
 
 
