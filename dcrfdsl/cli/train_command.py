@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
-from ..foundation import DcrfError, json_text
+from ..foundation import DcrfError, json_text, shell_word
 from .console import (
     MOST_JOBS,
     Features,
@@ -390,7 +389,7 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
     )
     for note in training_notes(model):
         talk(note)
-    name = shlex.quote(str(output))
+    name = shell_word(output)
     talk(f"{output} written ({report.file_size(output)}); next:")
     talk(f"  dcrfdsl tag {name} FILE")
     talk(f"  dcrfdsl eval {name} FILE")

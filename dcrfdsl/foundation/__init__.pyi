@@ -47,6 +47,7 @@ from .errors import (
     require_kind as require_kind,
     require_list as require_list,
     require_whole as require_whole,
+    shell_word as shell_word,
     shortened as shortened,
     typed_entry as typed_entry,
     warn_of as warn_of,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load
 
-from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, near_name, write_whole
+from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, near_name, shell_word, write_whole
 from .narrow_arrays import narrowed, widened
 from .tensor_layout import DTYPES, LENGTH_BYTES, in_pieces
 
@@ -209,7 +209,9 @@ def _check_magic(path: str | Path, start: bytes) -> None:
         path,
         "not-a-model",
         f"`{path}` is not a dcrfdsl model file",
-        f"it is a model of CRFsuite: dcrfdsl convert {path}" if start.startswith(_CRFSUITE) else _HOW_TO_GET_ONE,
+        f"it is a model of CRFsuite: dcrfdsl convert {shell_word(path)}"
+        if start.startswith(_CRFSUITE)
+        else _HOW_TO_GET_ONE,
     )
 
 

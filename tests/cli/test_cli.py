@@ -356,6 +356,16 @@ def test_infer_does_not_read_a_device_without_end(line: str, here: Path, capsys:
     assert err.startswith("error[unreadable-file]: ") and "it is not text" in err
 
 
+def test_the_next_command_can_be_typed(here: Path, capsys: Captured) -> None:
+    assert run(["new", "linear_chain", "-o", "my chain.dcrf"]) == 0
+    assert "  dcrfdsl check 'my chain.dcrf'\n" in capsys.readouterr().err
+    assert run(["train", "chunk.dcrf", "train.txt", "-o", "-a.model"]) == 0
+    assert "  dcrfdsl tag ./-a.model FILE\n" in capsys.readouterr().err
+    (here / "its model").write_bytes(b"lCRF")
+    assert run(["tag", "its model"]) == 1
+    assert "dcrfdsl convert 'its model'\n" in capsys.readouterr().err
+
+
 MISSPELT = {
     "train chunk.dcrf trian.txt -o a.model": "did you mean `train.txt`?",
     "train chunk.dcrf train.txt -o a.model --dev no/train.txt": "there is no folder `no`",
