@@ -382,6 +382,12 @@ def test_a_file_that_is_not_there_has_a_near_name(line: str, here: Path, capsys:
     assert f"help: {MISSPELT[line]}\n" in capsys.readouterr().err
 
 
+def test_an_ending_alone_makes_no_name_near(here: Path, capsys: Captured) -> None:
+    (here / "r.dcrf").write_text(TEMPLATE)
+    assert run(["check", "none.dcrf"]) == 1
+    assert "did you mean" not in capsys.readouterr().err
+
+
 # templates --------------------------------------------------------------------------------------------------------
 
 

@@ -202,13 +202,16 @@ def is_pipe(path: str | Path) -> bool:
 def near_name(path: str | Path) -> str | None:
     """The remedy for a file that is not there: the folder is not either, or has one of nearly this name."""
     folder, name = os.path.split(os.fspath(path))
+    stem, ending = os.path.splitext(name)
     if os.path.lexists(path):
         return None
     if folder and not os.path.isdir(folder):
         return f"there is no folder `{folder}`"
     with suppress(OSError, ValueError), os.scandir(folder or ".") as entries:
-        near = did_you_mean(name, [entry.name for entry in islice(entries, MOST_NAMES)])
-        return f"did you mean `{os.path.join(folder, near)}`?" if near else None
+        names = sorted((entry.name for entry in islice(entries, MOST_NAMES)), key=lambda one: not one.endswith(ending))
+        stems = {os.path.splitext(one)[0]: one for one in reversed(names)}  # with the same ending, where there are two
+        near = did_you_mean(stem, stems)  # two short names with one ending are alike by that alone
+        return f"did you mean `{os.path.join(folder, stems[near])}`?" if near else None
     return None
 
 
