@@ -167,4 +167,10 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = run(sys.argv[1:])
     gc.freeze()
+    prefetching = sys.modules.get(f"{__name__}.prefetching")
+    if prefetching is not None and prefetching.is_at_work():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(code)
     sys.exit(code)

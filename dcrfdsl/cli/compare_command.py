@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text, printable
-from .console import Features, Json, Quiet, Talk, Threads, refuse
+from .console import MOST_DRAWS, Features, Json, Quiet, Talk, Threads, refuse
 from .inputs import load_model, read_features, read_gold
 from .options import Argument, Option
 
@@ -28,7 +28,9 @@ ANY_DIFFERENCE = 0.05  # p-values below it are marked
 def compare(
     files: Annotated[list[str], Argument("MODEL MODEL... DATA", help="Two model files or more, and data with labels.")],
     level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
-    draws: Annotated[int, Option("--draws", min=1, metavar="N", help="Samples of the bootstrap.")] = 1000,
+    draws: Annotated[
+        int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")
+    ] = 1000,
     seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of samples and exchanges.")] = 0,
     differences: Annotated[
         int, Option("--differences", min=0, metavar="N", help="Show the first N sentences with other labels.")

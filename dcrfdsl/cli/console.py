@@ -18,19 +18,20 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 
 import click
 
-from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render, render_all
+from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render_all
 from .options import Option
 
 __all__ = [
-    "INPUT_ERROR", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds",
-    "SetPaths", "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded", "open_standard_streams",
-    "os_error", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "MOST_DRAWS", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet",
+    "Rounds", "SetPaths", "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded",
+    "open_standard_streams", "os_error", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
 MOST_PRINTED = 200  # messages of one command
 MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
+MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 _ENDED_BY = 128  # shells add this to the number of the signal that ended a process
 # Errors of a write to stdout that are not internal errors.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -93,10 +94,11 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         first = sorted(range(len(every)), key=lambda n: every[n].severity != "error")[:MOST_PRINTED]
         shown = [every[n] for n in sorted(first)]
     text = render_all(shown)
-    if text:
-        print(text, file=sys.stderr)
-    if len(shown) < len(every):
-        print(f"\n… and {len(every) - len(shown):,} more", file=sys.stderr)
+    with suppress(OSError):  # as `Talk`
+        if text:
+            print(text, file=sys.stderr)
+        if len(shown) < len(every):
+            print(f"\n… and {len(every) - len(shown):,} more", file=sys.stderr)
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
@@ -140,7 +142,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
     except KeyboardInterrupt as error:
         return _interrupted(error)
     except MemoryError:
-        print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
+        print_diagnostics([Diagnostic("out-of-memory", "this does not fit into memory")])
         return INPUT_ERROR
     except OSError as error:
         return file_failed(error)
@@ -159,8 +161,7 @@ def file_failed(error: OSError) -> int:
         return _apologise(error)
     if not error.filename:
         _abandon_stdout()
-    with suppress(OSError):
-        print(render(os_error(error)), file=sys.stderr)
+    print_diagnostics([os_error(error)])
     return INPUT_ERROR
 
 
@@ -221,9 +222,10 @@ def _apologise(error: Exception) -> int:
             place = f"The traceback is in {file.name}. "
     except OSError:
         place = "Set DCRFDSL_TRACEBACK=1 to see the traceback. "
-    print(
-        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
-        f"{place}Please report it with what you did.",
-        file=sys.stderr,
-    )
+    with suppress(OSError):
+        print(
+            f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
+            f"{place}Please report it with what you did.",
+            file=sys.stderr,
+        )
     return OUR_FAULT

@@ -6,7 +6,6 @@ It only looks what the file is. Not here: reading templates of other tools (`con
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -125,9 +124,11 @@ def convert(
         write_whole(output, (made.template.encode(),))
     print_diagnostics(item for item in made.remarks if item.severity == "error" or not quiet)
     if output is not None:
+        from ..foundation import shell_word
+
         talk = Talk(quiet)
         talk(f"{output} written; next:")
-        talk(f"  dcrfdsl check {shlex.quote(str(output))}{f' --data {shlex.quote(data)}' if data else ''}")
+        talk(f"  dcrfdsl check {shell_word(output)}{f' --data {shell_word(data)}' if data else ''}")
     if not made.complete:
         raise click.exceptions.Exit(INPUT_ERROR)
 

@@ -5,9 +5,9 @@ Not here: which files are such models (`convert_command`), the conversion (`crfs
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
+from ..foundation import shell_word
 from .console import Talk, refuse
 from .output_clashes import Output, refuse_clash
 
@@ -45,7 +45,7 @@ def convert_model(path: str, output: Path | None, talk: Talk) -> None:
     talk(f"{len(read.labels):,} labels, {len(read.attributes):,} attributes, {model.num_weights:,} weights")
     if left_out := sum(isinstance(name, bytes) for name in read.attributes):
         talk(f"warning: {left_out:,} attributes are not UTF-8, so that no text has them; they are left out")
-    name = shlex.quote(str(target))
+    name = shell_word(target)
     talk(f"{target} written ({report.file_size(target)}); next:")
     talk(f"  dcrfdsl tag {name} FILE")
     talk(f"  dcrfdsl show {name} --template > chain.dcrf")

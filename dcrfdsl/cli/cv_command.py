@@ -103,13 +103,15 @@ def cv(options: CvOptions) -> None:
             print_diagnostics(new)
             talk()
     found = [_validated(options, resolved, corpus, stage, registered, talk) for stage, resolved in templates.items()]
-    if options.output is not None:
-        _write(options, data_statement(next(iter(templates.values())).spec), found[0])
-        talk(f"{options.output} written")
-    if options.as_json:
-        print(json_text(_as_json(options, corpus, found)))
-    else:
-        _print(options, corpus, found)
+    try:
+        if options.output is not None:
+            _write(options, data_statement(next(iter(templates.values())).spec), found[0])
+            talk(f"{options.output} written")
+    finally:  # scores took all trainings, and a full disk is no reason to lose them
+        if options.as_json:
+            print(json_text(_as_json(options, corpus, found)))
+        else:
+            _print(options, corpus, found)
 
 
 def _refuse_unusable(options: CvOptions) -> None:

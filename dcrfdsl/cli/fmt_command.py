@@ -30,6 +30,8 @@ def fmt(
     from ..foundation import DcrfError, write_whole
     from ..syntax import format_template, parse
 
+    if templates.count(STDIN) > 1:
+        raise click.BadParameter("stdin can be read once")
     talk = Talk(quiet)
     read_unused_features(features, talk, "the layout depends on no function")
     failed = False

@@ -47,7 +47,7 @@ class InferOptions:
     burn_in: Annotated[int | None, Option("--burn-in", metavar="N", help="Sweeps that gibbs leaves out first.")] = None
     thin: Annotated[int | None, Option("--thin", metavar="N", help="Of so many sweeps gibbs keeps one.")] = None
     nodes: Annotated[
-        int | None, Option("--nodes", metavar="N", help="With map: also an upper bound; 1, or branch and bound.")
+        int | None, Option("--nodes", min=1, metavar="N", help="With map: also an upper bound; 1, or branch and bound.")
     ] = None
     features: Features = None
     as_json: Json = False
@@ -79,7 +79,7 @@ def infer(options: InferOptions) -> None:
     result = infer_graph(graph, options.task, settings)
     bounded = None
     if options.nodes is not None:
-        limits = SearchLimits(200, max(1, options.nodes))
+        limits = SearchLimits(200, options.nodes)
         bounded = bounded_labelling(graph, limits, result.assignment)
         impossible = (0,) if bounded.labelling is None and bounded.is_best else ()
         status = replace(result.status, approximate=False, not_converged=0, impossible=impossible)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ..foundation import LONGEST_TEMPLATE, DcrfError, DcrfWarning, read_template, template_text
+from ..foundation import LONGEST_TEMPLATE, DcrfError, DcrfWarning, read_template, shell_word, template_text
 from .console import Talk, print_diagnostics, refuse
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def _refuse_exchanged(template: str, data: str | None) -> None:
         return
     if len(tree.statements) > len(problems):
         message = f"`{data}` is the template, and `{template}` is none: they were given in the wrong order"
-        refuse("exchanged-arguments", message, f"write `{shlex.quote(data)} {shlex.quote(template)}`")
+        refuse("exchanged-arguments", message, f"write `{shell_word(data)} {shell_word(template)}`")
 
 
 def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:

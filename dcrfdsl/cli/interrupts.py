@@ -36,6 +36,7 @@ class Interruption:
     def __init__(self, talk: Talk):
         self._talk = talk
         self._asked = False
+        self._number: int | None = None  # of the last signal
         self._answer: str | None = None  # the message for the first signal; None: the signal ends the command
         self._before: dict[signal.Signals, Any] = {}  # the previous handlers
 
@@ -63,8 +64,11 @@ class Interruption:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if kind is KeyboardInterrupt and self._number is not None:  # asked to stop, training had nothing to save yet
+            raise EndedBySignal(self._number) from error
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._number = number
         if self._asked or self._answer is None:
             raise EndedBySignal(number)
         self._asked = True

@@ -52,14 +52,14 @@ def new(
         if path.exists():
             other = "name" if path == output else "folder"
             refuse("file-exists", f"`{path}` exists already", f"choose another {other}, or remove it first")
-    from ..foundation import write_whole
+    from ..foundation import shell_word, write_whole
 
     for path, shipped in beside.items():
         write_whole(path, (shipped.read_bytes(),))
     write_whole(output, (text.encode(),))
     also = f"; it reads {' and '.join(map(str, beside))}, written too" if beside else ""
     talk(f"{output} written{also}; next:")
-    talk(f"  dcrfdsl check {output}")
+    talk(f"  dcrfdsl check {shell_word(output)}")
 
 
 def _lists(text: str, name: str) -> list[str]:

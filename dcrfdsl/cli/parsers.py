@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import types
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,9 @@ import click
 from .options import Argument, Option
 
 __all__ = ["command_parser", "value_type"]
+
+FILES = {"DATA", "FILE", "MODEL", "TEMPLATE"}  # words of a metavar that stand for the name of a file or folder
+EMPTY = "the name is empty, expected that of a file or folder"
 
 
 def command_parser(name: str, function: Callable[..., None], **settings: Any) -> click.Command:
@@ -56,7 +60,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     required = default is inspect.Parameter.empty
     given: dict[str, Any] = {"required": True} if required else {"default": () if is_list else default}
     if isinstance(declared, Argument):
-        return _Argument([name], declared, type=_click_type(kind), nargs=-1 if is_list else 1, **given)
+        return _Argument([name], declared, type=_click_type(kind, declared), nargs=-1 if is_list else 1, **given)
     if kind is bool:
         given |= {"is_flag": True}
     else:
@@ -67,11 +71,13 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     )  # fmt: skip
 
 
-def _click_type(kind: Any, option: Option | None = None) -> click.ParamType:
+def _click_type(kind: Any, declared: Argument | Option) -> click.ParamType:
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
-    if option is not None and option.min is not None:
-        return _AtLeast(min=option.min, max=option.max)
+    if isinstance(declared, Option) and declared.min is not None:
+        return _AtLeast(min=declared.min, max=declared.max)
+    if kind is str and FILES.intersection(re.findall("[A-Z]+", declared.metavar or "")):
+        return FILE_NAME
     return TYPES[kind]
 
 
@@ -80,7 +86,16 @@ class _PathType(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
-            self.fail("the name is empty, expected that of a file or folder", param, ctx)
+            self.fail(EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _FileName(click.types.StringParamType):
+    """Names of files that may be `-` too. The empty one is none: an unset variable of a shell becomes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail(EMPTY, param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -90,6 +105,7 @@ class _AtLeast(click.IntRange):
     name = "integer"  # as messages have it; click's name is "integer range"
 
 
+FILE_NAME = _FileName()
 TYPES: dict[Any, click.ParamType] = {
     str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL, Path: _PathType(path_type=Path),
 }  # fmt: skip

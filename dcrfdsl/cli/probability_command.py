@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text
-from .console import Features, Json, Quiet, Talk, Threads
+from .console import Features, Json, Quiet, Talk, Threads, refuse
 from .inputs import data_statement, load_model, read_features, read_sentence
 from .options import Argument, Option
 
@@ -24,7 +24,9 @@ def probability(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
     events: Annotated[list[str], Argument("EVENT...", help="Conditions over labels, positions counted from 1.")],
-    sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
+    sentence: Annotated[
+        int | None, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1 (default: 1).")
+    ] = None,
     every: Annotated[bool, Option("--every", help="Ask about every sentence.")] = False,
     given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
     threads: Threads = None,
@@ -55,12 +57,14 @@ def probability(
     from ..data import encode_known_labels
     from ..model import probability_notes
 
+    if every and sentence is not None:
+        refuse("idle-option", "`--every` asks about all sentences, and `--sentence` about one", "leave out one of them")
     talk = Talk(quiet)
     trained = load_model(model, read_features(features))
     for note in probability_notes(trained):
         talk(note)
     estimated = failed = False
-    for before, corpus in _parts(trained, data, None if every else sentence, given=given):
+    for before, corpus in _parts(trained, data, None if every else sentence or 1, given=given):
         known = encode_known_labels(trained.spec, trained.states, corpus) if given else None
         for s, answers in enumerate(trained.probability(corpus, events, given=known, threads=threads)):
             estimated |= not answers[0].exact

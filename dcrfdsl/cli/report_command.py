@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from .console import Features, Quiet, Talk, Threads, refuse
+from .console import MOST_DRAWS, Features, Quiet, Talk, Threads, refuse
 from .inputs import load_model, read_features, read_gold, refuse_sentence
 from .options import Argument, Option
 from .output_clashes import Output, refuse_clash
@@ -30,7 +33,9 @@ def report(
     errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
     explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
     level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
-    draws: Annotated[int, Option("--draws", min=1, metavar="N", help="Samples of the bootstrap.")] = 1000,
+    draws: Annotated[
+        int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")
+    ] = 1000,
     seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the samples.")] = 0,
     threads: Threads = None,
     features: Features = None,
@@ -49,7 +54,9 @@ def report(
     """
     from .report import bytes_text
 
-    refuse_clash([Output("-o", output)], (model, data, *(features or ())))
+    inputs = (model, data, *(features or ()))
+    for page in (Output("-o", output), *_further_pages(output)):
+        refuse_clash([page], inputs)
     talk = Talk(quiet)
     trained = load_model(model, read_features(features))
     corpus = read_gold(data, trained.spec, talk)
@@ -66,3 +73,13 @@ def report(
     size = sum(page.stat().st_size for page in pages)
     more = f" and {len(pages) - 1:,} further page{'s' * (len(pages) > 2)}" if len(pages) > 1 else ""
     talk(f"{output}{more} written ({bytes_text(size)}); open it in a browser")
+
+
+def _further_pages(output: Path) -> list[Output]:
+    """The files that are there under names of further pages; how many pages there will be is not known yet."""
+    name, found = re.compile(rf"{re.escape(output.stem)}-\d+{re.escape(output.suffix)}"), []
+    with suppress(OSError), os.scandir(output.parent) as entries:  # a folder that is missing is said when writing
+        found = [
+            Output("-o", output.with_name(entry.name), beside=True) for entry in entries if name.fullmatch(entry.name)
+        ]
+    return found

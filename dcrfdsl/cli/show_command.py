@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import data_error, json_text
-from .console import Features, Json, Quiet, Talk
+from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import load_model, read_features
 from .options import Argument, Option
 from .probabilities import training_notes
@@ -46,6 +46,12 @@ def show(
     """
     from .report import print_table, weights_table
 
+    instead = {"--template": template, "--path": path, "--templates": templates}
+    asked = [option for option, is_given in instead.items() if is_given]
+    if template and as_json:
+        asked.append("--json")
+    if len(asked) > 1:
+        refuse("idle-option", f"`{asked[0]}` has no place for `{asked[1]}`", "leave out one of them")
     trained = load_model(model, read_features(features))
     if template:
         from ..semantics import to_text

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+from click import BadParameter
+
 from .console import MOST_JOBS, Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, load_model, read_features
 from .options import Argument, Option, with_options
@@ -129,6 +131,8 @@ def tag(options: TagOptions) -> None:
         refuse("idle-option", "`--nbest` has probabilities, and `--confidence` is of one labelling", "leave out one")
     if options.decode is not None and options.nbest is not None:
         refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
+    if (options.files or []).count(STDIN) > 1:
+        raise BadParameter("`-` (stdin) can be given once only")
     _refuse_idle_beside_pretty(options)
     check_decode(options.decode)
     if options.jobs is not None and options.jobs > 1 and options.flush:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,8 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
-from ..foundation import DcrfError, json_text
-from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
+from ..foundation import DcrfError, json_text, shell_word
+from .console import (
+    MOST_JOBS,
+    Features,
+    Json,
+    Quiet,
+    SetPaths,
+    StageName,
+    Talk,
+    Threads,
+    print_diagnostics,
+    refuse,
+)
 from .inputs import STDIN, load_model, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
@@ -72,7 +82,10 @@ class TrainOptions:
         Path | None, Option("--cache", metavar="DIR", help="Keep the parts of the data here, for later trainings.")
     ] = None
     workers: Annotated[
-        int | None, Option("--workers", metavar="N", min=1, help="Train by N processes of this machine (needs dask).")
+        int | None,
+        Option(
+            "--workers", metavar="N", min=1, max=MOST_JOBS, help="Train by N processes of this machine (needs dask)."
+        ),
     ] = None
     cluster: Annotated[
         str | None, Option("--cluster", metavar="ADDRESS", help="Train by the workers of this Dask scheduler.")
@@ -129,7 +142,7 @@ def train(options: TrainOptions) -> None:
     _refuse_unusable(options)
     try:
         _train(options)
-    except DcrfError:
+    except (DcrfError, KeyboardInterrupt):
         if not _checkpoint_path(options).exists():  # there is nothing to go on from
             _part_options(options).forget()
         raise
@@ -376,7 +389,7 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
     )
     for note in training_notes(model):
         talk(note)
-    name = shlex.quote(str(output))
+    name = shell_word(output)
     talk(f"{output} written ({report.file_size(output)}); next:")
     talk(f"  dcrfdsl tag {name} FILE")
     talk(f"  dcrfdsl eval {name} FILE")

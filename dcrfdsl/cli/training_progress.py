@@ -9,6 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -204,7 +205,8 @@ class PlainProgress(TrainingProgress):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None and self.steps and self.steps[-1] is not self._shown:
-            self._print(self.steps[-1])
+            with suppress(OSError):  # as in `__call__`: what was trained is not lost for a line
+                self._print(self.steps[-1])
 
 
 class LiveProgress(TrainingProgress):
@@ -220,13 +222,15 @@ class LiveProgress(TrainingProgress):
         self._live = Live(console=console, refresh_per_second=8, transient=False)
 
     def __enter__(self) -> LiveProgress:
-        self._live.start()
+        with suppress(OSError):
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        with suppress(OSError):  # the terminal is closed
+            self._live.stop()
 
     def show(self, step: Iteration) -> None:
         self._live.update(self._picture())
@@ -259,14 +263,16 @@ class TrialStatus(TrainingProgress):
 
     def __enter__(self) -> TrialStatus:
         if self._status is not None:
-            self._status.start()
+            with suppress(OSError):
+                self._status.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._status is not None:
-            self._status.stop()
+            with suppress(OSError):
+                self._status.stop()
 
     def show(self, step: Iteration) -> None:
         if self._status is not None:

@@ -50,12 +50,12 @@ def chain_columns(
         if data_columns is not None and data_columns != len(names):
             message = f"the data have {data_columns} columns, and {len(names)} are named"
             raise _error("bad-columns", message, "name every column, the label too")
-        chosen = label or names[-1]
+        chosen = names[-1] if label is None else label
         if chosen not in names:
             raise _error("bad-columns", f"the label `{chosen}` is none of the columns {', '.join(names)}")
         return Columns(tuple(names), chosen, True), None
     count = highest + 2 if data_columns is None else data_columns
-    last = label or LABEL
+    last = LABEL if label is None else label
     checked_names((last,))
     made = ("word", *(f"column{n}" for n in range(1, count - 1)))[: count - 1]
     taken = tuple(name if name != last else f"{name}0" for name in made)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import select
-import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import READING, DcrfError, clear_os_errors, data_error
+from ..foundation import READING, DcrfError, clear_os_errors, data_error, shell_word
 
 __all__ = ["Block", "TextSource", "blocks", "open_source"]
 
@@ -176,7 +175,7 @@ def _converting(encoding: str, file: str) -> str:
     """How to convert text that is perhaps in this encoding."""
     if file in (_STREAM, _STDIN):
         return f"convert the text from its encoding first: … | iconv -f {encoding} -t UTF-8 | dcrfdsl …"
-    return f"convert the file from its encoding: iconv -f {encoding} -t UTF-8 {shlex.quote(file)} > converted.txt"
+    return f"convert the file from its encoding: iconv -f {encoding} -t UTF-8 {shell_word(file)} > converted.txt"
 
 
 def _endless(line: int, file: str) -> DcrfError:

@@ -6,7 +6,7 @@ A number is the feature `name:number` in `crfsuite`, and `name=number` in `grmm`
 from __future__ import annotations
 
 from ..foundation import parts_of
-from .featured_lines import LABEL_END
+from .featured_lines import LABEL_END, WEIGHT
 from .readers import Chunk
 from .weighted_bags import escaped
 from .written_lines import (
@@ -32,10 +32,15 @@ def tag_crfsuite(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     for n, line in enumerate(token_lines(chunk)):
         cells = lines[line].removesuffix("\r").split("\t")
         if labels is not None:
-            cells[0] = escaped(labels[n])
+            cells[0] = _label(labels[n])
         cells += [_attribute(name, values[n]) for name, values in more.items()]
         lines[line] = "\t".join(cells) + ending_of(lines[line])
     return "\n".join(lines).encode()
+
+
+def _label(text: str) -> str:
+    """A label as it is read again: a backslash before it says that it is no weight of the sentence."""
+    return f"\\{text}" if text == WEIGHT else escaped(text)
 
 
 def _attribute(name: str, value: str | float | None) -> str:

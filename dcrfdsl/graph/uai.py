@@ -7,19 +7,32 @@ fastest. Evidence: an optional count of samples (1), the number of observed vari
 
 from __future__ import annotations
 
+import codecs
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from ..foundation import DcrfError, data_error
+from ..foundation import DcrfError, data_error, near_name
 from .factor_graph import FactorGraph
 
 __all__ = ["read_uai", "read_uai_evidence"]
 
 MAX_ENTRIES = 2**28
+BLOCK = 1 << 20  # bytes that are read at once
 MOST_VARIABLES = 32  # of a factor; arrays of numpy have no more axes in every version. Kernels count on less than 64
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file. What is no text is refused at its first such byte, as a device may go on without end."""
+    decoder, parts = codecs.getincrementaldecoder("utf-8")(), []
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(BLOCK), b""):
+            if b"\0" in block:
+                raise UnicodeDecodeError("utf-8", b"\0", 0, 1, "a zero byte")
+            parts.append(decoder.decode(block))
+    return "".join((*parts, decoder.decode(b"", final=True)))
 
 
 class _Tokens:
@@ -29,10 +42,11 @@ class _Tokens:
         self.path = str(path)
         self.line = 1
         try:
-            text = path.read_text(encoding="utf-8")
+            text = _text_of(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise data_error("unreadable-file", f"cannot read `{path}`: {reason}", file=self.path) from None
+            message = f"cannot read `{path}`: {reason}"
+            raise data_error("unreadable-file", message, file=self.path, help=near_name(path)) from None
         self._words = self._split(text)
 
     def _split(self, text: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ The file is plain safetensors without pickle, so any reader of that format can o
 `dcrfdsl`, a JSON object that begins with a CRC-32 of the whole file, in which the eight hexadecimal digits of the sum
 itself count as `00000000`. So every byte is covered. A sum over 20 MB takes 3 ms, so that loading 500,000 weights takes
 far less than 0.1 s. Arrays are stored in the narrowest form that holds them exactly (`narrow_arrays`). Not here: the
-meaning of the arrays and the header (`serialization`).
+meaning of the arrays and the header (`serialization`), the bytes of a safetensors file (`tensor_layout`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
-from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, write_whole
+from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, near_name, shell_word, write_whole
 from .narrow_arrays import narrowed, widened
+from .tensor_layout import DTYPES, LENGTH_BYTES, in_pieces
 
 __all__ = ["FORMAT_VERSION", "header_of", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
@@ -32,11 +33,10 @@ __all__ = ["FORMAT_VERSION", "header_of", "model_bytes", "read_model", "read_mod
 FORMAT_VERSION = 3
 
 _KEY = "dcrfdsl"
-_LENGTH_BYTES = 8  # safetensors begins with the length of its JSON header, 8 bytes, little-endian
 _BLANK_SUM = b"00000000"
 # What follows the length in every model file, up to the digits of the checksum.
 _MAGIC = b'{"__metadata__":{"dcrfdsl":"{\\"checksum\\":\\"crc32:'
-_SUM_AT = _LENGTH_BYTES + len(_MAGIC)
+_SUM_AT = LENGTH_BYTES + len(_MAGIC)
 _HEADER_AT = _SUM_AT + len(_BLANK_SUM)  # the shortest beginning that can be checked
 
 
@@ -46,36 +46,32 @@ _HEADER_AT = _SUM_AT + len(_BLANK_SUM)  # the shortest beginning that can be che
 def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Writes `arrays` and `header` (JSON values) to `path`; replaces an existing model only once all is on disk.
 
-    Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged.
+    Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged. The arrays are
+    written one after another from where they lie: of none there is a copy but for what its narrowest form takes.
     """
-    write_whole(path, _summed(_serialised(arrays, header)))
+    write_whole(path, _summed(_pieces(arrays, header)))
 
 
 def model_bytes(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
     """The bytes that `write_model` writes."""
-    return b"".join(_summed(_serialised(arrays, header)))
+    return b"".join(_summed(_pieces(arrays, header)))
 
 
-def _summed(content: bytes) -> tuple[memoryview, bytes, memoryview]:
-    """The bytes with their checksum, in three parts."""
-    digits = f"{_checksum(content):08x}".encode()
-    view = memoryview(content)
-    return view[:_SUM_AT], digits, view[_HEADER_AT:]
+def _summed(pieces: list[memoryview]) -> list[memoryview]:
+    """The pieces of a file with its checksum; the first, which holds the digits, becomes three."""
+    digits = memoryview(f"{_checksum(*pieces):08x}".encode())
+    return [pieces[0][:_SUM_AT], digits, pieces[0][_HEADER_AT:], *pieces[1:]]
 
 
-def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
-    """The bytes of the file with a blank checksum."""
+def _pieces(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> list[memoryview]:
+    """The file with a blank checksum: its head, and each array in its narrowest form."""
     blank = f"crc32:{_BLANK_SUM.decode()}"
     narrow, forms = narrowed(arrays)
     record = {
         "checksum": blank, "format": "dcrfdsl-model", "version": FORMAT_VERSION, "header": dict(header),
         "narrow": forms,
     }  # fmt: skip
-    plain = {name: np.ascontiguousarray(array) for name, array in narrow.items()}
-    content = save(plain, {_KEY: json.dumps(record, separators=(",", ":"))})
-    if content[_LENGTH_BYTES:_HEADER_AT] != _MAGIC + _BLANK_SUM:
-        raise RuntimeError("safetensors no longer writes its metadata first")
-    return content
+    return in_pieces(narrow, {_KEY: json.dumps(record, separators=(",", ":"))})
 
 
 # reading ----------------------------------------------------------------------------------------------------------
@@ -85,7 +81,7 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     """The header and the arrays of a model file. DcrfError unless it is complete, undamaged and of a known format."""
     with clear_os_errors(path, READING):
         if not os.path.exists(path):
-            raise _error(path, "no-file", f"there is no model file `{path}`")
+            raise _error(path, "no-file", f"there is no model file `{path}`", near_name(path))
         if not os.path.isfile(path):
             raise _error(path, "not-a-model", f"`{path}` is not a file", _HOW_TO_GET_ONE)
         with open(path, "rb") as file:
@@ -108,10 +104,10 @@ def header_of(path: str | Path) -> dict[str, Any] | None:
         return None
     with clear_os_errors(path, READING), open(path, "rb") as file:
         start = file.read(_HEADER_AT)
-        if start[_LENGTH_BYTES:_SUM_AT] != _MAGIC:
+        if start[LENGTH_BYTES:_SUM_AT] != _MAGIC:
             return None
-        rest = min(int.from_bytes(start[:_LENGTH_BYTES], "little"), os.fstat(file.fileno()).st_size) + _LENGTH_BYTES
-        text = start[_LENGTH_BYTES:] + file.read(max(rest - len(start), 0))
+        rest = min(int.from_bytes(start[:LENGTH_BYTES], "little"), os.fstat(file.fileno()).st_size) + LENGTH_BYTES
+        text = start[LENGTH_BYTES:] + file.read(max(rest - len(start), 0))
     try:
         header = json.loads(json.loads(text)["__metadata__"][_KEY])["header"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -146,11 +142,11 @@ _HOW_TO_GET_ONE = "a model file is what `dcrfdsl train TEMPLATE DATA -o MODEL` w
 
 def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     _check_magic(path, bytes(view[:_HEADER_AT]))
-    header_end = _LENGTH_BYTES + int.from_bytes(view[:_LENGTH_BYTES], "little")
+    header_end = LENGTH_BYTES + int.from_bytes(view[:LENGTH_BYTES], "little")
     if header_end > len(view):
         raise _error(path, "truncated-model", f"`{path}` ends after {len(view):,} bytes, within its header", _AGAIN)
     try:
-        layout = json.loads(bytes(view[_LENGTH_BYTES:header_end]))
+        layout = json.loads(bytes(view[LENGTH_BYTES:header_end]))
         record = json.loads(layout.pop("__metadata__")[_KEY])
         version, header = record["version"], record["header"]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
@@ -183,7 +179,7 @@ def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
     try:
         for name, tensor in sorted(layout.items(), key=lambda item: item[1]["data_offsets"]):
             begin, stop = tensor["data_offsets"]
-            shape, size = tensor["shape"], _DTYPES[tensor["dtype"]]
+            shape, size = tensor["shape"], _SIZES[tensor["dtype"]]
             counts = [begin, stop, *shape]
             if not all(type(count) is int and 0 <= count < _MOST for count in counts) or len(shape) > _MOST_DIMS:
                 raise _damaged(path, f"the shape of its array `{name}` cannot be")
@@ -195,16 +191,15 @@ def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
     return end
 
 
-# bytes of a number; models have no other types
-_DTYPES = {"F64": 8, "F32": 4, "F16": 2, "I64": 8, "I32": 4, "U16": 2, "U8": 1}
+_SIZES = {name: np.dtype(dtype).itemsize for name, dtype in DTYPES.items()}  # bytes of a number
 _MOST = 1 << 48  # bytes, and numbers along a dimension: the range of addresses
 _MOST_DIMS = 8
 
 
 def _check_magic(path: str | Path, start: bytes) -> None:
     """Distinguishes a file that was never a model from one that is cut off or damaged in its first bytes."""
-    beginning = start[_LENGTH_BYTES:_SUM_AT]
-    if len(start) > _LENGTH_BYTES and len(start) < _HEADER_AT and _MAGIC.startswith(beginning):
+    beginning = start[LENGTH_BYTES:_SUM_AT]
+    if len(start) > LENGTH_BYTES and len(start) < _HEADER_AT and _MAGIC.startswith(beginning):
         raise _error(path, "truncated-model", f"`{path}` ends after {len(start)} bytes, within its header", _AGAIN)
     if beginning == _MAGIC:
         return
@@ -214,14 +209,18 @@ def _check_magic(path: str | Path, start: bytes) -> None:
         path,
         "not-a-model",
         f"`{path}` is not a dcrfdsl model file",
-        f"it is a model of CRFsuite: dcrfdsl convert {path}" if start.startswith(_CRFSUITE) else _HOW_TO_GET_ONE,
+        f"it is a model of CRFsuite: dcrfdsl convert {shell_word(path)}"
+        if start.startswith(_CRFSUITE)
+        else _HOW_TO_GET_ONE,
     )
 
 
-def _checksum(content: bytes | memoryview) -> int:
-    """CRC-32 of the file as if its checksum were blank."""
-    view = memoryview(content)
-    return zlib.crc32(view[_HEADER_AT:], zlib.crc32(_BLANK_SUM, zlib.crc32(view[:_SUM_AT])))
+def _checksum(start: memoryview, *rest: memoryview) -> int:
+    """CRC-32 of the file, in pieces, as if its checksum were blank."""
+    value = zlib.crc32(start[_HEADER_AT:], zlib.crc32(_BLANK_SUM, zlib.crc32(start[:_SUM_AT])))
+    for piece in rest:
+        value = zlib.crc32(piece, value)
+    return value
 
 
 # errors -----------------------------------------------------------------------------------------------------------

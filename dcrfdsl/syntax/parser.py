@@ -7,7 +7,6 @@ comments. A statement with an error is left out of the tree and the others conti
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -16,7 +15,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.utils import TextSlice
 
-from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind, shell_word
 from . import ast, trivia
 from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
@@ -104,7 +103,7 @@ def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Di
     foreign = [problem for problem in problems if problem.slug == "foreign-line"]
     if not read and len(foreign) > 1 and 2 * len(foreign) > len(problems) and foreign[0].primary is not None:
         message = f"`{source.name}` is a template of {tool_of(foreign[0].primary.span.text)}"
-        help = f"`dcrfdsl convert {shlex.quote(source.name)}` makes one of this language of it"
+        help = f"`dcrfdsl convert {shell_word(source.name)}` makes one of this language of it"
         return [Diagnostic("foreign-template", message, foreign[0].primary, help=help)]
     strange = [problem for problem in problems if problem.help == NO_ADVICE]
     if len(strange) < FEW or len(strange) < 9 * len(read) or 2 * len(strange) < len(problems):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.cli.console import Talk, guarded
+from dcrfdsl.cli.console import EndedBySignal, Talk, guarded
 from dcrfdsl.cli.interrupts import Interruption
 from dcrfdsl.foundation.errors.problems import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -117,8 +117,11 @@ USAGE = [
     ["train", "-", "-", "-o", "a.model"],
     ["train", "chunk.dcrf", "train.txt", "-o", "a.model", "--threads", "0"],
     ["infer", "a.uai", "--task", "best"],
+    ["infer", "a.uai", "--task", "map", "--nodes", "0"],
     ["infer", "a.uai", "--method", "trp", "--tolerance", "2"],
     ["tag", "a.model", "--nbest", "0"],
+    ["tag", "a.model", "-", "-"],
+    ["fmt", "-", "-"],
     ["show"],
 ]
 
@@ -146,6 +149,9 @@ REFUSED = {
     "infer missing.uai": "unreadable-file",
     "infer chunk.dcrf": "bad-uai",
     "infer chunk.dcrf --method loopy": "unknown-method",
+    "show a.model --template --json": "idle-option",
+    "show a.model --templates --path": "idle-option",
+    "probability a.model train.txt predicted --every --sentence 2": "idle-option",
 }
 
 
@@ -339,6 +345,47 @@ def test_infer_refuses_a_factor_over_too_many_variables(here: Path, capsys: Capt
     err = capsys.readouterr().err
     assert err.startswith("error[bad-uai]: factor 0 has 65 variables, at most 32 are read")
     assert "wide.uai:5" in err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs the device /dev/zero")
+@pytest.mark.parametrize("line", ["infer /dev/zero", "infer a.uai --evidence /dev/zero", "infer /dev/urandom"])
+def test_infer_does_not_read_a_device_without_end(line: str, here: Path, capsys: Captured) -> None:
+    (here / "a.uai").write_text("MARKOV 1 2 1 1 0 2 0.3 0.7")
+    assert run(line.split()) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error[unreadable-file]: ") and "it is not text" in err
+
+
+def test_the_next_command_can_be_typed(here: Path, capsys: Captured) -> None:
+    assert run(["new", "linear_chain", "-o", "my chain.dcrf"]) == 0
+    assert "  dcrfdsl check 'my chain.dcrf'\n" in capsys.readouterr().err
+    assert run(["train", "chunk.dcrf", "train.txt", "-o", "-a.model"]) == 0
+    assert "  dcrfdsl tag ./-a.model FILE\n" in capsys.readouterr().err
+    (here / "its model").write_bytes(b"lCRF")
+    assert run(["tag", "its model"]) == 1
+    assert "dcrfdsl convert 'its model'\n" in capsys.readouterr().err
+
+
+MISSPELT = {
+    "train chunk.dcrf trian.txt -o a.model": "did you mean `train.txt`?",
+    "train chunk.dcrf train.txt -o a.model --dev no/train.txt": "there is no folder `no`",
+    "check chunks.dcrf": "did you mean `chunk.dcrf`?",
+    "train chunk.dcrf train.txt -o a.model --from chnk.dcrf": "did you mean `chunk.dcrf`?",
+    "infer trian.txt": "did you mean `train.txt`?",
+    "fmt chunk.dcrf --features chunk.drcf": "did you mean `chunk.dcrf`?",
+}
+
+
+@pytest.mark.parametrize("line", MISSPELT)
+def test_a_file_that_is_not_there_has_a_near_name(line: str, here: Path, capsys: Captured) -> None:
+    assert run(line.split()) == 1
+    assert f"help: {MISSPELT[line]}\n" in capsys.readouterr().err
+
+
+def test_an_ending_alone_makes_no_name_near(here: Path, capsys: Captured) -> None:
+    (here / "r.dcrf").write_text(TEMPLATE)
+    assert run(["check", "none.dcrf"]) == 1
+    assert "did you mean" not in capsys.readouterr().err
 
 
 # templates --------------------------------------------------------------------------------------------------------
@@ -578,6 +625,15 @@ def test_the_second_interrupt_ends_at_once(capsys: Captured) -> None:
         assert "Ctrl-C again stops at once" in capsys.readouterr().err
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_end_with_nothing_to_save_has_the_number_of_its_signal() -> None:
+    """As where `--tune` was to stop before a trial had begun."""
+    with pytest.raises(EndedBySignal) as ended, Interruption(Talk(quiet=True)) as interruption:
+        interruption.training()
+        signal.raise_signal(signal.SIGTERM)
+        raise KeyboardInterrupt
+    assert ended.value.number == signal.SIGTERM
 
 
 # what a template costs ----------------------------------------------------------------------------------------------

@@ -101,6 +101,15 @@ def test_the_file_has_each_prediction_beside_its_gold(here: Path, capsys: Captur
     assert next(tags, None) is None
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+def test_scores_are_printed_where_predictions_cannot_be_written(here: Path, capsys: Captured) -> None:
+    assert run(["cv", "t.dcrf", "d.txt", "--folds", "3", "-q"]) == 0
+    scores = capsys.readouterr().out
+    assert run(["cv", "t.dcrf", "d.txt", "--folds", "3", "-q", "-o", "/dev/full"]) == 1
+    out, err = capsys.readouterr()
+    assert out == scores and err.startswith("error[disk-full]: ")
+
+
 def test_tables_of_all_folds_follow(here: Path, capsys: Captured) -> None:
     assert run(["cv", "t.dcrf", "d.txt", "--folds", "2", "--by-label", "--confusion", "-q"]) == 0
     out = capsys.readouterr().out

@@ -231,6 +231,35 @@ def test_a_reader_that_has_seen_enough(trained: Path) -> None:
     assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (0, "the D D\n", "")
 
 
+LEAVES = """
+import time
+import re2
+import dcrfdsl.cli
+from dcrfdsl.cli.prefetching import prefetched
+
+def items():
+    yield 1
+    pattern, text = re2.compile("x+y"), "x" * 1000
+    while True:
+        pattern.search(text)
+
+def run(_):
+    for _ in prefetched(items()):
+        time.sleep(0.2)
+        return 3
+
+dcrfdsl.cli.run = run
+dcrfdsl.cli.main()
+"""
+
+
+def test_a_command_may_end_while_text_is_prepared(tmp_path: Path) -> None:
+    """As `tag … | head` does. Python ends the other thread, and that must not abort the process."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", LEAVES], cwd=tmp_path, capture_output=True, timeout=LONG)
+        assert (done.returncode, done.stderr) == (3, b"")
+
+
 def test_training_goes_on_when_nobody_reads_its_lines(place: Path) -> None:
     command = (
         f"{sys.executable} -c 'from dcrfdsl.cli import main; main()' train quick.dcrf data -o a.model --json | head -1"
@@ -245,6 +274,16 @@ def test_a_full_disk_behind_stdout(trained: Path, options: tuple[str, ...]) -> N
     with open("/dev/full", "wb") as full:
         code, _, error = end(begin(trained, "tag", "a.model", "data", "-q", *options, stdout=full))
     assert (code, error.strip()) == (1, "error[file-error]: the output cannot be written: no space left on device")
+
+
+@pytest.mark.parametrize("stdout", [None, "/dev/full"])
+def test_a_full_disk_behind_stderr_costs_no_model(stdout: str | None, place: Path) -> None:
+    options = () if stdout is None else ("--json",)
+    with open("/dev/full", "wb") as full:
+        streams = {"stderr": full, "stdout": subprocess.PIPE if stdout is None else full}
+        code = end(begin(place, "train", "quick.dcrf", "data", "-o", "a.model", *options, **streams))[0]
+    assert code == (0 if stdout is None else 1)
+    assert TrainedModel.load(place / "a.model").record.converged
 
 
 @pytest.mark.parametrize("words", ["--version", "--help", "train --help"])

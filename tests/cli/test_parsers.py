@@ -15,6 +15,9 @@ from dcrfdsl.cli.parsers import command_parser
 def toy(
     first: Annotated[str, Argument("FIRST", help="One.")],
     rest: Annotated[list[Path] | None, Argument("REST...", help="Any number.")] = None,
+    data: Annotated[str | None, Option("--data", metavar="DATA", help="A file.")] = None,
+    code: Annotated[list[str] | None, Option("--code", metavar="FILE.py", help="Files.")] = None,
+    column: Annotated[str | None, Option("--column", metavar="COLUMN", help="No file.")] = None,
     kind: Annotated[Literal["a", "b"], Option("--kind", help="A kind.")] = "a",
     number: Annotated[int | None, Option("--number", "-n", min=1, envvar="TOY_NUMBER", help="From 1.")] = None,
     share: Annotated[float, Option("--share", help="A share.")] = 0.5,
@@ -28,7 +31,8 @@ def toy(
 
 READ: dict[str, Any] = {}
 LEFT_OUT = {
-    "first": "x", "rest": None, "kind": "a", "number": None, "share": 0.5, "words": None, "flag": False, "pair": None,
+    "first": "x", "rest": None, "data": None, "code": None, "column": None,
+    "kind": "a", "number": None, "share": 0.5, "words": None, "flag": False, "pair": None,
 }  # fmt: skip
 
 
@@ -42,6 +46,7 @@ LEFT_OUT = {
         ("x --word v --word w", {"words": ["v", "w"]}),
         ("x --flag --no-pair", {"flag": True, "pair": False}),
         ("-- --flag", {"first": "--flag"}),
+        ("x --data - --code a.py --column=", {"data": "-", "code": ["a.py"], "column": ""}),
     ],
 )
 def test_what_a_command_line_says_reaches_the_function(
@@ -70,6 +75,8 @@ def test_the_environment_stands_in_for_an_option(monkeypatch: pytest.MonkeyPatch
         ("x -n one", "'one' is not a valid integer."),
         ("x --share half", "'half' is not a valid float"),
         ("x --flg", "--flag"),
+        ("x --data=", "Invalid value for '--data': the name is empty"),
+        ("x --code a.py --code=", "Invalid value for '--code': the name is empty"),
     ],
 )
 def test_what_cannot_be_read_is_refused(line: str, message: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,6 +114,22 @@ def test_live_table_keeps_the_last_iterations() -> None:
     last_picture = stream.getvalue().rpartition("iteration")[2]
     assert "71.0000" in last_picture  # iteration 29
     assert "81.0000" not in last_picture  # iteration 19
+
+
+class Full(io.StringIO):
+    """A stream on a full disk, or of a terminal that is closed."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    "kind", [PlainProgress, lambda stream: LiveProgress(Console(file=stream, force_terminal=True))]
+)
+def test_training_goes_on_where_its_lines_cannot_be_written(kind: Callable[[io.StringIO], TrainingProgress]) -> None:
+    progress = kind(Full())
+    show(progress, run(30))
+    assert len(progress.steps) == 30
 
 
 COURSES = {

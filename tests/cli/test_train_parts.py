@@ -80,6 +80,17 @@ def test_wrong_uses_are_refused_and_leave_nothing(
 
 
 @pytest.mark.long
+def test_an_interrupt_before_training_leaves_no_parts(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        assert list((here / "y.model.parts").rglob("part-*"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dcrfdsl.cli.train_command.read_gold", interrupt)  # of the held-out data
+    options = ["-o", "y.model", "--dev", "all.txt", "--quiet"]
+    assert run(["train", "y.dcrf", "data", *options]) == 130
+    assert not (here / "y.model.parts").exists() and not (here / "y.model").exists()
+
+
 def test_a_killed_training_goes_on_from_its_parts(here: Path) -> None:
     undisturbed = trained("data", "--memory", "3GB")
     (here / "y.model").unlink()

@@ -303,6 +303,9 @@ def test_columns_have_given_or_made_up_names() -> None:
             convert_template(text, columns=columns, label=label, data_columns=len(columns) + 1)
     with pytest.raises(DcrfError, match="none of the columns"):
         convert_template(text, columns=NAMES, label="tag")
+    for columns in (NAMES, None):
+        with pytest.raises(DcrfError, match="bad-columns"):
+            convert_template(text, columns=columns, label="")
 
 
 @pytest.mark.parametrize(

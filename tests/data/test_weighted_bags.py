@@ -232,6 +232,13 @@ WRITTEN = {
         {"rank": ["1", "2"]},
         "B\tw\tx:2\tp\\:B:0.25\trank=1\r\nC\\:é\tp\\:B:1\trank=1\n\nA\tw\tp\\:B:0.5\trank=2\n\n",
     ),
+    "crfsuite: a label that looks like the weight of a sentence": (
+        CRFSUITE,
+        "A\tw\nB\tw\n",
+        {"y": ["@weight", "@weight:2"]},
+        {},
+        "\\@weight\tw\n@weight\\:2\tw\n",
+    ),
     "grmm": (
         GRMM,
         "DT O ---- a b\n\nNN B ---- c\n\n",
@@ -255,6 +262,11 @@ def test_predictions_take_the_places_of_labels(name: str) -> None:
     data, text, predictions, remarks, expected = WRITTEN[name]
     (chunk,) = stream_corpus(io.BytesIO(text.encode()), data, optional=["pos", "chunk"])
     assert tagged(chunk, predictions, remarks).decode() == expected
+    (again,) = stream_corpus(io.BytesIO(expected.encode()), data)
+    for label in {"y", "pos", "chunk"} & predictions.keys():
+        column = again.corpus.columns[label]
+        assert isinstance(column, InternedColumn)
+        assert [column.text(n) for n in range(again.corpus.num_tokens)] == predictions[label]
 
 
 def test_copies_of_sentences() -> None:

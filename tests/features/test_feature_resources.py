@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
@@ -33,6 +34,7 @@ def test_a_feature_file_gives_its_marked_functions(tmp_path):
 FILES = {
     "raises": ("x = 1\nx / 0\n", "mine.py:2", "raises ZeroDivisionError"),
     "is no Python": ("def\n", "mine.py:1", "not Python"),
+    "leaves": ("import sys\nsys.exit(0)\n", "mine.py:2", "raises SystemExit: 0"),
     "marks nothing": ("x = 1\n", "mine.py", "marks no feature function"),
     "takes a built-in name": (
         "from dcrfdsl.features import feature\n@feature\ndef lower(w): return w\n",
@@ -49,6 +51,15 @@ def test_a_bad_feature_file(case, tmp_path):
     with pytest.raises(DcrfError, match=message) as caught:
         load_feature_file(tmp_path / "mine.py")
     assert where in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "message"), [(".", "it is a folder"), ("/dev/zero", "it is no file")])
+def test_what_is_no_feature_file_is_not_read(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if not Path(name).exists():
+        pytest.skip("another system has no such device")
+    with pytest.raises(DcrfError, match=rf"{message}\n.*\n.*name a Python file"):
+        load_feature_file(Path(name))
 
 
 def test_a_model_needs_its_registered_functions():

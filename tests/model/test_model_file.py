@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from hypothesis import given, strategies as st
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.foundation.files.whole_files import ensure_writable
 from dcrfdsl.model.file_format import read_model, write_model
+from dcrfdsl.model.tensor_layout import DTYPES, in_pieces
 
 ARRAYS = {
     "weights": np.array([0.25, -1.5, 1e-300, np.inf]),
@@ -71,6 +73,29 @@ def test_the_same_model_is_the_same_bytes(model: Path, tmp_path: Path) -> None:
 
 def test_is_plain_safetensors(model: Path) -> None:
     np.testing.assert_array_equal(safetensors.numpy.load_file(model)["weights"], ARRAYS["weights"])
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+
+
+@given(layout=st.dictionaries(NAMES, st.tuples(st.sampled_from(sorted(DTYPES.values())), SHAPES), max_size=8))
+def test_the_pieces_are_the_file_that_safetensors_writes(layout: dict[str, tuple[str, tuple[int, ...]]]) -> None:
+    """To the last byte: types, shapes, the order of arrays, names with signs that JSON escapes."""
+    arrays = {name: np.full(shape, number, dtype) for number, (name, (dtype, shape)) in enumerate(layout.items())}
+    metadata = {"dcrfdsl": 'a "quote", \\ and \n, é, \x7f'}
+    assert b"".join(in_pieces(arrays, metadata)) == safetensors.numpy.save(arrays, metadata)
+
+
+def test_writing_takes_no_copy_of_large_arrays(tmp_path: Path) -> None:
+    """A checkpoint is written in the middle of a training, which may have no room for it a second time."""
+    rows = np.zeros((16, 100_000), np.uint16)
+    tracemalloc.start()
+    write_model(tmp_path / "a.checkpoint", {"moves": rows, "changes": rows}, {})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * rows.nbytes
+    np.testing.assert_array_equal(read_model(tmp_path / "a.checkpoint")[1]["moves"], rows)
 
 
 def test_checksum_is_the_crc_of_the_file_with_blank_digits(model: Path) -> None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from ...foundation import data_error, require_callable
+from ...foundation import data_error, is_pipe, near_name, require_callable
 from ...semantics import FUNCTIONS
 
 __all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]
@@ -105,13 +105,18 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
 
     Raises DcrfError `feature-file` if it cannot be read, raises an exception, or marks nothing.
     """
+    if path.exists() and not path.is_file() and not is_pipe(path):  # a device would be read without end
+        what = "it is a folder" if path.is_dir() else "it is no file"
+        raise data_error("feature-file", what, file=str(path), help="name a Python file")
     try:
         namespace = runpy.run_path(str(path))
     except OSError as error:
-        raise data_error("feature-file", f"cannot read it: {error.strerror or error}", file=str(path)) from None
+        raise data_error(
+            "feature-file", f"cannot read it: {error.strerror or error}", file=str(path), help=near_name(path)
+        ) from None
     except SyntaxError as error:
         raise data_error("feature-file", f"it is not Python: {error.msg}", file=str(path), line=error.lineno) from None
-    except Exception as error:  # users' code may raise anything
+    except (Exception, SystemExit) as error:  # users' code may raise anything
         raise data_error(
             "feature-file",
             f"it raises {type(error).__name__}: {error}",

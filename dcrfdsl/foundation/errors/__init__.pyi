@@ -13,6 +13,7 @@ from .printing import (
     json_text as json_text,
     printable as printable,
     printable_lines as printable_lines,
+    shell_word as shell_word,
     shortened as shortened,
 )
 from .problems import (

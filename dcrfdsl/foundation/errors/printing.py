@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["json_text", "printable", "printable_lines", "shortened"]
+__all__ = ["json_text", "printable", "printable_lines", "shell_word", "shortened"]
 
 # C0, DEL and C1 controls; marks, embeddings, overrides and isolates of direction; separators of lines and paragraphs;
 # the byte order mark; halves of surrogate pairs; noncharacters.
@@ -39,6 +40,12 @@ def shortened(value: object, most: int = 40) -> str:
     except (ValueError, RecursionError):  # a number with thousands of digits, a list in a list in a list …
         text = f"a value of type {type(value).__name__}"
     return printable(text if len(text) <= most else f"{text[: most - 3]}...")
+
+
+def shell_word(name: object) -> str:
+    """The name of a file as it stands in a command to type: quoted where it must be, and never taken for an option."""
+    text = str(name)
+    return shlex.quote(f"./{text}" if text.startswith("-") and text != "-" else text)
 
 
 def json_text(value: Any, *, ensure_ascii: bool = True) -> str:

@@ -19,6 +19,7 @@ from .whole_files import (
     clear_os_errors as clear_os_errors,
     ensure_writable as ensure_writable,
     is_pipe as is_pipe,
+    near_name as near_name,
     read_at_most as read_at_most,
     read_template as read_template,
     template_text as template_text,

@@ -11,17 +11,19 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
-from ..errors import DcrfError, data_error
+from ..errors import DcrfError, data_error, did_you_mean
 from .file_locks import HAS_POSIX_FILES, lock
 
 __all__ = [
-    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "is_pipe", "read_at_most",
-    "read_template", "template_text", "write_whole",
+    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "is_pipe", "near_name",
+    "read_at_most", "read_template", "template_text", "write_whole",
 ]  # fmt: skip
 
 LONGEST_TEMPLATE = 1 << 24  # bytes
+MOST_NAMES = 10_000  # of a folder, among which a misspelt one is sought
 
 Bytes = bytes | memoryview
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would write a newline as two bytes
@@ -197,13 +199,29 @@ def is_pipe(path: str | Path) -> bool:
         return False
 
 
+def near_name(path: str | Path) -> str | None:
+    """The remedy for a file that is not there: the folder is not either, or has one of nearly this name."""
+    folder, name = os.path.split(os.fspath(path))
+    stem, ending = os.path.splitext(name)
+    if os.path.lexists(path):
+        return None
+    if folder and not os.path.isdir(folder):
+        return f"there is no folder `{folder}`"
+    with suppress(OSError, ValueError), os.scandir(folder or ".") as entries:
+        names = sorted((entry.name for entry in islice(entries, MOST_NAMES)), key=lambda one: not one.endswith(ending))
+        stems = {os.path.splitext(one)[0]: one for one in reversed(names)}  # with the same ending, where there are two
+        near = did_you_mean(stem, stems)  # two short names with one ending are alike by that alone
+        return f"did you mean `{os.path.join(folder, stems[near])}`?" if near else None
+    return None
+
+
 def read_template(path: str | Path) -> str:
     """The text of a template file, without a byte order mark; `DcrfError` if it is missing, not a file or not text."""
     name = str(path)
     try:
         data = read_at_most(path, LONGEST_TEMPLATE + 1)
     except FileNotFoundError:
-        raise data_error("no-file", f"there is no file `{name}`", file=name) from None
+        raise data_error("no-file", f"there is no file `{name}`", file=name, help=near_name(path)) from None
     except IsADirectoryError:
         raise data_error("no-file", f"`{name}` is a directory, expected a template file", file=name) from None
     except (OSError, ValueError) as error:
@@ -273,4 +291,7 @@ def clear_os_errors(path: str | Path, known: ErrorsByNumber) -> Iterator[None]:
     except OSError as error:
         known_error = known.get(error.errno or 0)
         reason = (error.strerror or str(error)).lower()
-        raise (known_error(path) if known_error else _error(path, "file-error", f"`{path}`: {reason}")) from error
+        if known_error:
+            raise known_error(path) from error
+        remedy = near_name(path) if error.errno == errno.ENOENT else None
+        raise _error(path, "file-error", f"`{path}`: {reason}", remedy) from error
