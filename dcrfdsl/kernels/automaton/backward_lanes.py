@@ -6,12 +6,12 @@ import numpy as np
 
 from ..runtime import (
     LANES,
-    accumulate,
     add,
     add_sums,
     any_below,
     broadcast,
     choose_below,
+    dot,
     fma,
     fold,
     inlined,
@@ -90,7 +90,7 @@ def _pass_states(
     in registers.
     """
     lanes = len(registers) * LANES
-    zero, nothing = broadcast(registers, 0.0), broadcast(ONE, 0.0)
+    zero = broadcast(registers, 0.0)
     summed, beta, mass, labels = zero, zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
     for m in range(first, end):
         step = m * BACK_COLUMNS
@@ -103,7 +103,7 @@ def _pass_states(
                     keep_rolled()
                     following = load_at(registers, tail, later, out_at, q)
                     beta = fma(following, repeat(registers, out, q), beta)
-                    store(recent, cell, accumulate(mass, following, nothing))
+                    store(recent, cell, dot(mass, following))
                     cell += LANES
                 known += last - begin
             elif follows:
@@ -146,7 +146,7 @@ def _pass_states(
 def _count_apart(t, follows, ends, automaton, workspace):
     """Counts the states of a position that is a first one, that of all lanes, or where a lane ends, from `passed`."""
     registers, lanes, passed = automaton.registers, len(automaton.registers) * LANES, workspace.passed
-    recent, counts, nothing = workspace.recent, workspace.counts, broadcast(ONE, 0.0)
+    recent, counts = workspace.recent, workspace.counts
     padded, at_first = whole_registers(automaton.states), whole_registers(automaton.states + len(automaton.source))
     is_last = load(registers, workspace.lane, LAST * lanes)
     for begin in range(0, automaton.states, LANES):
@@ -154,7 +154,7 @@ def _count_apart(t, follows, ends, automaton, workspace):
             own = load(registers, passed, (begin + n) * lanes)
             store(recent, n * LANES, fold(own))
             if ends:
-                store(recent, (LANES + n) * LANES, accumulate(own, is_last, nothing))
+                store(recent, (LANES + n) * LANES, dot(own, is_last))
         if t == 0:
             add_sums(recent, 0, counts, at_first + begin)
         if ends:

@@ -9,10 +9,10 @@ from .compilation import (
 )
 from .cpu import LANES as LANES
 from .lane_vectors import (
-    accumulate as accumulate,
     add_sums as add_sums,
     any_below as any_below,
     choose_below as choose_below,
+    dot as dot,
     fold as fold,
     int_at as int_at,
     keep_rolled as keep_rolled,

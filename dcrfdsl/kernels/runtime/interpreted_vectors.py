@@ -11,7 +11,7 @@ import numpy as np
 from .cpu import LANES
 
 __all__ = [
-    "accumulate", "add", "add_sums", "any_below", "broadcast", "choose_below", "exp", "fma", "int_at",
+    "add", "add_sums", "any_below", "broadcast", "choose_below", "dot", "exp", "fma", "int_at",
     "keep_rolled", "largest", "least_finite", "least_positive", "load", "load_at", "load_part", "lowest", "maximum",
     "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total", "transpose",
 ]  # fmt: skip
@@ -81,8 +81,8 @@ def choose_below(x, y, value, other):
     return np.where(x < y, value, other)
 
 
-def accumulate(x, y, value):
-    return value + (x * y).reshape(-1, LANES).sum(axis=0)
+def dot(x, y):
+    return (x * y).reshape(-1, LANES).sum(axis=0)
 
 
 def add_sums(source, at, target, to):

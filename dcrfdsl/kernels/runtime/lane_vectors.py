@@ -14,7 +14,7 @@ from .cpu import LANES
 from .machine_vectors import INT32, INT64, REGISTER, Vectors, check_bounds, fused, join, places_of, split
 
 __all__ = [
-    "accumulate", "add_sums", "any_below", "choose_below", "fold", "int_at", "keep_rolled", "load_at", "prefetch",
+    "add_sums", "any_below", "choose_below", "dot", "fold", "int_at", "keep_rolled", "load_at", "prefetch",
     "transpose",
 ]  # fmt: skip
 
@@ -22,10 +22,10 @@ LINE = 8  # doubles in a line of a cache
 
 if config.DISABLE_JIT:
     from .interpreted_vectors import (
-        accumulate,
         add_sums,
         any_below,
         choose_below,
+        dot,
         fold,
         int_at,
         keep_rolled,
@@ -170,16 +170,17 @@ else:
         return x(x, y, value, other), generate
 
     @intrinsic
-    def accumulate(typing, x, y, value):
-        """`value`, a single register, plus the products of all registers of x and y."""
+    def dot(typing, x, y):
+        """The sum of the products of all registers of x and y, a single register."""
 
         def generate(context, builder, signature, arguments):
-            (result,) = split(builder, arguments[2])
-            for own, other in zip(split(builder, arguments[0]), split(builder, arguments[1]), strict=True):
-                result = fused(builder, own, other, result)
-            return join(builder, [result])
+            pairs = list(zip(*(split(builder, argument) for argument in arguments), strict=True))
+            chains = [builder.fmul(*pair) for pair in pairs[:2]]  # two: they wait for each other half as long as one
+            for n, (own, other) in enumerate(pairs[2:]):
+                chains[n % 2] = fused(builder, own, other, chains[n % 2])
+            return join(builder, [builder.fadd(*chains) if len(chains) > 1 else chains[0]])
 
-        return value(x, y, value), generate
+        return Vectors(1)(x, y), generate
 
     @intrinsic
     def fold(typing, x):
