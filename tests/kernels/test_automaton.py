@@ -283,6 +283,20 @@ def test_disordered_transitions() -> None:
         )  # fmt: skip
 
 
+def test_first_and_last_positions_need_not_be_counted():
+    """Everything else is then the same to the last bit."""
+    for data, made in (second_order(4), with_classes()):
+        weights = np.random.default_rng(3).normal(0, 1.0, data.num_weights)
+        every = answers(data, made, weights)
+        fewer = answers(data, made._replace(automaton=made.automaton._replace(counts_ends=False)), weights)
+        assert every[4].first.any() and every[4].last.any()
+        assert not fewer[4].first.any() and not fewer[4].last.any()
+        for one, other in zip((*every[:4], *every[5:]), (*fewer[:4], *fewer[5:]), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(every[4].state, fewer[4].state)
+        np.testing.assert_array_equal(every[4].transition, fewer[4].transition)
+
+
 def test_pairs_of_states_share_slots_and_keep_every_transition():
     """Of each step, the slots with a transition of its own are its transitions, from the same sources."""
     for _, made in (first_order(20, 150), second_order(5), with_classes()):

@@ -60,6 +60,7 @@ class BoundAutomaton:
             graph.labels.astype(np.int64), np.array(graph.cards, np.int64), np.array(graph.scored, np.int64),
             np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
             graph.reached, graph.source_class, graph.visible,
+            counts_ends=bool(graph.weighted[graph.first_cells].any() or graph.weighted[graph.last_cells].any()),
         )  # fmt: skip
         return cls(graph, structure)
 

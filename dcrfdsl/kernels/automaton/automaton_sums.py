@@ -114,9 +114,9 @@ def _pass_on(t, automaton, problem, workspace, gradient, marginals):
 def _add_counts(automaton, tables, workspace, sums):
     """Adds the counts to `sums`."""
     counts, states, back_step = workspace.counts, automaton.states, automaton.back_step
-    first = whole_registers(states + len(automaton.source))
+    apart, place = whole_registers(states + len(automaton.source)), 0
+    first = apart + whole_registers(states)
     last = first + whole_registers(states)
-    apart, place = last + whole_registers(states), 0
     for m in range(states):
         begin, end = back_step[m * BACK_COLUMNS + BEGIN], back_step[m * BACK_COLUMNS + END]
         if begin >= 0:

@@ -97,7 +97,7 @@ def _pass_states(
         begin, last = int_at(back_step, step + BEGIN), int_at(back_step, step + END)
         if begin >= 0:
             mass, beta = load(registers, front, int_at(back_step, step + CLASS)), load(registers, reach, 0)
-            if is_counted:
+            if is_counted and follows:
                 cell = (known - counted) * LANES
                 for q in range(begin, last):
                     keep_rolled()
@@ -143,24 +143,21 @@ def _pass_states(
 
 
 @inner
-def _count_apart(t, follows, ends, automaton, workspace):
-    """Counts the states of a position that is a first one, that of all lanes, or where a lane ends, from `passed`."""
+def _count_ends(t, ends, automaton, workspace):
+    """Counts the states of a first position, and those of last ones, from `passed`."""
     registers, lanes, passed = automaton.registers, len(automaton.registers) * LANES, workspace.passed
-    recent, counts = workspace.recent, workspace.counts
-    padded, at_first = whole_registers(automaton.states), whole_registers(automaton.states + len(automaton.source))
+    recent, counts, padded = workspace.recent, workspace.counts, whole_registers(automaton.states)
+    at_first = whole_registers(automaton.states + len(automaton.source)) + padded
     is_last = load(registers, workspace.lane, LAST * lanes)
     for begin in range(0, automaton.states, LANES):
         for n in range(min(LANES, automaton.states - begin)):
             own = load(registers, passed, (begin + n) * lanes)
             store(recent, n * LANES, fold(own))
-            if ends:
-                store(recent, (LANES + n) * LANES, dot(own, is_last))
+            store(recent, (LANES + n) * LANES, dot(own, is_last))
         if t == 0:
             add_sums(recent, 0, counts, at_first + begin)
         if ends:
             add_sums(recent, LANES * LANES, counts, at_first + padded + begin)
-        if not follows:
-            add_sums(recent, 0, counts, at_first + 2 * padded + begin)
 
 
 @inlined
@@ -224,21 +221,24 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
         here = t + 1 == workspace.length[n]
         lane[LAST * lanes + n] = 1.0 if here else 0.0
         ends |= here
-    counted, known, is_counted, is_kept = 0, 0, wanted and follows, wanted and (ends or t == 0 or not follows)
+    counted, known, counts = 0, 0, workspace.counts
+    if not follows:  # nor are there transitions
+        counts = counts[whole_registers(automaton.states + len(automaton.source)) :]
+    is_kept = wanted and automaton.counts_ends and (ends or t == 0)
     for r in range(len(automaton.run_group)):
         if follows:
             reach = _sum_blocks(np.int64(automaton.run_group[r]), later, automaton, tables, workspace)
             store(workspace.reach, 0, reach)
         counted, known = _pass_states(
-            automaton.run_off[r], automaton.run_off[r + 1], counted, known, follows, is_counted, is_kept, ends,
+            automaton.run_off[r], automaton.run_off[r + 1], counted, known, follows, wanted, is_kept, ends,
             registers, front[front_at:], alpha[at:], workspace.tail, later, new, automaton.back_step, automaton.out_at,
-            tables.out, tables.end, potential, sums, workspace.reach, workspace.passed, workspace.recent,
-            workspace.counts, lane, automaton, tables,
+            tables.out, tables.end, potential, sums, workspace.reach, workspace.passed, workspace.recent, counts, lane,
+            automaton, tables,
         )  # fmt: skip
-    if is_counted:  # the last sums reach beyond the last count; there they are never read
-        _add_counts(counted, whole_registers(known), workspace.recent, workspace.counts)
+    if wanted:  # the last sums reach beyond the last count; there they are never read
+        _add_counts(counted, whole_registers(known), workspace.recent, counts)
     if is_kept:
-        _count_apart(t, follows, ends, automaton, workspace)
+        _count_ends(t, ends, automaton, workspace)
     _split_combinations(automaton, workspace.combined, marginal)
     for c in range(0, automaton.width * lanes, lanes):  # only now are the scores of this position done with
         store(workspace.rows, scores + c, load(registers, marginal, c))

@@ -25,7 +25,8 @@ NEAREST = 8  # states with as many transitions or somewhat less, among which the
 
 def automaton_of(
     labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
-    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
+    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None, *,
+    counts_ends: bool = True,
 ) -> Automaton:  # fmt: skip
     """The automaton with these states and transitions.
 
@@ -33,7 +34,8 @@ def automaton_of(
     kinds of factors with features, and the variable of each.   source, target [M]: transitions from a class to a
     state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
     group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
-    it each state is its own.   visible: see `Automaton`; without it all are.   ValueError for anything else.
+    it each state is its own.   visible, counts_ends: see `Automaton`; without `visible` all are.   ValueError for
+    anything else.
 
     Fast where states with the same labels and classes with the same group have neighbouring numbers.
     """
@@ -107,6 +109,7 @@ def automaton_of(
         scored=np.asarray(scored, np.int64),
         scored_at=row_start[np.asarray(scored_variable, np.int64)],
         classes=classes,
+        counts_ends=counts_ends,
         is_split=classes != states or bool((class_of != own).any()),
         class_of=class_of.astype(np.int32),
         source=source.astype(np.int32),

@@ -71,6 +71,7 @@ class Automaton(NamedTuple):
     scored: Ints  #            [n]    kinds of one-variable factors with features
     scored_at: Ints  #         [n]    where their variable lies in a score row
     classes: int
+    counts_ends: bool  #              whether states at first and last positions are counted
     is_split: bool  #                 whether a class is not the state of the same number
     class_of: Ints32  #        [S]
     source: Ints32  #          [M]    class; transitions by target, then by source
@@ -152,8 +153,8 @@ class AutomatonSums(NamedTuple):
     """Expected counts, summed over sequences."""
 
     state: Floats  #      [S] of all positions
-    first: Floats  #      [S]
-    last: Floats  #       [S]
+    first: Floats  #      [S] of first positions, if the automaton counts these
+    last: Floats  #       [S] of last positions, likewise
     transition: Floats  # [M]
 
 
@@ -185,12 +186,10 @@ class AutomatonWorkspace(NamedTuple):
     block: Floats  #    [blocks, lanes] sums over the states of each block
     front: Floats  #    [2, classes, lanes] α summed over classes, if they are not states
     reach: Floats  #    [lanes] what a group reaches
-    passed: Floats  #   [S, lanes] marginals of a position, where these are counted apart; in the order of `class_state`
+    passed: Floats  #   [S, lanes] marginals of a first or last position, in the order of `class_state`
     recent: Floats  #   [.., LANES] counts of each lane that are not in `counts`
-    counts: (
-        Floats  #   [S + M] of states and the transitions out of their classes, in the order of `back_step`; [3, S] of
-    )
-    #                   states at the first positions, at last ones, and at last ones of all lanes; each padded
+    counts: Floats  #   [S + M] of states and transitions out of their classes, in the order of `back_step`; [3, S] of
+    #                   states where no sequence goes on, at first positions, and at last ones; each padded
 
 
 def linear_tables(automaton: Automaton, tables: AutomatonTables) -> LinearTables | None:
