@@ -13,10 +13,10 @@ Where that cancels, the sum is taken again over the states that are not listed, 
 `CANCELLED` allows; it cannot cancel where no listed transition lowers the background by as much. A step is a load of
 the lanes of one state and a multiplication by one number for all lanes: nothing is gathered. Large automata are bound
 by two things: three multiplications for each listed transition, and rows of all states that come from or go to an outer
-cache (α and what β needs). Their loops are written for the compiler: they are functions of the few arrays that they
-need, and what they need of a state lies in one place (`into_step`, `back_step`); what is added up for all states has a
-loop of its own, indices do not count from the end (`int_at`), and short loops are not unrolled (`keep_rolled`). Going
-forward, two states that are reached from much the same classes are taken at once.
+cache (α and what β needs). Their loops are written for the compiler: what they need of a state lies in one place
+(`into_step`, `back_step`), what is added up for all states has a loop of its own, indices do not count from the end
+(`int_at`), and short loops are not unrolled (`keep_rolled`). Going forward, two states that are reached from much the
+same classes are taken at once.
 
 The potentials of a position are divided by the sum of α in the position before, so α_t β_t are the marginals at every
 position and β is at most 1/α. Hence only α can leave the range of linear space: as long as all positive ones are at

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import (
     LANES,
@@ -28,6 +31,9 @@ from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum
 from .transitions import BACK_COLUMNS, CANCELLED, PENDING
 
 __all__ = ["BEGIN", "END", "retreat_lanes", "whole_registers"]
+
+Floats = NDArray[np.float64]
+Ints32 = NDArray[np.int32]
 
 ONE = (0,)  # register
 BEGIN, END, CLASS, STATE, TAIL, LABELS, STEP = range(BACK_COLUMNS)  # of `Automaton.back_step`
@@ -74,22 +80,48 @@ def _add_counts(counted, known, recent, counts):
     return counted
 
 
+class _Arrays(NamedTuple):
+    """The arrays that the loops over states need, of an automaton, its tables and its workspace, and no others: so the
+    loops find them in registers.
+    """
+
+    back_step: Ints32
+    out_at: Ints32
+    out: Floats
+    end: Floats
+    tail: Floats
+    reach: Floats
+    passed: Floats
+    recent: Floats
+    lane: Floats
+
+
+class _Position(NamedTuple):
+    """What a position reads and writes, and what happens there."""
+
+    front: Floats  #      its rows of classes …
+    alpha: Floats  #      … and of states
+    potential: Floats  #  of combinations of labels
+    marginal: Floats  #   of these too
+    counts: Floats  #     where its counts go
+    new: int  #           where its row of `tail` begins …
+    later: int  #         … and that of the next position
+    follows: bool  #      whether a sequence goes on
+    ends: bool  #         whether one ends here
+    is_counted: bool
+    is_kept: bool  #      whether marginals go to `passed` as well
+
+
 @inner
-def _pass_states(
-    first, end, counted, known, follows, is_counted, is_kept, ends, registers, front, alpha, tail, later, new,
-    back_step, out_at, out, end_factor, potential, marginal, reach, passed, recent, counts, lane, automaton, tables,
-):  # fmt: skip
+def _pass_states(first, end, counted, known, position, arrays, automaton, tables):
     """The marginals of the states first … end − 1 of `back_step`, whose classes are of one group, and what the position
     before needs of them; counts of them and of the transitions out of their classes.
 
-    counted, known: so many counts are in `counts`, so many are known; returns the same.   follows: whether a sequence
-    goes on, ends: whether one ends here.   is_kept: whether marginals go to `passed` as well.   front, alpha: the rows
-    of classes and states.   later, new: where the rows of the next position and of this one begin in `tail`.
-    reach: what the group reaches.   potential, marginal: those of combinations of labels.   out, end_factor: the tables
-    `out` and `end`. The other arrays are those of the automaton and its workspace, one by one: so the loops find them
-    in registers.
+    counted, known: so many counts are in `counts`, so many are known; returns the same.
     """
-    lanes = len(registers) * LANES
+    registers, lanes = automaton.registers, len(automaton.registers) * LANES
+    front, alpha, potential, marginal, counts, new, later, follows, ends, is_counted, is_kept = position
+    back_step, out_at, out, end_factor, tail, reach, passed, recent, lane = arrays
     zero = broadcast(registers, 0.0)
     summed, beta, mass, labels = zero, zero, zero, int_at(back_step, first * BACK_COLUMNS + LABELS)
     for m in range(first, end):
@@ -225,16 +257,19 @@ def retreat_lanes(t, longest, wanted, automaton, tables, workspace):
     if not follows:  # nor are there transitions
         counts = counts[whole_registers(automaton.states + len(automaton.source)) :]
     is_kept = wanted and automaton.counts_ends and (ends or t == 0)
+    position = _Position(
+        front[front_at:], alpha[at:], potential, sums, counts, new, later, follows, ends, wanted, is_kept
+    )
+    arrays = _Arrays(
+        automaton.back_step, automaton.out_at, tables.out, tables.end, workspace.tail, workspace.reach,
+        workspace.passed, workspace.recent, lane,
+    )  # fmt: skip
     for r in range(len(automaton.run_group)):
         if follows:
             reach = _sum_blocks(np.int64(automaton.run_group[r]), later, automaton, tables, workspace)
             store(workspace.reach, 0, reach)
-        counted, known = _pass_states(
-            automaton.run_off[r], automaton.run_off[r + 1], counted, known, follows, wanted, is_kept, ends,
-            registers, front[front_at:], alpha[at:], workspace.tail, later, new, automaton.back_step, automaton.out_at,
-            tables.out, tables.end, potential, sums, workspace.reach, workspace.passed, workspace.recent, counts, lane,
-            automaton, tables,
-        )  # fmt: skip
+        first, end = automaton.run_off[r], automaton.run_off[r + 1]
+        counted, known = _pass_states(first, end, counted, known, position, arrays, automaton, tables)
     if wanted:  # the last sums reach beyond the last count; there they are never read
         _add_counts(counted, whole_registers(known), workspace.recent, counts)
     if is_kept:

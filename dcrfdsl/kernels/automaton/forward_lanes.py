@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import (
     IMPOSSIBLE,
@@ -34,6 +37,10 @@ __all__ = [
     "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
     "combine_labels", "exponentiate_lanes", "over_unlisted", "rescale_lanes", "sum_classes",
 ]  # fmt: skip
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 
 AHEAD = 24  # steps before a state's α is written, when its place is fetched
 SLOTS_END, STATE, GROUP, LABELS = range(INTO_COLUMNS)  # of `Automaton.into_step`
@@ -190,17 +197,29 @@ def _keep(registers, found, step, into_step, potential, alpha, sums):
     return own
 
 
+class _Arrays(NamedTuple):
+    """The arrays that the loops over steps need, of an automaton and its tables, and no others: so the loops find them
+    in registers.
+    """
+
+    block_off: Ints
+    block_group_off: Ints
+    block_group: Ints32
+    pairs_end: Ints
+    into_step: Ints32
+    slot_at: Ints32
+    state: Floats
+    slot: Floats
+
+
 @inner
-def _follow(
-    registers, front, old, potential, alpha, sums, lane, block_off, group_off, group, pairs_end, into_step, slot_at,
-    state, weight,
-):  # fmt: skip
+def _follow(registers, front, old, potential, alpha, sums, lane, arrays):
     """α of a later position, its sums over groups, and the least positive number up to there.
 
     front: the row of classes of the position before.   old, sums: the rows of groups of that position and of this one.
-    potential: that of each combination of labels.   alpha: the row of this position.   state, weight: the tables
-    `state` and `slot`. The other arrays are those of the automaton, one by one: so the loops find them in registers.
+    potential: that of each combination of labels.   alpha: the row of this position.
     """
+    block_off, group_off, group, pairs_end, into_step, slot_at, state, weight = arrays
     lanes, steps = len(registers) * LANES, len(into_step) // INTO_COLUMNS
     least, slot, q = load(registers, lane, LEAST_ALPHA * lanes), 0, 0  # q: the next of `weight`
     for block in range(len(block_off) - 1):
@@ -268,11 +287,11 @@ def advance_lanes(t, automaton, tables, workspace):
         _begin(potential, automaton, tables, alpha)
     else:
         clear_lanes(registers, sums, 0, automaton.groups + 1)
-        _follow(
-            registers, front[before:], old, potential, alpha, sums, lane, automaton.block_off,
-            automaton.block_group_off, automaton.block_group, automaton.pairs_end, automaton.into_step,
-            automaton.slot_at, tables.state, tables.slot,
+        arrays = _Arrays(
+            automaton.block_off, automaton.block_group_off, automaton.block_group, automaton.pairs_end,
+            automaton.into_step, automaton.slot_at, tables.state, tables.slot,
         )  # fmt: skip
+        _follow(registers, front[before:], old, potential, alpha, sums, lane, arrays)
         for block in range(len(automaton.block_off) - 1 if tables.cancels else 0):
             any_lost |= _take_again(block, front, before, old, potential, alpha, automaton, tables, lane)
         if not any_lost:
