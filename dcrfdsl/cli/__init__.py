@@ -19,7 +19,7 @@ import click
 
 from .. import __version__
 from ..foundation import did_you_mean
-from .console import file_failed, guarded, open_standard_streams
+from .console import abandon_messages, file_failed, guarded, open_standard_streams
 from .parsers import command_parser
 
 __all__ = ["COMMANDS", "load_ipython_extension", "main", "run", "unload_ipython_extension"]
@@ -166,6 +166,7 @@ def main() -> None:
             # a file name may hold half of a surrogate pair, which has no encoding: it is written as an escape
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = run(sys.argv[1:])
+    abandon_messages()
     gc.freeze()
     prefetching = sys.modules.get(f"{__name__}.prefetching")
     if prefetching is not None and prefetching.is_at_work():

@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import Annotated, Any, NoReturn, ParamSpec, TextIO
 
 import click
 
@@ -23,7 +23,7 @@ from .options import Option
 
 __all__ = [
     "INPUT_ERROR", "MOST_DRAWS", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet",
-    "Rounds", "SetPaths", "StageName", "Talk", "Threads", "check_decode", "file_failed", "guarded",
+    "Rounds", "SetPaths", "StageName", "Talk", "Threads", "abandon_messages", "check_decode", "file_failed", "guarded",
     "open_standard_streams", "os_error", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
@@ -155,12 +155,12 @@ def _exit_code(action: Callable[[], Any]) -> int:
 def file_failed(error: OSError) -> int:
     """The exit code after `error`: of a file that cannot be opened, or of output that cannot be written."""
     if isinstance(error, BrokenPipeError):
-        _abandon_stdout()  # the reader (such as `head`) has closed the pipe
+        _abandon(sys.stdout)  # the reader (such as `head`) has closed the pipe
         return 0
     if not error.filename and error.errno not in _NO_OUTPUT:
         return _apologise(error)
     if not error.filename:
-        _abandon_stdout()
+        _abandon(sys.stdout)
     print_diagnostics([os_error(error)])
     return INPUT_ERROR
 
@@ -179,10 +179,18 @@ def _interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
     return error if isinstance(error, KeyboardInterrupt) else None
 
 
-def _abandon_stdout() -> None:
+def _abandon(stream: TextIO) -> None:
     """Discards what could not be written; otherwise Python would try again, and complain, when it flushes at exit."""
-    with suppress(io.UnsupportedOperation):  # a stdout that is no file needs nothing
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(io.UnsupportedOperation):  # a stream that is no file needs nothing
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def abandon_messages() -> None:
+    """Discards messages that cannot be written: Python would end with an exit code of its own for them."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
 
 
 def open_standard_streams() -> None:

@@ -279,8 +279,9 @@ def test_a_full_disk_behind_stdout(trained: Path, options: tuple[str, ...]) -> N
 @pytest.mark.parametrize("stdout", [None, "/dev/full"])
 def test_a_full_disk_behind_stderr_costs_no_model(stdout: str | None, place: Path) -> None:
     options = () if stdout is None else ("--json",)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "wb") as full:
-        streams = {"stderr": full, "stdout": subprocess.PIPE if stdout is None else full}
+        streams = {"env": buffered, "stderr": full, "stdout": subprocess.PIPE if stdout is None else full}
         code = end(begin(place, "train", "quick.dcrf", "data", "-o", "a.model", *options, **streams))[0]
     assert code == (0 if stdout is None else 1)
     assert TrainedModel.load(place / "a.model").record.converged
