@@ -251,7 +251,7 @@ class _Writer:
     def _shared(self) -> Floats:
         """The log potentials that all instances of a kind share, kind by kind: biases and hard constraints."""
         bindings = self.model.parameters.bindings(self.model.graph)
-        shared = self.model.graph.hard_cells()
+        shared = self.model.graph.shared.hard_cells()
         np.add.at(shared, bindings.bias_cell, self.model.weights[bindings.bias_weight])
         return shared
 

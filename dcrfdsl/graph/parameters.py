@@ -114,7 +114,7 @@ class Parameters:
         """The number of a bias weight and the shared cell of `graph` that it is added to, [cells] each."""
         weight, cell = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for c, weights in enumerate(self.cliques):
-            for assignments, cells in graph.bias_cells(c):
+            for assignments, cells in graph.shared.bias_cells(c):
                 position = np.searchsorted(weights.bias, assignments)
                 position[position == len(weights.bias)] = 0
                 known = weights.bias[position] == assignments if len(weights.bias) else np.zeros(len(assignments), bool)

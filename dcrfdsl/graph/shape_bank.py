@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints, Ints32
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
-from .programs import Blocks, PatternBank, Program, ProgramBuilder, Turned, cut_blocks
+from .programs import Blocks, PatternBank, ProductPlace, Program, ProgramBuilder, Turned, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets
 
 __all__ = ["GraphShape", "ShapeBank"]
@@ -34,13 +34,14 @@ class ShapeBank:
 
     Without `order_of` no contraction programs are made (message passing needs none). `unroll` gives the shape of a
     length, if lengths determine shapes; long sequences then get their programs by periods.   turned: where shared
-    tables lie a second time, see `build_program`.
+    tables lie a second time, see `build_program`.   products: of shared tables, see `ProgramBuilder`.
     """
 
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]] | None = None
     unroll: Callable[[int], GraphShape] | None = None
     turned: Turned = field(default_factory=dict)
+    products: Sequence[ProductPlace] = ()
     whole: int = WHOLE
     block: int = BLOCK
     shapes: list[GraphShape] = field(default_factory=list)
@@ -51,7 +52,7 @@ class ShapeBank:
         self._builder = None
         self._made: dict[Hashable, object] = {}
         if self.order_of is not None:
-            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll, self.turned)
+            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll, self.turned, self.products)
 
     def copy(self) -> ShapeBank:
         """A bank with the same shapes, to which others may be added while this one is in use."""

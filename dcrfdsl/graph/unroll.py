@@ -11,8 +11,6 @@ Variables of a sequence of length T with M variables per position (labels, laten
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
@@ -20,7 +18,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Floats, Ints, Ints32, Offsets
+from ..foundation import Offsets
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
@@ -29,12 +27,13 @@ from .programs import slice_order
 from .segment_factors import of_lengths, rows_of_lengths, weighing_segments, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
+from .shared_tables import SharedTables, axis_orders
+from .table_products import TableProduct, candidate_products, cheaper_product
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
 __all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
-MOST_TURNED = 2**16  # entries of a table in all orders of its axes but the first
 Made = TypeVar("Made")
 
 
@@ -43,9 +42,8 @@ class ModelGraph:
     """The templates of a model over its variables, and the graphs that they unroll to.
 
     `variables` are labels, latents and memories in this order, the first `num_labels` of them labels; `cards[m]` is the
-    number of states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant 1),
-    then the base table of each kind, then some of them once more with their two axes exchanged, for programs whose
-    vectors run along the other axis. A kind with features has a separate table in every sequence.
+    number of states of variable m. Tables shared by all sequences come first in the arena (`shared`). A kind with
+    features has a separate table in every sequence.
 
     A variable in `of_sentence` is one for a sequence: that of the first position. At the others it has no factor and
     one state, so that it is no variable at all, and what has room for every position keeps its layout.
@@ -59,6 +57,7 @@ class ModelGraph:
     is_thin: bool = False
     of_sentence: frozenset[int] = frozenset()
     kinds: list[CliqueKind] = field(init=False, repr=False)
+    shared: SharedTables = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.of_sentence:  # a clique over nothing else lies once in a sequence, at its beginning
@@ -75,14 +74,14 @@ class ModelGraph:
         kinds |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
         self.kinds = [CliqueKind(self.templates[number], pattern) for number, pattern in kinds]
         self._kind_of = {key: index for index, key in enumerate(kinds)}
-        sizes = [0 if self.leaves_out(kind.template) else kind.size for kind in self.kinds]
-        self._base = np.cumsum([1, *sizes], dtype=np.int64)
-        self._turned = [(number, axes) for number, kind in enumerate(self.kinds) for axes in self._turns(kind)]
-        ends = self._base[-1] + np.cumsum([0, *(sizes[number] for number, _ in self._turned)], dtype=np.int64)
-        self._turned_base = ends[:-1]
-        self._num_shared = int(ends[-1])
+        left_out = frozenset(number for number, kind in enumerate(self.kinds) if self.leaves_out(kind.template))
+        again = [] if self.is_thin or len(self.cards) == 1 else self.kinds  # a single chain needs none
+        turned = [(number, axes) for number, kind in enumerate(again) for axes in axis_orders(kind)]
         self._inside: list[int] | None = None
         self._derived: dict[str, object] = {}
+        self.shared = SharedTables(self.kinds, left_out, turned)
+        products = () if self.is_thin else self._products()
+        self.shared = replace(self.shared, products=products)
 
     def _repr_html_(self) -> str:
         """For notebooks: the templates unrolled over a few tokens."""
@@ -112,13 +111,15 @@ class ModelGraph:
         """The kind of the factors of template `number` with this pattern."""
         return self._kind_of[number, pattern]
 
-    def _turns(self, kind: CliqueKind) -> list[tuple[int, ...]]:
-        """The orders of axes in which a kind's table is there again; a single chain never needs any."""
-        count = len(kind.cards)
-        if self.is_thin or len(self.cards) == 1 or kind.template.feature_set >= 0 or min(kind.cards) == 1:
-            return []
-        orders = [*itertools.permutations(range(count))][1:] if count in (2, 3) else []
-        return orders if len(orders) * math.prod(kind.cards) <= MOST_TURNED else []
+    def _products(self) -> tuple[TableProduct, ...]:
+        """The products of shared tables by which exact inference gets cheaper."""
+        candidates = candidate_products(self.kinds, self.cards, self.of_sentence)
+        if not candidates:
+            return ()
+        sample = self.shape(2 * self._span() + 3)
+        order = self.elimination_order(sample)
+        found = (cheaper_product(one, sample, order, self.shared) for one in candidates)
+        return tuple(product for product in found if product is not None)
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""
@@ -133,7 +134,7 @@ class ModelGraph:
     @property
     def num_shared(self) -> int:
         """Shared cells of the arena."""
-        return self._num_shared
+        return self.shared.num_cells
 
     @classmethod
     def of(
@@ -234,8 +235,9 @@ class ModelGraph:
 
         The place of a table is that of its kind's base table.
         """
+        starts = self.shared.starts
         for kind, anchor, scope in self._joined(pairs):
-            yield Run(scope, int(self._base[kind]), kind, anchor)
+            yield Run(scope, int(starts[kind]), kind, anchor)
         for number, template in enumerate(self.templates):
             if self.leaves_out(template):
                 continue
@@ -251,10 +253,10 @@ class ModelGraph:
                 kind = self._kind_of[number, pattern]
                 if anchor in inside and not self.of_sentence.isdisjoint(template.variables):
                     for at in inside:  # one by one: a part of their scopes stays where it is
-                        yield Run(self._scope(template, at, pattern), int(self._base[kind]), kind, at)
+                        yield Run(self._scope(template, at, pattern), int(starts[kind]), kind, at)
                     continue
                 count = len(inside) if anchor in inside else 1
-                yield Run(self._scope(template, anchor, pattern), int(self._base[kind]), kind, anchor, count)
+                yield Run(self._scope(template, anchor, pattern), int(starts[kind]), kind, anchor, count)
 
     def shape(self, length: int, pairs: Pairs = ()) -> GraphShape:
         """The unrolled graph of a sequence of `length` positions; `instances` describes `pairs`."""
@@ -302,10 +304,8 @@ class ModelGraph:
     def bank(self, *, programs: bool, latents_first: bool = False) -> ShapeBank:
         """An empty bank for this model's shapes, with or without contraction programs."""
         order = self.latents_first_order if latents_first else self.elimination_order
-        turned: dict[int, list[tuple[tuple[int, ...], int]]] = {}
-        for (number, axes), place in zip(self._turned, self._turned_base.tolist(), strict=True):
-            turned.setdefault(int(self._base[number]), []).append((axes, place))
-        return ShapeBank(self.num_shared, order if programs else None, self.shape, turned)
+        turned, products = self.shared.turned_places(), [] if latents_first else self.shared.product_places()
+        return ShapeBank(self.num_shared, order if programs else None, self.shape, turned, products)
 
     def kind_arrays(self, run_base: Sequence[int]) -> Kinds:
         """The kinds as kernels take them. `run_base[c]`: index of the first feature of clique c of the specification in
@@ -314,73 +314,4 @@ class ModelGraph:
         coded = self.coded
         code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
-        inverse: list[Ints32] = []
-        inverse_off, at = [], 0
-        again = [number for number, _ in self._turned]
-        kinds, sizes = [*self.kinds, *(self.kinds[number] for number in again)], np.diff(self._base)
-        for kind in kinds:
-            if self.leaves_out(kind.template):
-                inverse_off.append(-1)
-                continue
-            if kind.template.views:
-                # an assignment has several entries: lists, marked by negative offsets
-                cells = kind.full_assignments()
-                order, count = np.argsort(cells, kind="stable"), kind.template.num_assignments
-                ends = count + 1 + np.searchsorted(cells[order], np.arange(count + 1))
-                inverse_off.append(-2 - at)
-                inverse.append(np.concatenate([ends, order]).astype(np.int32))
-                at += len(inverse[-1])
-                continue
-            if not kind.template.pad:
-                inverse_off.append(-1)
-                continue
-            lookup = np.full(kind.template.num_assignments, -1, np.int32)
-            lookup[kind.full_assignments()] = np.arange(math.prod(kind.cards))
-            inverse_off.append(at)
-            inverse.append(lookup)
-            at += len(lookup)
-        return Kinds(
-            base=np.concatenate([self._base[:-1], self._turned_base]),
-            size=np.concatenate([sizes, sizes[again]]),
-            feature_set=np.array([kind.template.feature_set for kind in kinds], np.int32),
-            run_base=np.array(
-                [
-                    run_base[k.template.clique] if k.template.clique >= 0 else base_of.get(id(k.template), 0)
-                    for k in kinds
-                ],
-                np.int64,
-            ),
-            has_bias=np.array([kind.template.has_bias for kind in kinds], np.bool_),
-            fixed=np.array([kind.template.coded is not None for kind in kinds], np.bool_),
-            inverse_off=np.array(inverse_off, np.int64),
-            inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
-        )
-
-    @property
-    def num_tables(self) -> int:
-        """How many base tables the shared cells hold: one for each kind, and those that are there a second time."""
-        return len(self.kinds) + len(self._turned)
-
-    def table_starts(self) -> Ints:
-        """The shared cell where the base table of each kind begins."""
-        return self._base[:-1].copy()
-
-    def hard_cells(self) -> Floats:
-        """Hard zeros of all base tables in the layout of the shared cells, [num_shared]; 0 or -inf."""
-        hard = [np.zeros(0) if self.leaves_out(kind.template) else kind.hard() for kind in self.kinds]
-        turned = [
-            hard[number].reshape(self.kinds[number].cards).transpose(axes).ravel() for number, axes in self._turned
-        ]
-        return np.concatenate([np.zeros(1), *hard, *turned])
-
-    def bias_cells(self, clique: int) -> Iterator[tuple[Ints, Ints]]:
-        """(assignments of the full clique, shared cells) of each kind of a clique of the specification."""
-        for number, kind in enumerate(self.kinds):
-            if kind.template.clique == clique and not self.leaves_out(kind.template):
-                assignments = kind.full_assignments()
-                yield assignments, self._base[number] + np.arange(len(assignments))
-        for (number, axes), base in zip(self._turned, self._turned_base, strict=True):
-            kind = self.kinds[number]
-            if kind.template.clique == clique:
-                places = np.arange(math.prod(kind.cards)).reshape([kind.cards[axis] for axis in axes])
-                yield kind.full_assignments(), base + places.transpose(np.argsort(axes)).ravel()
+        return self.shared.kind_arrays(run_base, base_of)

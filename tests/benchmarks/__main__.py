@@ -76,6 +76,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "start": commands.cold_start,
     "editor": editor.editor,
     "compiling": commands.compiling,
+    "demo": commands.demonstration,
     "memory": training.peak_memory,
     "tokens": scaling.tokens,
     "labels": scaling.labels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import os
 import statistics
 import time
@@ -36,7 +37,7 @@ from dcrfdsl.features.values.lexicons import load_lexicons
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
 
-__all__ = ["chunker", "cold_start", "compiling", "loading", "reading", "tagging"]
+__all__ = ["chunker", "cold_start", "compiling", "demonstration", "loading", "reading", "tagging"]
 
 STARTS = 1 if SMOKE else 11
 EMPTY, NUMPY = "pass", "import numpy"  # what a start is compared with
@@ -156,6 +157,19 @@ def _processor_seconds(calls: Mapping[str, Callable[[], object]], rounds: int) -
 
 def _seconds(arguments: Sequence[str | Path], rounds: int, environment: Mapping[str, str] | None = None) -> float:
     return seconds_of(lambda: command(arguments, environment), rounds)
+
+
+def demonstration() -> Iterator[Figure]:
+    """`dcrfdsl demo` from a finished install to the final table, with no kernel compiled and with all of them."""
+    if importlib.util.find_spec("turkish_treebanks") is None:
+        raise Skip("needs the extra `demo`")
+    arguments: list[str | Path] = ["demo", "-q", *(["--sentences", "3"] if SMOKE else [])]
+    cache = {"NUMBA_CACHE_DIR": str(work_folder() / f"numba-{os.getpid()}-{time.monotonic_ns()}")}
+    names = ("kernels not yet compiled", "kernels compiled")
+    for name, target in zip(names, (at_most(60), None), strict=True):
+        start = time.perf_counter()
+        command(arguments, cache)
+        yield Figure(f"demo, {name}", time.perf_counter() - start, "s", "the whole process, once", target)
 
 
 def compiling() -> Iterator[Figure]:

@@ -162,6 +162,20 @@ CASES = {
         "clique x[-1], x\nclique y[-1], y\nclique z[-1], z\nclique x, y\nclique y, z\nclique x, z\n",
         sentences("AB", "CD", "EF", longest=3),
     ),
+    "tied layers": Case(  # their ties have one table together
+        "data conll(word, x, y, z)\nlabel x in {A, B, C}\nlabel y in {P1, P2, Q}\nlabel z in {R, S}\n"
+        "view coarse = prefix(y, 1)\nclique x: word\nclique y: word\nclique z: bias\n"
+        "clique x[-1], x\nclique y[-1], y\nclique z[-1], z: word\n"
+        "clique y, x with states = all\nclique coarse, z with states = all\nclique z, x with edges = pad\n"
+        "forbid x is C and y is Q\n",
+        [
+            [("a", "A", "P1", "R"), ("b", "B", "Q", "S"), ("c", "C", "P2", "R")],
+            [("b", "C", "P1", "S"), ("a", "A", "Q", "S")],
+            [("c", "B", "P2", "R")],
+        ],
+        lambda labelling, t: (labelling["x"][t], labelling["y"][t]) != ("C", "Q"),
+        views={"coarse": ("y", {"P1": "P", "P2": "P", "Q": "Q"})},
+    ),
     "four-site clique": Case(
         "data conll(word, y, z)\nlabel y\nlabel z\nclique y[-1], z[-1], y, z: bias, word\n",
         sentences("PQ", "RS", longest=3),

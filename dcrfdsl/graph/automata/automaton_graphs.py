@@ -90,7 +90,7 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     places = placements(graph)
     if places is None:
         return None
-    base, hard = graph.table_starts(), graph.hard_cells()
+    base, hard = graph.shared.of_kinds, graph.shared.hard_cells()
     found = search(places, window_of(graph), graph.cards, base, hard)
     if found is None or not len(found[1].states):
         return None

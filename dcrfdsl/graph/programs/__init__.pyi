@@ -1,4 +1,8 @@
-from .contraction_programs import PatternBank as PatternBank, Turned as Turned
+from .contraction_programs import (
+    ContractionProgram as ContractionProgram,
+    PatternBank as PatternBank,
+    Turned as Turned,
+)
 from .elimination import (
     OrderCost as OrderCost,
     best_order as best_order,
@@ -8,4 +12,5 @@ from .elimination import (
     slice_order as slice_order,
 )
 from .periods import Program as Program, ProgramBuilder as ProgramBuilder
+from .product_places import ProductPlace as ProductPlace
 from .sequence_blocks import Blocks as Blocks, cut_blocks as cut_blocks

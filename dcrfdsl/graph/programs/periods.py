@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...foundation import Ints
 from ..shapes import GraphShape, Run, offsets
 from .contraction_programs import ContractionProgram, PatternBank, Turned, build_program
+from .product_places import ProductPlace, multiplied
 
 __all__ = ["Program", "ProgramBuilder", "RepeatedProgram", "step_positions"]
 
@@ -103,13 +104,15 @@ class ProgramBuilder:
     """Builds the programs of a model's shapes into one bank of patterns.
 
     order_of: the elimination order of a shape, from left to right if it is regular.   unroll: the regular shape of a
-    length, if there are any.   turned: see `build_program`.
+    length, if there are any.   turned: see `build_program`.   products: of shared tables of a position; regular shapes
+    get them in place of their parts.
     """
 
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]]
     unroll: Callable[[int], GraphShape] | None
     turned: Turned = field(default_factory=dict)
+    products: Sequence[ProductPlace] = ()
     patterns: PatternBank = field(default_factory=PatternBank)
     _inserted: dict[_Place, RepeatedProgram | None] = field(default_factory=dict)
 
@@ -130,9 +133,8 @@ class ProgramBuilder:
         """The program of a shape, step by step."""
         order = self.order_of(shape)  # raises for a shape whose tables cannot fit
         end = shape.local_end(self.local_start)
-        return build_program(
-            shape.scopes, shape.cards, shape.tables, order, self.patterns, end, self.turned, self.local_start
-        )
+        scopes, tables = multiplied(shape, self.products if shape.length else ())
+        return build_program(scopes, shape.cards, tables, order, self.patterns, end, self.turned, self.local_start)
 
     def _insert(self, shape: GraphShape, place: _Place, unroll: Callable[[int], GraphShape]) -> RepeatedProgram | None:
         """The shape's program by insertion at a place, or None if nothing recurs there."""

@@ -102,7 +102,7 @@ def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutoma
     chain: whether the model is a chain, see `chain_graphs`.   alone: whether there is no other form.
     """
     graph, kinds, weighted = data.graph, data.kinds, data.bindings.bias_cell
-    if len(kinds.base) != graph.num_tables:  # some have no template
+    if len(kinds.base) != len(graph.shared.sizes):  # some have no template
         return None
     if alone:
         found = automaton_graph(graph, weighted)

@@ -65,4 +65,6 @@ def featureless_kinds(base: Ints, sizes: Ints, *, feature_set: int) -> Kinds:
         fixed=np.zeros(n, np.bool_),
         inverse_off=np.full(n, -1, np.int64),
         inverse=np.zeros(0, np.int32),
+        part_off=np.zeros(n + 1, np.int64),
+        part=np.zeros(0, np.int32),
     )

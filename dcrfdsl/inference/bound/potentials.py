@@ -224,7 +224,7 @@ class Binder:
         self.kept = KeptShapes(graph, programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
-        self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
+        self._hard, self._fixed = graph.shared.hard_cells(), fixed_weights(graph)
         self._contexts: ContextTables | None = None
         if graph.is_thin:
             contexts, bindings = bind_contexts(graph, parameters), self._bindings

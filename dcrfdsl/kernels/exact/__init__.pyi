@@ -11,12 +11,9 @@ from .forward_sampling import (
     operand_places as operand_places,
     sum_forward as sum_forward,
 )
-from .linear_sweeps import (
-    backward_linear as backward_linear,
-    forward_linear as forward_linear,
-    sweep_memory as sweep_memory,
-)
+from .linear_sweeps import backward_linear as backward_linear, forward_linear as forward_linear
 from .max_sweeps import TurnedTables as TurnedTables, sweep_down as sweep_down, sweep_up as sweep_up
+from .reverse_steps import sweep_memory as sweep_memory
 from .tangent_sweep import exact_tangents as exact_tangents
 from .traced_paths import (
     FREE as FREE,

@@ -25,7 +25,8 @@ from ..tables import (
     shared_peaks,
 )
 from .contraction import backward_log, forward_log, forward_max, trace_back
-from .linear_sweeps import backward_linear, forward_linear, sweep_memory
+from .linear_sweeps import backward_linear, forward_linear
+from .reverse_steps import sweep_memory
 
 __all__ = ["blocked_decode", "blocked_expectations"]
 
@@ -173,7 +174,7 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
             backward_linear(
-                np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root, memory, np.int64(0)
+                np.int64(0), count, steps, patterns, value, scale, adjoint, (state_off, out), root, memory, at, True
             )
             for j in range(shared, at):
                 adjoint[j] *= value[j]

@@ -26,13 +26,12 @@ from ..runtime import (
     load_part,
     lowest,
     maximum,
-    multiply,
     repeat,
     total,
 )
 from ..tables import NARROW, WIDE, load_some, store_some
 
-__all__ = ["Terms", "add_listed", "dots", "highest", "product", "scale_positive"]
+__all__ = ["Terms", "add_listed", "dots", "extremes", "product"]
 
 ROWS = 3  # with three registers each: enough sums in flight, and few loads for each
 
@@ -47,23 +46,13 @@ class Terms(NamedTuple):
 
 
 @inlined
-def highest(value, at, size):
-    """The maximum of a run of non-negative numbers."""
-    high = broadcast(WIDE, 0.0)
+def extremes(value, at, size):
+    """(the maximum, the smallest positive number but at most 1) of a run of non-negative numbers."""
+    high, least = broadcast(WIDE, 0.0), broadcast(WIDE, 1.0)
     for j in range(0, size, len(WIDE) * LANES):
-        high = maximum(high, load_some(WIDE, value, at + j, size - j))
-    return largest(high)
-
-
-@inlined
-def scale_positive(value, at, size, factor):
-    """Multiplies a run by a factor; returns the smallest positive result, at most 1."""
-    least, share, block = broadcast(WIDE, 1.0), broadcast(WIDE, factor), len(WIDE) * LANES
-    for j in range(0, size, block):
-        scaled = multiply(load_some(WIDE, value, at + j, size - j), share)
-        least = least_positive(least, scaled)
-        store_some(value, at + j, size - j, block, scaled)
-    return lowest(least)
+        block = load_some(WIDE, value, at + j, size - j)
+        high, least = maximum(high, block), least_positive(least, block)
+    return largest(high), lowest(least)
 
 
 @inlined

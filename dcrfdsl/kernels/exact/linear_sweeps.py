@@ -1,70 +1,27 @@
 """Contraction programs in linear space: up, and back down for the derivatives of log Z.
 
-Each contraction's result is divided by its maximum, and the logarithms of the maxima are added up. An underflow is
-never silent: as long as every positive entry is at least `TINY`, products of two entries are representable and zero
-means zero. A step that leaves a smaller positive entry returns `UNDERFLOW`; the log-space twin takes over
-(`contraction`).
+A contraction's result is divided by its maximum if that leaves a safe range, and the logarithms of these maxima are
+added up. An underflow is never silent: as long as every positive entry is at least `TINY`, products of two entries are
+representable and zero means zero. A step that leaves a smaller positive entry returns `UNDERFLOW`; the log-space twin
+takes over (`contraction`).
 
 The reverse sweep computes the derivative of log Z by every table entry; times the entry this is the marginal (Sutton
-2004 §3.2; the sweep is reverse-mode differentiation of the program). A table that all sequences share is read by many
-steps. It is turned once, so that the derivative by its partner is a product of rows like the result itself; and what
-the steps add to its own derivative waits (`SweepMemory`) until one product adds up the terms of many steps.
+2004 §3.2; the sweep is reverse-mode differentiation of the program). Not here: its steps (`reverse_steps`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, fast_inner, inlined, kernel
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined
 from ..tables import TINY, scale_run
-from .contraction_steps import Terms, add_listed, dots, highest, product, scale_positive
-from .run_products import multiply_runs, pull_rows, pull_runs, scale_rows
+from .contraction_steps import Terms, extremes, product
+from .reverse_steps import clear_operands, distance, pull, settle_all
+from .run_products import multiply_runs, pull_runs, scale_rows
 
-__all__ = [
-    "SweepMemory", "backward_linear", "contract", "forward_linear", "pull_tangents", "settle_all", "sweep_memory",
-]  # fmt: skip
+__all__ = ["backward_linear", "contract", "forward_linear"]
 
-SLOTS = 8  # shared tables whose derivatives wait at the same time …
-ROOM = 64  # … and rows of results that each of them waits for
-FEW_COLUMNS = 4 * LANES  # a table with so few is turned even for one step
-
-
-class SweepMemory(NamedTuple):
-    """What reverse sweeps of one run of sequences need; the shared tables must stay the same meanwhile.
-
-    P of slot i are the tables A, and the rows of C̄, of the steps that wait for each other; the last slot is for steps
-    that do not wait.
-    """
-
-    mass: NDArray[np.float64]  #   [..]              derivatives by some rows of A
-    place: NDArray[np.int64]  #    [(SLOTS + 1) · 2 · ROOM] where rows of A lie, and where those of C̄, slot by slot
-    waiting: NDArray[np.int64]  #  [SLOTS, 3]        shared table, pattern and number of rows of a slot
-    turned: NDArray[np.float64]  # [shared cells, ..] shared tables B[b, k, r] as [b, r, k], and room for another
-    turned_by: NDArray[np.int64]  # [shared cells]   1 + the pattern of the table that begins here; 0: not turned yet
-
-
-@kernel
-def sweep_memory(patterns, shared):
-    """Memory for reverse sweeps with these patterns and this many shared cells."""
-    dims, most, table = patterns.dims, 1, 0
-    for p in range(len(dims)):
-        if dims[p, 5] == 0:
-            most = max(most, dims[p, 1] * dims[p, 2])
-            if dims[p, 1] >= LANES and dims[p, 3] <= FEW_COLUMNS:
-                table = max(table, dims[p, 0] * dims[p, 2] * dims[p, 3])
-    return SweepMemory(
-        np.empty(most), np.empty((SLOTS + 1) * 2 * ROOM, np.int64), np.zeros((SLOTS, 3), np.int64),
-        np.empty(shared + table), np.zeros(shared, np.int64),
-    )  # fmt: skip
-
-
-@inlined
-def _distance(index, first, count):
-    """The distance of the places in a list of equally distant ones."""
-    return index[first + 1] - index[first] if count > 1 else 0
+LOW, HIGH = 1e-10, 1e10  # a result whose maximum lies between these is left as it is
 
 
 @fast_inner
@@ -75,7 +32,6 @@ def forward_linear(first, last, programs, patterns, value, scale):
     """
     dims, start, index = patterns
     log_z = 0.0
-    product_of_peaks = 1.0  # its logarithm is taken only when it leaves the safe range
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
@@ -93,19 +49,18 @@ def forward_linear(first, last, programs, patterns, value, scale):
                     smallest_bad |= (v > 0.0) & (v < TINY)
         else:
             contract(pattern, patterns, value, a, b, c)
-            peak = highest(value, c, size)
+            peak, least = extremes(value, c, size)
             if not peak > 0.0:
                 return 0.0, IMPOSSIBLE
-            factor = 1.0 / peak
-            smallest_bad = scale_positive(value, c, size, factor) < TINY
-            scale[i] = factor
-            product_of_peaks *= peak
-            if product_of_peaks < 1e-140 or product_of_peaks > 1e140:
-                log_z += np.log(product_of_peaks)
-                product_of_peaks = 1.0
+            scale[i] = 1.0
+            if peak < LOW or peak > HIGH or least < TINY or programs.step[i, 4]:
+                scale[i] = 1.0 / peak
+                scale_run(value, c, size, scale[i])
+                smallest_bad = least * scale[i] < TINY
+                log_z += np.log(peak)
         if smallest_bad:
             return 0.0, UNDERFLOW
-    return log_z + np.log(product_of_peaks), OK
+    return log_z, OK
 
 
 @inlined
@@ -117,7 +72,7 @@ def contract(pattern, patterns, value, a, b, c):
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
     by_rows, x_row, out = dims[pattern, 4] == 1 and num_r > 1, dims[pattern, 6], c
     rows = num_l if by_rows and x_row >= 0 else 1
-    x_step, y_step = _distance(index, a_k, num_k), _distance(index, b_k, num_k)
+    x_step, y_step = distance(index, a_k, num_k), distance(index, b_k, num_k)
     if by_rows and num_l == 1 and num_k == 1:
         scale_rows(pattern, patterns, value, a, b, c)
         return
@@ -143,21 +98,26 @@ def contract(pattern, patterns, value, a, b, c):
 
 
 @fast_inner
-def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal, root, memory, begin):
-    """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
-    Of the right operands of contractions, this leaves out those that lie before `begin`.
+def backward_linear(
+    first, last, programs, patterns, value, scale, adjoint, marginals, root, memory, results, of_right_tables
+):
+    """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; writes those by the results of these steps.
 
     The result of a root step is the normaliser of a connected component, 1 after scaling. Its adjoint is `root`: 1, or
-    a factor of all results. The marginal of the variable that a step sums out is added to `marginal`
-    from `state_off[v]` on, unless that is empty.   memory: `sweep_memory` of the run of sequences.
+    a factor of all results.   marginals: (state_off, sums); the marginal of the variable v that a step sums out is
+    added to `sums` from `state_off[v]` on, unless that is empty.   memory: `sweep_memory` of the run of sequences.
+    results: where results begin in the arena.   of_right_tables: whether tables that are right operands of
+    contractions are wanted too.
     """
     dims, start, index = patterns
+    state_off, marginal = marginals
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:
             adjoint[c] = root
+        clear_operands(pattern, patterns, adjoint, a, b, results)
         if dims[pattern, 5]:
             run, at = dims[pattern, 6], start[pattern, 0]
             if run >= 0:
@@ -168,226 +128,10 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
                 adjoint[a + j] += adjoint[c + j] * value[other]
                 adjoint[other] += adjoint[c + j] * value[a + j]
             continue
-        scale_run(adjoint, c, size, scale[i])
+        if scale[i] != 1.0:
+            scale_run(adjoint, c, size, scale[i])
         counted = wanted and programs.variable[i] >= 0
         states = state_off[programs.variable[i]] if counted else -1
-        pull(pattern, patterns, value, adjoint, (a, b, c), b >= begin, marginal, states, memory)
+        right = of_right_tables or b >= results
+        pull(pattern, patterns, value, adjoint, (a, b, c), right, marginal, states, memory)
     settle_all(patterns, value, adjoint, memory)
-
-
-@fast_inner
-def _wait(pattern, patterns, value, adjoint, a, b, c, memory):
-    """Leaves B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r] for a shared B to the next `_settle`."""
-    dims, start, index = patterns
-    waiting, slot = memory.waiting, -1
-    for i in range(SLOTS):
-        if waiting[i, 2] > 0 and waiting[i, 0] == b and waiting[i, 1] == pattern:
-            slot = i
-    if slot < 0:
-        slot = b % SLOTS
-        for i in range(SLOTS):
-            if waiting[i, 2] == 0:
-                slot = i
-        _settle(slot, patterns, value, adjoint, memory)
-        waiting[slot, 0], waiting[slot, 1] = b, pattern
-    rows, num_r, lists = start[pattern, 1], dims[pattern, 3], slot * 2 * ROOM
-    for il in range(dims[pattern, 1]):
-        if waiting[slot, 2] == ROOM:
-            _settle(slot, patterns, value, adjoint, memory)
-        at = lists + waiting[slot, 2]
-        memory.place[at], memory.place[at + ROOM] = a + index[rows + il], c + il * num_r
-        waiting[slot, 2] += 1
-
-
-@inlined
-def settle_all(patterns, value, adjoint, memory):
-    """Adds what waits to the derivatives of shared tables."""
-    for slot in range(SLOTS):
-        _settle(slot, patterns, value, adjoint, memory)
-
-
-@fast_inner
-def _settle(slot, patterns, value, adjoint, memory):
-    """Adds what waits in a slot to the derivative of its table."""
-    b, pattern, count = memory.waiting[slot, 0], memory.waiting[slot, 1], memory.waiting[slot, 2]
-    if count > 0:
-        _add_right(pattern, patterns, value, adjoint, b, slot, count, memory)
-        memory.waiting[slot, 2] = 0
-
-
-@inlined
-def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory):
-    """B̄[b, k, r] += Σ A[b, l, k] C̄[b, l, r] over the first rows of a slot, which are those of batch 0."""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    x_row, out_row = _distance(index, start[pattern, 2], num_k), _distance(index, start[pattern, 4], num_k)
-    lists, sizes = slot * 2 * ROOM, (count, num_k, num_r)
-    of_a, of_c = memory.place[lists : lists + ROOM], memory.place[lists + ROOM : lists + 2 * ROOM]
-    for ib in range(num_b):
-        x = value, index[start[pattern, 0] + ib], x_row, of_a
-        y = adjoint, ib * num_l * num_r, of_c
-        add_listed(x, y, sizes, adjoint, b + index[start[pattern, 3] + ib], out_row)
-
-
-@inlined
-def _turn(pattern, patterns, value, b, memory):
-    """Turns B[b, k, r] to [b, r, k]. Returns where it lies: a shared table keeps its place for the next step."""
-    dims, start, index = patterns
-    num_k, num_r, at = dims[pattern, 2], dims[pattern, 3], len(memory.turned_by)
-    if b < at:
-        if memory.turned_by[b] == pattern + 1:
-            return b
-        memory.turned_by[b], at = pattern + 1, b
-    turned, there = memory.turned, at
-    for ib in range(dims[pattern, 0]):
-        here = b + index[start[pattern, 3] + ib]
-        for k in range(num_k):
-            row = here + index[start[pattern, 4] + k]
-            for r in range(num_r):
-                turned[there + r * num_k + k] = value[row + r]
-        there += num_k * num_r
-    return at
-
-
-@inlined
-def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass):
-    """Adds derivatives by some rows of A, which begin at the places `left`, to Ā; see `pull`."""
-    dims, start, index = patterns
-    num_k, a_k = dims[pattern, 2], start[pattern, 2]
-    places, first, a = left
-    together = _distance(index, a_k, num_k) == 1
-    for m in range(rows):
-        here, at = a + places[first + m], m * num_k
-        if together:
-            for k in range(num_k):
-                adjoint[here + k] += mass[at + k]
-        else:
-            for k in range(num_k):
-                adjoint[here + index[a_k + k]] += mass[at + k]
-        if states >= 0 and together:
-            for k in range(num_k):
-                marginal[states + k] += value[here + k] * mass[at + k]
-        elif states >= 0:
-            for k in range(num_k):
-                marginal[states + k] += value[here + index[a_k + k]] * mass[at + k]
-
-
-@inlined
-def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory):
-    """Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r], where rows of B are contiguous; see `pull`."""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, b_b, b_k = start[pattern, 0], start[pattern, 1], start[pattern, 3], start[pattern, 4]
-    rows, mass, out, at = num_l if dims[pattern, 6] >= 0 else 1, memory.mass, c, 0
-    is_turned = b < len(memory.turned_by) or (num_l >= LANES and num_r <= FEW_COLUMNS)
-    if is_turned:
-        at = _turn(pattern, patterns, value, b, memory)
-    # where A is the same in all batches, so is its derivative
-    batches = 1 if is_turned or rows < num_l or index[a_b + num_b - 1] != index[a_b] else num_b
-    y_step, one = _distance(index, b_k, num_k), np.int64(1)
-    for ib in range(0, num_b, batches):
-        for il in range(0, num_l, rows):
-            if is_turned:
-                x, y = Terms(adjoint, out, one, num_r), Terms(memory.turned, at + ib * num_k * num_r, num_k, one)
-                product(x, y, (num_r, rows, num_k), mass, np.int64(0), num_k)
-            else:
-                x, y = (adjoint, out), (value, b, y_step)
-                dots(x, y, (num_k, rows, num_r), (batches, index[b_b + ib : b_b + ib + batches]), mass)
-            left = index, a_l + il, a + index[a_b + ib]
-            _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass)
-            out += batches * rows * num_r
-
-
-@inlined
-def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory):
-    """B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r], where rows of B are contiguous; see `pull_tangents` for `shift`.
-
-    B̄ of a shared table waits for `settle_all`.
-    """
-    if b < len(memory.turned_by):
-        _wait(pattern, patterns, value, adjoint, a + shift, b, c + shift, memory)
-        return
-    index, num_l, num_r = patterns.offsets, patterns.dims[pattern, 1], patterns.dims[pattern, 3]
-    rows, lists = patterns.start[pattern, 1], SLOTS * 2 * ROOM
-    for first in range(0, num_l, ROOM):
-        count = min(ROOM, num_l - first)
-        for n in range(count):
-            memory.place[lists + n] = a + shift + index[rows + first + n]
-            memory.place[lists + ROOM + n] = c + shift + (first + n) * num_r
-        _add_right(pattern, patterns, value, adjoint, b, np.int64(SLOTS), count, memory)
-
-
-@inlined
-def _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, marginal, states):
-    """Ā and B̄ entry by entry; see `pull_tangents` for `shift`."""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    out = c + shift
-    for ib in range(num_b):
-        for il in range(num_l):
-            a0, b0 = a + index[a_b + ib] + index[a_l + il], b + index[b_b + ib]
-            if num_r == 1:
-                share = adjoint[out]
-                for k in range(num_k):
-                    x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                    adjoint[x] += share * value[row + shift]
-                    adjoint[row] += share * value[x + shift]
-                    if states >= 0:
-                        marginal[states + k] += share * value[x] * value[row]
-            else:
-                for k in range(num_k):
-                    x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                    weight, mass = value[x + shift], 0.0
-                    for r in range(num_r):
-                        at = row + index[b_r + r]
-                        mass += adjoint[out + r] * value[at + shift]
-                        adjoint[at] += weight * adjoint[out + r]
-                    adjoint[x] += mass
-                    if states >= 0:
-                        marginal[states + k] += weight * mass
-            out += num_r
-
-
-@fast_inner
-def pull(pattern, patterns, value, adjoint, places, right, marginal, states, memory):
-    """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
-
-    places: of A, B and C.   right: whether B̄ is wanted. It waits for `settle_all` if B is a shared table.   states:
-    where the marginal of the variable that is summed out begins, or -1.
-    """
-    dims, (a, b, c), unshifted = patterns.dims, places, np.int64(0)
-    by_rows = dims[pattern, 4] == 1 and dims[pattern, 3] > 1
-    if by_rows and dims[pattern, 1] == 1 and dims[pattern, 2] == 1 and states < 0:
-        pull_rows(pattern, patterns, value, adjoint, a, b, c, unshifted)
-    elif by_rows:
-        _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory)
-        if right:
-            _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
-    else:
-        _pull_entries(pattern, patterns, value, adjoint, a, b, c, unshifted, marginal, states)
-
-
-@fast_inner
-def pull_tangents(pattern, patterns, value, adjoint, places, half, local_end, memory):
-    """The tangent of `pull`: Ā' += C̄' B + C̄ Ḃ and B̄' += A C̄' + Ȧ C̄.
-
-    In `value` tangents lie `half` cells after what they are tangents of; in `adjoint` they lie first, and derivatives
-    `half` cells after them. So each second term is the first one, read `half` cells further on. Those of tables are 0.
-    """
-    dims, (a, b, c), unshifted, nothing = patterns.dims, places, np.int64(0), value[:0]
-    by_rows, none = dims[pattern, 4] == 1 and dims[pattern, 3] > 1, np.int64(-1)
-    if by_rows and (dims[pattern, 1] > 1 or dims[pattern, 2] > 1):
-        _pull_left(pattern, patterns, value, adjoint, a, b, c, nothing, none, memory)
-        _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
-        if b >= local_end:
-            _pull_left(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, none, memory)
-        if a >= local_end:
-            _pull_right(pattern, patterns, value, adjoint, a, b, c, half, memory)
-        return
-    for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
-        if by_rows:
-            pull_rows(pattern, patterns, value, adjoint, a, b, c, shift)
-        else:
-            _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, nothing, none)

@@ -44,7 +44,7 @@ def tangents_of_runs(value, a, b, c, size, run, index, places, shift):
 def pull_runs(value, adjoint, a, b, c, size, run, index, places, shift):
     """The reverse of `multiply_runs`: Ā[i] += C̄[i] · B[index[i]], B̄[index[i]] += C̄[i] · A[i].
 
-    shift: A, B and C̄ are read this far behind their places; see `linear_sweeps.pull_tangents`.
+    shift: A, B and C̄ are read this far behind their places; see `reverse_steps.pull_tangents`.
     """
     for start in range(0, size, run):
         for j in range(0, run, LANES):

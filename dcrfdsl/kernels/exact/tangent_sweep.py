@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
 from .contraction import backward_log, forward_log
-from .linear_sweeps import backward_linear, contract, forward_linear, pull_tangents, settle_all, sweep_memory
+from .linear_sweeps import backward_linear, contract, forward_linear
+from .reverse_steps import clear_operands, pull_tangents, settle_all, sweep_memory
 from .run_products import pull_runs, tangents_of_runs
 
 __all__ = ["exact_tangents"]
@@ -156,7 +157,8 @@ def _forward(first, last, programs, patterns, value, scale, peak, half, local_en
         if b >= local_end:
             contract(pattern, patterns, value, a, b + half, spare)
             add_run(value, spare, size, value[half + c :])
-        scale_run(value, half + c, size, scale[i])
+        if scale[i] != 1.0:
+            scale_run(value, half + c, size, scale[i])
 
 
 @fast_inner
@@ -168,6 +170,7 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:  # of 1 / Z, where Z is 1
             adjoint[c] = -value[half + c]
+        clear_operands(pattern, patterns, adjoint, a, b, local_end)
         if dims[pattern, 5]:
             run, at = dims[pattern, 6], start[pattern, 0]
             for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
@@ -179,7 +182,8 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
                     adjoint[x] += bar * value[y + shift]
                     adjoint[y] += bar * value[x + shift]
             continue
-        scale_run(adjoint, c, size, scale[i])
+        if scale[i] != 1.0:
+            scale_run(adjoint, c, size, scale[i])
         v = programs.variable[i]
         u = lifts.by[v] if v >= 0 else 0.0
         pull_tangents(pattern, patterns, value, adjoint, (a, b, c), half, local_end, memory)
@@ -320,17 +324,17 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
             if fits:
                 _, state = forward_linear(a, b, programs, patterns, value, scale)
         if state == OK:
-            bar[shared:arena_end] = 0.0
+            bar[shared:local_end] = 0.0
             marginal[:] = 0.0
             backward_linear(
-                a, b, programs, patterns, value, scale, bar, state_off, marginal, 1.0, memory, local_end
-            )  # fmt: skip
+                a, b, programs, patterns, value, scale, bar, (state_off, marginal), 1.0, memory, local_end, False
+            )
             risk[s], fits = _find_lifts(shapes, g, marginal, lifts, LEAST_LINEAR)
             state = OK if fits else UNDERFLOW
         if state == OK:
             value[half + shared : half + local_end] = 0.0
             _forward(a, b, programs, patterns, value, scale, peak, half, local_end, lifts)
-            adjoint[shared:arena_end] = 0.0
+            adjoint[shared:local_end] = 0.0
             _backward(a, b, programs, patterns, value, scale, peak, adjoint, half, local_end, lifts, memory)
             for j in range(shared, local_end):
                 adjoint[j] *= -value[j]

@@ -107,7 +107,7 @@ def exact_expectations(
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
-        local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
+        local_end = shapes.local_end[g]
         state, total = UNDERFLOW, 0.0
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
@@ -119,8 +119,10 @@ def exact_expectations(
             state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
             out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if wanted else nothing
             root = share[s] if len(share) > 0 else 1.0
-            adjoint[shared:arena_end] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root, memory, np.int64(0))
+            adjoint[shared:local_end] = 0.0
+            backward_linear(
+                a, b, programs, patterns, value, scale, adjoint, (state_off, out), root, memory, local_end, True
+            )
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
         status[s], results.redone[s] = state, state == UNDERFLOW

@@ -50,18 +50,26 @@ def base_tables(weights, bindings, hard):
 
 
 @inlined
-def _exponentiate_run(values, at, size):
-    """exp of a run with its maximum taken out. Returns (maximum, whether every positive result is at least TINY)."""
+def _highest(values, at, size):
+    """The maximum of a run."""
     whole = size // LANES * LANES
     high, peak = broadcast(NARROW, -np.inf), -np.inf
     for j in range(at, at + whole, LANES):
         high = maximum(high, load(NARROW, values, j))
     for j in range(at + whole, at + size):
         peak = max(peak, values[j])
-    peak = max(peak, largest(high))
+    return max(peak, largest(high))
+
+
+@inlined
+def _exponentiate_run(values, at, size, peak):
+    """exp of a run with a number taken out, at least its maximum. Returns whether every positive result is at least
+    `TINY`.
+    """
     if peak == -np.inf:
         values[at : at + size] = 0.0
-        return 0.0, True
+        return True
+    whole = size // LANES * LANES
     taken, least, fits = broadcast(NARROW, peak), broadcast(NARROW, 0.0), True
     for j in range(at, at + whole, LANES):
         centred = subtract(load(NARROW, values, j), taken)
@@ -73,7 +81,7 @@ def _exponentiate_run(values, at, size):
     if whole < size:
         centred = subtract(load_part(NARROW, values, at + whole, size - whole), taken)
         store_part(values, at + whole, size - whole, exp(centred))
-    return peak, fits and lowest(least) > LOG_TINY
+    return fits and lowest(least) > LOG_TINY
 
 
 @inner
@@ -82,9 +90,10 @@ def exponentiate(g, shapes, value):
     shift, fits = 0.0, True
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if shapes.fac_table[f] >= shapes.local_start:
-            peak, good = _exponentiate_run(value, shapes.fac_table[f], shapes.fac_size[f])
-            shift += peak
-            fits &= good
+            at, size = shapes.fac_table[f], shapes.fac_size[f]
+            peak = _highest(value, at, size)
+            fits &= _exponentiate_run(value, at, size, peak)
+            shift += peak if peak > -np.inf else 0.0
     return shift, fits
 
 
@@ -100,14 +109,20 @@ def shared_peaks(g, shapes, peaks):
 
 @kernel
 def exponentiate_base(log_base, kinds):
-    """exp of the base tables, each with its maximum taken out; cell 0 becomes 1.
+    """exp of the base tables, each with its maximum taken out, and of products with the maxima of their parts; cell 0
+    becomes 1.
 
     Returns (linear tables, maximum of each kind's table, whether all fit linear space).
     """
     linear = log_base.copy()
     peaks, fits = np.zeros(len(kinds.base)), True
     for k in range(len(kinds.base)):
-        peaks[k], good = _exponentiate_run(linear, kinds.base[k], kinds.size[k])
+        first, last = kinds.part_off[k], kinds.part_off[k + 1]
+        peak = _highest(linear, kinds.base[k], kinds.size[k]) if first == last else 0.0
+        for i in range(first, last):
+            peak += peaks[kinds.part[i]]
+        good = _exponentiate_run(linear, kinds.base[k], kinds.size[k], peak)
+        peaks[k] = peak if peak > -np.inf else 0.0
         if kinds.feature_set[k] < 0:
             fits &= good
     linear[0] = 1.0

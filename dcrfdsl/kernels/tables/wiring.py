@@ -68,6 +68,8 @@ class Kinds(NamedTuple):
     inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity; -2 - start of lists
     inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1; or lists: where the
     #                             entries of each assignment lie (counted from the start of the lists), then the entries
+    part_off: Ints  #      [K+1]  of a product of tables: the kinds …
+    part: Small  #         [..]   … whose tables it is made of; no parts: an own table
 
 
 class Bindings(NamedTuple):
