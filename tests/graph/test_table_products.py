@@ -91,6 +91,21 @@ def test_the_same_as_without(name: str, scale: float) -> None:
     np.testing.assert_allclose(gradient, by_plain, rtol=1e-9, atol=1e-12)
 
 
+def test_a_product_beyond_linear_space_leaves_messages_there() -> None:
+    model, corpus = trained(CASES["three chains"])
+    weights = np.where(np.random.default_rng(5).random(model.num_weights) < 0.5, -150.0, 0.0)  # three: e^-450
+    exact = objective_of(model, corpus, ExactSettings())
+    potentials = exact.data.potentials(weights)
+    assert potentials.fits
+    assert not potentials.products_fit
+    plain = model.with_weights(weights, model.record)
+    object.__setattr__(plain, "graph", without_products(model.graph))
+    wanted, by_plain = objective_of(plain, corpus, ExactSettings()).value_and_gradient(weights)
+    value, gradient = exact.value_and_gradient(weights)
+    assert value == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(gradient, by_plain, rtol=1e-9, atol=1e-12)
+
+
 def test_long_sequences_get_theirs_by_repetition() -> None:
     graph = trained(CASES["tied layers"])[0].graph
     bank = graph.bank(programs=True)

@@ -172,10 +172,10 @@ class BoundData:
         if len(self.fixed):
             weights = np.concatenate([weights, self.fixed])
         log_base = base_tables(weights, self.bindings, self.hard)
-        base, peaks, fits = exponentiate_base(log_base, self.kinds)
+        linear = exponentiate_base(log_base, self.kinds)
         if self.packing is not None:
             weights = self.packing.pack(weights, cells)
-        return Potentials(weights, log_base, base, peaks, fits)
+        return Potentials(weights, log_base, *linear)
 
     def potentials_at(self, weights: Floats, constant: Sequence[Floats]) -> Potentials:
         """As `potentials`. `constant`: arrays that never change; at these, computed once for all data of a binder."""

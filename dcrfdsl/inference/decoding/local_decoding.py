@@ -120,7 +120,8 @@ class LocalDecoder:
         scores, run_labelling, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
         exact_decode(
             0, last - first, Problem(self.shapes, self._kinds, bindings, rows), self.programs, self.patterns,
-            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(run_labelling, off - off[0]),
+            Potentials(tables, zeros, zeros, zeros, fits=False, products_fit=False), scores,
+            Ragged(run_labelling, off - off[0]),
         )  # fmt: skip
         out.log_z[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)

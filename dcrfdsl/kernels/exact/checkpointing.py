@@ -234,7 +234,7 @@ def blocked_expectations(
         out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if len(marginals.value) > 0 else nothing
         root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
-        if potentials.fits:
+        if potentials.fits and potentials.products_fit:
             total, state = _expectations(
                 s, np.int64(LINEAR), problem, programs, patterns, potentials, totals, out, value, adjoint, root
             )

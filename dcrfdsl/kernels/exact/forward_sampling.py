@@ -33,7 +33,7 @@ def sum_forward(s, problem, programs, patterns, potentials, value, logs, scale):
     g = rows.shape[s]
     a, b = programs.step_off[g], programs.step_off[g + 1]
     total, state = 0.0, UNDERFLOW
-    if potentials.fits:
+    if potentials.fits and potentials.products_fit:
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
         shift, fits = exponentiate(g, shapes, value)
         if fits:

@@ -318,7 +318,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
         of_sequence = importance[begin:end] if len(importance) > 0 else importance
         lifts = _Lifts(labelling.value[begin:end], lift, of_sequence)
         state = UNDERFLOW
-        if potentials.fits:
+        if potentials.fits and potentials.products_fit:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             _, fits = exponentiate(g, shapes, value)
             if fits:

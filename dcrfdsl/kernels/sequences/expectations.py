@@ -92,7 +92,7 @@ def exact_expectations(
     in each call would cost time.
     """
     shapes, kinds, bindings, rows = problem
-    weights, log_base, base, peaks, base_fits = potentials
+    weights, log_base, base, peaks, base_fits, products_fit = potentials
     gradient, expected = totals
     log_z, status = results.log_z, results.status
     _, steps = _workspace(shapes, programs, rows, first, last)
@@ -109,7 +109,7 @@ def exact_expectations(
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end = shapes.local_end[g]
         state, total = UNDERFLOW, 0.0
-        if base_fits:
+        if base_fits and products_fit:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             shift, fits = exponentiate(g, shapes, value)
             if fits:
@@ -245,7 +245,7 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
     fixed point.
     """
     shapes, kinds, bindings, rows = problem
-    weights, log_base, base, peaks, base_fits = potentials
+    weights, log_base, base, peaks, base_fits, _ = potentials
     arena, states, table = _largest(shapes, rows, first, last)
     shared = shapes.local_start
     value, belief = np.empty(arena), np.zeros(arena)

@@ -38,7 +38,8 @@ class Potentials(NamedTuple):
     log_base: Floats  #  [shared cells]
     base: Floats  #      [shared cells]  exp of them
     peaks: Floats  #     [K]             logarithms of these maxima
-    fits: bool  #                        whether linear space holds the tables
+    fits: bool  #                        whether linear space holds the tables …
+    products_fit: bool  #                … and the products of tables, which exact inference alone reads
 
 
 class Totals(NamedTuple):

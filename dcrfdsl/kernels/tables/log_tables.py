@@ -112,10 +112,10 @@ def exponentiate_base(log_base, kinds):
     """exp of the base tables, each with its maximum taken out, and of products with the maxima of their parts; cell 0
     becomes 1.
 
-    Returns (linear tables, maximum of each kind's table, whether all fit linear space).
+    Returns (linear tables, maximum of each kind's table, whether base tables fit linear space, whether products do).
     """
     linear = log_base.copy()
-    peaks, fits = np.zeros(len(kinds.base)), True
+    peaks, fits, products_fit = np.zeros(len(kinds.base)), True, True
     for k in range(len(kinds.base)):
         first, last = kinds.part_off[k], kinds.part_off[k + 1]
         peak = _highest(linear, kinds.base[k], kinds.size[k]) if first == last else 0.0
@@ -123,10 +123,12 @@ def exponentiate_base(log_base, kinds):
             peak += peaks[kinds.part[i]]
         good = _exponentiate_run(linear, kinds.base[k], kinds.size[k], peak)
         peaks[k] = peak if peak > -np.inf else 0.0
-        if kinds.feature_set[k] < 0:
+        if first < last:
+            products_fit &= good
+        elif kinds.feature_set[k] < 0:
             fits &= good
     linear[0] = 1.0
-    return linear, peaks, fits
+    return linear, peaks, fits, products_fit
 
 
 @inner
