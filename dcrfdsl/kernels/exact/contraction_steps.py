@@ -111,7 +111,15 @@ def product(x, y, sizes, out, out_at, out_row):
 
 
 @inlined
-def _listed_columns(registers, x, y, column, sizes, out, out_at, out_row):
+def _put(registers, out, at, count, sums, is_new):
+    """Writes sums, or adds them to what is there."""
+    if not is_new:
+        sums = add(sums, load_some(registers, out, at, count))
+    store_some(out, at, count, len(registers) * LANES, sums)
+
+
+@inlined
+def _listed_columns(registers, x, y, column, sizes, out, out_at, out_row, is_new):
     """The columns of `add_listed` from `column` on, as many as a row of `registers` holds."""
     factors, x_shift, x_row, x_places = x
     table, y_shift, y_places = y
@@ -129,28 +137,26 @@ def _listed_columns(registers, x, y, column, sizes, out, out_at, out_row):
                 row = load_part(registers, table, at + y_places[n], count)
                 sums = _add_term(registers, factors, places, x_places[n], row, sums)
         here = out_at + column + m * out_row
-        store_some(out, here, count, block, add(sums[0], load_some(registers, out, here, count)))
+        _put(registers, out, here, count, sums[0], is_new)
         if m + 1 < rows:
-            here += out_row
-            store_some(out, here, count, block, add(sums[1], load_some(registers, out, here, count)))
+            _put(registers, out, here + out_row, count, sums[1], is_new)
         if m + 2 < rows:
-            here += out_row
-            store_some(out, here, count, block, add(sums[2], load_some(registers, out, here, count)))
+            _put(registers, out, here + 2 * out_row, count, sums[2], is_new)
 
 
 @fast_inner
-def add_listed(x, y, sizes, out, out_at, out_row):
-    """out[m, r] += Σ_n x[n, m] y[n, r], where the terms n lie anywhere; the rest as in `product`.
+def add_listed(x, y, sizes, out, out_at, out_row, is_new):
+    """out[m, r] += Σ_n x[n, m] y[n, r], or = where `is_new`; the terms n lie anywhere, the rest is as in `product`.
 
     x: (values, shift, row, places), with x[n, m] at places[n] + shift + m · row.   y: (values, shift, places).
     """
     column, columns = np.int64(0), sizes[2]
     while column < columns:
         if columns - column > 2 * LANES:
-            _listed_columns(WIDE, x, y, column, sizes, out, out_at, out_row)
+            _listed_columns(WIDE, x, y, column, sizes, out, out_at, out_row, is_new)
             column += len(WIDE) * LANES
         else:
-            _listed_columns(NARROW, x, y, column, sizes, out, out_at, out_row)
+            _listed_columns(NARROW, x, y, column, sizes, out, out_at, out_row, is_new)
             column += LANES
 
 

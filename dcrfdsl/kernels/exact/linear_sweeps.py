@@ -117,11 +117,11 @@ def backward_linear(
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:
             adjoint[c] = root
-        clear_operands(pattern, patterns, adjoint, a, b, results)
+        clear_operands(pattern, patterns, adjoint, a, b, results, True)
         if dims[pattern, 5]:
             run, at = dims[pattern, 6], start[pattern, 0]
             if run >= 0:
-                pull_runs(value, adjoint, a, b, c, size, run, index, at, np.int64(0))
+                pull_runs(value, adjoint, a, b, c, size, run, index, at, np.int64(0), a >= results)
                 continue
             for j in range(size):
                 other = b + index[at + j]
@@ -133,5 +133,5 @@ def backward_linear(
         counted = wanted and programs.variable[i] >= 0
         states = state_off[programs.variable[i]] if counted else -1
         right = of_right_tables or b >= results
-        pull(pattern, patterns, value, adjoint, (a, b, c), right, marginal, states, memory)
+        pull(pattern, patterns, value, adjoint, (a, b, c), right, marginal, states, memory, results)
     settle_all(patterns, value, adjoint, memory)

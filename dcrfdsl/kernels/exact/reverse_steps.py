@@ -59,10 +59,21 @@ def distance(index, first, count):
 
 
 @inlined
-def clear_operands(pattern, patterns, adjoint, a, b, results):
+def writes_operands(pattern, patterns):
+    """Whether `pull`, and the reverse of a product, write the derivative of A, and of B, where these are results."""
+    dims = patterns.dims
+    if dims[pattern, 5]:
+        return dims[pattern, 6] >= 0, False
+    by_products = dims[pattern, 4] == 1 and dims[pattern, 3] > 1 and (dims[pattern, 1] > 1 or dims[pattern, 2] > 1)
+    return by_products and dims[pattern, 0] == 1, by_products
+
+
+@inlined
+def clear_operands(pattern, patterns, adjoint, a, b, results, writes):
     """Sets the derivatives by the operands of a step to 0 where these are results, which lie from `results` on.
 
     Each result is the operand of one step. Here the cells are cleared while they are about to be in the cache.
+    writes: whether those are left out that the step writes (`writes_operands`).
     """
     dims, start, index = patterns
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
@@ -75,9 +86,10 @@ def clear_operands(pattern, patterns, adjoint, a, b, results):
         b_b, b_k, b_r = start[pattern, 3] + num_b, start[pattern, 4] + num_k, start[pattern, 5] + num_r
         last_a = index[a_b - 1] + index[a_l - 1] + index[a_k - 1]
         last_b = index[b_b - 1] + index[b_k - 1] + index[b_r - 1]
-    if a >= results:
+    of_a, of_b = writes_operands(pattern, patterns)
+    if a >= results and not (writes and of_a):
         adjoint[a : a + last_a + 1] = 0.0
-    if b >= results:
+    if b >= results and not (writes and of_b):
         adjoint[b : b + last_b + 1] = 0.0
 
 
@@ -117,13 +129,13 @@ def _settle(slot, patterns, value, adjoint, memory):
     """Adds what waits in a slot to the derivative of its table."""
     b, pattern, count = memory.waiting[slot, 0], memory.waiting[slot, 1], memory.waiting[slot, 2]
     if count > 0:
-        _add_right(pattern, patterns, value, adjoint, b, slot, count, memory)
+        _add_right(pattern, patterns, value, adjoint, b, slot, count, memory, False)
         memory.waiting[slot, 2] = 0
 
 
 @inlined
-def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory):
-    """B̄[b, k, r] += Σ A[b, l, k] C̄[b, l, r] over the first rows of a slot, which are those of batch 0."""
+def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory, is_new):
+    """B̄[b, k, r] += Σ A[b, l, k] C̄[b, l, r], or =, over the first rows of a slot, which are those of batch 0."""
     dims, start, index = patterns
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
     x_row, out_row = distance(index, start[pattern, 2], num_k), distance(index, start[pattern, 4], num_k)
@@ -132,7 +144,7 @@ def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory):
     for ib in range(num_b):
         x = value, index[start[pattern, 0] + ib], x_row, of_a
         y = adjoint, ib * num_l * num_r, of_c
-        add_listed(x, y, sizes, adjoint, b + index[start[pattern, 3] + ib], out_row)
+        add_listed(x, y, sizes, adjoint, b + index[start[pattern, 3] + ib], out_row, is_new)
 
 
 @inlined
@@ -156,15 +168,21 @@ def _turn(pattern, patterns, value, b, memory):
 
 
 @inlined
-def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass):
-    """Adds derivatives by some rows of A, which begin at the places `left`, to Ā; see `pull`."""
+def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass, is_new):
+    """Adds derivatives by some rows of A, which begin at the places `left`, to Ā, or writes them; see `pull`."""
     dims, start, index = patterns
     num_k, a_k = dims[pattern, 2], start[pattern, 2]
     places, first, a = left
     together = distance(index, a_k, num_k) == 1
     for m in range(rows):
         here, at = a + places[first + m], m * num_k
-        if together:
+        if together and is_new:
+            for k in range(num_k):
+                adjoint[here + k] = mass[at + k]
+        elif is_new:
+            for k in range(num_k):
+                adjoint[here + index[a_k + k]] = mass[at + k]
+        elif together:
             for k in range(num_k):
                 adjoint[here + k] += mass[at + k]
         else:
@@ -179,7 +197,7 @@ def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, m
 
 
 @inlined
-def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory):
+def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, is_new):
     """Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r], where rows of B are contiguous; see `pull`."""
     dims, start, index = patterns
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
@@ -201,12 +219,12 @@ def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, mem
                 x, y = (adjoint, out), (value, b, y_step)
                 dots(x, y, (num_k, rows, num_r), (batches, index[b_b + ib : b_b + ib + batches]), mass)
             left = index, a_l + il, a + index[a_b + ib]
-            _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass)
+            _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, mass, is_new)
             out += batches * rows * num_r
 
 
 @inlined
-def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory):
+def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory, is_new):
     """B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r], where rows of B are contiguous; see `pull_tangents` for `shift`.
 
     B̄ of a shared table waits for `settle_all`.
@@ -221,7 +239,7 @@ def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory):
         for n in range(count):
             memory.place[lists + n] = a + shift + index[rows + first + n]
             memory.place[lists + ROOM + n] = c + shift + (first + n) * num_r
-        _add_right(pattern, patterns, value, adjoint, b, np.int64(SLOTS), count, memory)
+        _add_right(pattern, patterns, value, adjoint, b, np.int64(SLOTS), count, memory, is_new and first == 0)
 
 
 @inlined
@@ -258,20 +276,23 @@ def _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, marginal, s
 
 
 @fast_inner
-def pull(pattern, patterns, value, adjoint, places, right, marginal, states, memory):
+def pull(pattern, patterns, value, adjoint, places, right, marginal, states, memory, results):
     """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
 
     places: of A, B and C.   right: whether B̄ is wanted. It waits for `settle_all` if B is a shared table.   states:
-    where the marginal of the variable that is summed out begins, or -1.
+    where the marginal of the variable that is summed out begins, or -1.   results: derivatives by operands that lie
+    from there on are written where `writes_operands` says so, and added to where not.
     """
     dims, (a, b, c), unshifted = patterns.dims, places, np.int64(0)
     by_rows = dims[pattern, 4] == 1 and dims[pattern, 3] > 1
     if by_rows and dims[pattern, 1] == 1 and dims[pattern, 2] == 1 and states < 0:
         pull_rows(pattern, patterns, value, adjoint, a, b, c, unshifted)
     elif by_rows:
-        _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory)
+        of_a, of_b = writes_operands(pattern, patterns)
+        is_new = of_a and a >= results
+        _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, is_new)
         if right:
-            _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
+            _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory, of_b and b >= results)
     else:
         _pull_entries(pattern, patterns, value, adjoint, a, b, c, unshifted, marginal, states)
 
@@ -286,12 +307,12 @@ def pull_tangents(pattern, patterns, value, adjoint, places, half, local_end, me
     dims, (a, b, c), unshifted, nothing = patterns.dims, places, np.int64(0), value[:0]
     by_rows, none = dims[pattern, 4] == 1 and dims[pattern, 3] > 1, np.int64(-1)
     if by_rows and (dims[pattern, 1] > 1 or dims[pattern, 2] > 1):
-        _pull_left(pattern, patterns, value, adjoint, a, b, c, nothing, none, memory)
-        _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory)
+        _pull_left(pattern, patterns, value, adjoint, a, b, c, nothing, none, memory, False)
+        _pull_right(pattern, patterns, value, adjoint, a, b, c, unshifted, memory, False)
         if b >= local_end:
-            _pull_left(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, none, memory)
+            _pull_left(pattern, patterns, value, adjoint, a, b + half, c + half, nothing, none, memory, False)
         if a >= local_end:
-            _pull_right(pattern, patterns, value, adjoint, a, b, c, half, memory)
+            _pull_right(pattern, patterns, value, adjoint, a, b, c, half, memory, False)
         return
     for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
         if by_rows:

@@ -41,17 +41,19 @@ def tangents_of_runs(value, a, b, c, size, run, index, places, shift):
 
 
 @inlined
-def pull_runs(value, adjoint, a, b, c, size, run, index, places, shift):
+def pull_runs(value, adjoint, a, b, c, size, run, index, places, shift, is_new):
     """The reverse of `multiply_runs`: Ā[i] += C̄[i] · B[index[i]], B̄[index[i]] += C̄[i] · A[i].
 
-    shift: A, B and C̄ are read this far behind their places; see `reverse_steps.pull_tangents`.
+    is_new: whether Ā is written, and not added to.   shift: A, B and C̄ are read this far behind their places; see
+    `reverse_steps.pull_tangents`.
     """
     for start in range(0, size, run):
         for j in range(0, run, LANES):
             left, at, other = run - j, start + j, b + index[places + start] + j
             bar = load_some(NARROW, adjoint, c + shift + at, left)
             x, y = load_some(NARROW, value, a + shift + at, left), load_some(NARROW, value, other + shift, left)
-            store_some(adjoint, a + at, left, LANES, fma(bar, y, load_some(NARROW, adjoint, a + at, left)))
+            before = broadcast(NARROW, 0.0) if is_new else load_some(NARROW, adjoint, a + at, left)
+            store_some(adjoint, a + at, left, LANES, fma(bar, y, before))
             store_some(adjoint, other, left, LANES, fma(bar, x, load_some(NARROW, adjoint, other, left)))
 
 

@@ -170,12 +170,12 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:  # of 1 / Z, where Z is 1
             adjoint[c] = -value[half + c]
-        clear_operands(pattern, patterns, adjoint, a, b, local_end)
+        clear_operands(pattern, patterns, adjoint, a, b, local_end, False)
         if dims[pattern, 5]:
             run, at = dims[pattern, 6], start[pattern, 0]
             for shift in range(0, 1 + half if a >= local_end or b >= local_end else 1, half):
                 if run >= 0:
-                    pull_runs(value, adjoint, a, b, c, size, run, index, at, shift)
+                    pull_runs(value, adjoint, a, b, c, size, run, index, at, shift, False)
                     continue
                 for j in range(size):
                     x, y, bar = a + j, b + index[at + j], adjoint[c + shift + j]
