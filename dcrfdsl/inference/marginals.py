@@ -15,7 +15,7 @@ import numpy as np
 
 from ..foundation import Floats
 from ..graph import CliqueTemplate, FactorGraph, ModelGraph, instances_of
-from ..kernels.tables import Potentials, fill_tables
+from ..kernels.tables import Potentials, local_tables
 from ..semantics import MethodSettings
 from .bound import BoundData, without_segments
 from .run_status import RunStatus
@@ -41,7 +41,7 @@ def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> Fa
     shape = data.bank.shapes[g]
     arena = np.empty(int(data.shapes.local_end[g]))
     arena[: data.shapes.local_start] = potentials.log_base
-    fill_tables(
+    local_tables(
         sequence, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights, potentials.log_base, arena
     )
     tables = []

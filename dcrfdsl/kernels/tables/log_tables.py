@@ -13,7 +13,6 @@ from ..runtime import (
     LANES,
     broadcast,
     exp,
-    fast_entry,
     fast_inner,
     inlined,
     inner,
@@ -32,8 +31,8 @@ from .dense import NARROW
 from .packed import add_packed, scatter_packed
 
 __all__ = [
-    "TINY", "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient",
-    "shared_peaks",
+    "TINY", "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "local_tables",
+    "scatter_gradient", "shared_peaks",
 ]  # fmt: skip
 
 TINY = 1e-150  # TINY² is still a normal double: products of two such entries are representable
@@ -137,7 +136,7 @@ def _row(rows, s, feature_set, anchor):
     return rows.first_row[feature_set, s] + anchor
 
 
-@fast_entry
+@fast_inner
 def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
     """Log scores of the local tables of sequence s into the arena `value`."""
     g = rows.shape[s]
@@ -173,6 +172,12 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
                     cell = kinds.inverse[inverse + bindings.entry[e]]
                     if cell >= 0:
                         value[at + cell] += x * weights[shift + e]
+
+
+@kernel
+def local_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
+    """`fill_tables` for Python."""
+    fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
 
 
 @fast_inner
