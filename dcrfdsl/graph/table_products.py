@@ -2,10 +2,11 @@
 
 Exact inference multiplies the tables of such cliques (upos – case, upos – number, …) into the large table of every
 position, one by one. Their product is the same at all positions, so it lies in the shared cells as well, and programs
-multiply by it once. Its log potentials are the sums of those of its parts; so is what weights are added to its cells.
+multiply by it once. Its log potentials are the sums of those of its parts, so the weights of all parts are added to its
+cells.
 
 A product is made where the programs of a sample get cheaper by it: not where a part would otherwise be summed out
-before it meets the others. Not here: where the cells lie (`unroll`), programs (`graph.programs`).
+before it meets the others. Not here: where the cells lie (`shared_tables`), programs (`graph.programs`).
 """
 
 from __future__ import annotations
