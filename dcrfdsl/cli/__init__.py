@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import click
 
 from .. import __version__
-from ..foundation import did_you_mean
+from ..foundation import did_you_mean, whole_stream
 from .console import abandon_messages, file_failed, guarded, open_standard_streams
 from .parsers import command_parser
 
@@ -161,10 +161,10 @@ def main() -> None:
     # Pydantic would search the metadata of every installed package for plugins, and load them.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     open_standard_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # a file name may hold half of a surrogate pair, which has no encoding: it is written as an escape
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout = whole_stream(sys.stdout)
+    if isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr = whole_stream(sys.stderr)
     code = run(sys.argv[1:])
     abandon_messages()
     gc.freeze()

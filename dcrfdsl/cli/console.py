@@ -24,7 +24,7 @@ from .options import Option
 __all__ = [
     "INPUT_ERROR", "MOST_DRAWS", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet",
     "Rounds", "SetPaths", "StageName", "Talk", "Threads", "abandon_messages", "check_decode", "file_failed", "guarded",
-    "open_standard_streams", "os_error", "print_diagnostics", "refuse",
+    "lost_output", "open_standard_streams", "os_error", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -208,6 +208,11 @@ def open_standard_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+
+
+def lost_output(error: OSError | None) -> list[Diagnostic]:
+    """The message, if lines of stdout were lost while the command went on; none if their reader had seen enough."""
+    return [] if error is None or isinstance(error, BrokenPipeError) else [os_error(error)]
 
 
 def os_error(error: OSError) -> Diagnostic:

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ..foundation import LONGEST_TEMPLATE, DcrfError, DcrfWarning, read_template, shell_word, template_text
+from ..foundation import (
+    LONGEST_TEMPLATE,
+    DcrfError,
+    DcrfWarning,
+    read_template,
+    read_waiting,
+    shell_word,
+    template_text,
+)  # fmt: skip
 from .console import Talk, print_diagnostics, refuse
 
 if TYPE_CHECKING:
@@ -41,7 +49,11 @@ def read_text(path: str) -> str:
     """The text of a template file, or of stdin."""
     if path != STDIN:
         return read_template(path)
-    return template_text(sys.stdin.buffer.read(LONGEST_TEMPLATE + 1), "<stdin>")
+    read, parts, left = read_waiting(sys.stdin.buffer), list[bytes](), LONGEST_TEMPLATE + 1
+    while left and (part := read(left)):
+        parts.append(part)
+        left -= len(part)
+    return template_text(b"".join(parts), "<stdin>")
 
 
 def resolved_template(

@@ -20,7 +20,7 @@ from .inputs import STDIN
 if TYPE_CHECKING:
     from ..semantics import Label, Latent, Memory, Resolved
 
-__all__ = ["Output", "files_of_template", "refuse_clash"]
+__all__ = ["Output", "files_of_template", "refuse_clash", "refuse_foreign"]
 
 
 class Output(NamedTuple):
@@ -52,6 +52,17 @@ def refuse_clash(outputs: Iterable[Output], inputs: Iterable[str | Path | None])
                 if output.beside:
                     remedy += f": the command writes `{output.path}` beside it"
                 refuse("output-is-input", f"`{output.path}` is an input of this command", remedy)
+
+
+def refuse_foreign(checkpoint: Path) -> None:
+    """Raises `DcrfError` if a file that is no checkpoint stands where one is to be."""
+    if not os.path.lexists(checkpoint):
+        return
+    from ..training import is_checkpoint
+
+    if not is_checkpoint(checkpoint):
+        message = f"`{checkpoint}` is no checkpoint, and training would write its own there"
+        refuse("file-exists", message, "move it away, or name another model after `-o`")
 
 
 def files_of_template(resolved: Resolved) -> list[Path]:

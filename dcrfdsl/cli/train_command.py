@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 
-from ..foundation import DcrfError, json_text, shell_word
+from ..foundation import DcrfError, Diagnostic, json_text, shell_word
 from .console import (
     MOST_JOBS,
     Features,
@@ -23,13 +22,13 @@ from .console import (
     StageName,
     Talk,
     Threads,
+    lost_output,
     print_diagnostics,
-    refuse,
-)
+)  # fmt: skip
 from .inputs import STDIN, load_model, read_features, read_gold, resolved_template
 from .interrupts import Interruption
 from .options import Argument, Option, with_options
-from .output_clashes import Output, files_of_template, refuse_clash
+from .output_clashes import Output, files_of_template, refuse_clash, refuse_foreign
 from .parted_data import PartOptions, opened_parts
 from .probabilities import training_notes
 from .tune_command import (
@@ -49,7 +48,6 @@ from .tune_command import (
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import RegisteredFeature
-    from ..foundation import Diagnostic
     from ..model import TrainedModel
     from ..semantics import Resolved
     from ..training import CorpusParts, Iteration
@@ -159,10 +157,10 @@ def _train(options: TrainOptions) -> None:
         job = _read(options, cluster, talk)
         interruption.training()
         if options.tune and job.dev is not None:
-            model = _tuned(job, job.dev, talk, interruption.requested)
+            model, lost = _tuned(job, job.dev, talk, interruption.requested)
         else:
             progress = progress_for(as_json=options.as_json, quiet=options.quiet)
-            model = _fitted(job, progress, interruption.requested)
+            model, lost = _fitted(job, progress, interruption.requested)
         is_stopped = interruption.requested()
         interruption.saving()
         _save(_noted(model, job.remarks), options.output)
@@ -175,9 +173,11 @@ def _train(options: TrainOptions) -> None:
             from ..training import write_curve
 
             write_curve(options.curve, model.record)
-    _conclude(model, options, talk)
+    _conclude(model, options, talk, lost)
     if is_stopped and _checkpoint_path(options).exists():
         talk("or go on with the training: the same command with --resume")
+    if lost:  # the model is saved; the exit code says that not all is there
+        raise DcrfError(lost)
 
 
 def _checkpoint_path(options: TrainOptions) -> Path:
@@ -247,7 +247,10 @@ def _save(model: TrainedModel, output: Path) -> None:
         ) from None
 
 
-def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) -> TrainedModel:
+def _tuned(
+    job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]
+) -> tuple[TrainedModel, list[Diagnostic]]:
+    """The model of the best trial, and what of the output is lost."""
     from ..training import ConstantSearch, CorpusParts
 
     options = job.options
@@ -259,7 +262,10 @@ def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) 
     return tuned(constants, plan, talk, as_json=options.as_json)
 
 
-def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
+def _fitted(
+    job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]
+) -> tuple[TrainedModel, list[Diagnostic]]:
+    """The trained model, and what of the output is lost."""
     from ..training import (  # loads the engine
         Checkpoint,
         CurveWriter,
@@ -292,11 +298,13 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
             checkpoint if is_file else None, jobs=options.jobs or 1,
         )  # fmt: skip
         model = train_model(job.resolved, job.corpus, asked)
+    lost = lost_output(progress.failure if options.as_json else None)
     for what, path, file in (("learning curve", options.curve, writer), ("log", options.log, log)):
         if file is not None and file.failure is not None:
             note = f"the {what} in `{path}` ends early: {(file.failure.strerror or '').lower()}"
+            lost.append(Diagnostic("file-error", note))
             model = model.with_record(replace(model.record, notes=(*model.record.notes, note)))
-    return model
+    return model, lost
 
 
 def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
@@ -326,7 +334,7 @@ def _refuse_unusable(options: TrainOptions) -> None:
     beside = [output for output in _outputs(options) if output.path != options.output]  # a model may replace its start
     refuse_clash(beside, (options.start,))
     if not options.tune and not options.resume:
-        _refuse_foreign(_checkpoint_path(options))
+        refuse_foreign(_checkpoint_path(options))
     ensure_writable(options.output)
     if options.curve is not None:
         from ..training import check_curve_path
@@ -344,19 +352,11 @@ def _outputs(options: TrainOptions) -> list[Output]:
     return [*outputs, *_part_options(options).outputs]
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Raises `DcrfError` if a file that is no checkpoint stands where one is to be."""
-    if not os.path.lexists(path):
-        return
-    from ..training import is_checkpoint
+def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequence[Diagnostic]) -> None:
+    """Prints the last line of `--json`, how training ended, and the next command to type.
 
-    if not is_checkpoint(path):
-        message = f"`{path}` is no checkpoint, and training would write its own there"
-        refuse("file-exists", message, "move it away, or name another model after `-o`")
-
-
-def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
-    """Prints the last line of `--json`, how training ended, and the next command to type."""
+    lost: of the output, which is said at the end.
+    """
     from . import report
 
     record, output = model.record, options.output
@@ -377,7 +377,8 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
             summary["tuned"] = record.tuning["values"]
         print(json_text(summary), flush=True)
     for note in record.notes:
-        talk(note if note.startswith("note: ") else f"warning: {note}")
+        if note not in {one.message for one in lost}:
+            talk(note if note.startswith("note: ") else f"warning: {note}")
     if record.rounds:
         added = sum(round_.weights for round_ in record.rounds)
         crosses = sum(round_.conjunctions for round_ in record.rounds)

@@ -129,7 +129,7 @@ class TrainingProgress:
 
     def __init__(self) -> None:
         self.steps: list[Iteration] = []
-        self._is_mute = False
+        self.failure: OSError | None = None  # why an iteration could not be shown; later ones are not
         self.tolerance = 1e-5
         self.max_iterations = 1000
         self.starts = self.stages = 1
@@ -143,11 +143,11 @@ class TrainingProgress:
         if self.steps and self.steps[-1].start != step.start:
             self.steps.clear()  # a new start: earlier iterations do not predict its time
         self.steps.append(step)
-        if not self._is_mute:
+        if self.failure is None:
             try:
                 self.show(step)
-            except OSError:  # the output is closed (`| head`, a closed terminal): no reason to stop training
-                self._is_mute = True
+            except OSError as error:  # the output is closed (`| head`, a closed terminal): no reason to stop training
+                self.failure = error
 
     def show(self, step: Iteration) -> None:
         """Shows the latest iteration."""

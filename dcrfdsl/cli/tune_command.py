@@ -6,18 +6,20 @@ Not here: the search (`training.tuning`), which model is written where (`train_c
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from ..foundation import json_text
-from .console import MOST_JOBS, Talk, refuse
+from .console import MOST_JOBS, Talk, lost_output, refuse
 from .options import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from ..foundation import Diagnostic
     from ..model import TrainedModel
     from ..semantics import ModelSpec, Resolved
     from ..training import ConstantSearch, SearchPlan, Trial
@@ -103,25 +105,42 @@ def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[s
     tuned_ranges(resolved, stage=stage, registered=registered)
 
 
-def tuned(constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool) -> TrainedModel:
-    """The model of the best trial. Prints a line as each trial ends, and a table of all at the end."""
+def tuned(
+    constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool
+) -> tuple[TrainedModel, list[Diagnostic]]:
+    """The model of the best trial, and what of the output is lost: that is no reason to stop.
+
+    Prints a line as each trial ends, and a table of all at the end.
+    """
     from . import report
     from .training_progress import TrialStatus
 
-    on_trial = _as_json if as_json else _said(talk)
+    lines = _JsonTrials()
+    on_trial = lines if as_json else _said(talk)
     with TrialStatus(shown=not talk.quiet and not as_json) as progress:
         model = replace(constants, on_trial=on_trial, on_iteration=progress).run(plan)
     path = model.record.tuning
     if not talk.quiet and not as_json:
-        report.print_table(report.trials_table(path["trials"], path["chosen"]), stream=sys.stderr)
+        with suppress(OSError):  # as `Talk`
+            report.print_table(report.trials_table(path["trials"], path["chosen"]), stream=sys.stderr)
     values = ", ".join(f"{name} = {report.setting_text(value)}" for name, value in path["values"].items())
     talk(f"{values}: best by {path['metric']} on the held-out data, on which nothing was trained")
-    return model
+    return model, lost_output(lines.failure)
 
 
-def _as_json(trial: Trial) -> None:
-    line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "seconds": trial.seconds}
-    print(json_text(line | ({} if trial.complete else {"stopped": True})), flush=True)
+class _JsonTrials:
+    """Prints a line for each trial.   failure: why one could not be written; later ones are not."""
+
+    def __init__(self) -> None:
+        self.failure: OSError | None = None
+
+    def __call__(self, trial: Trial) -> None:
+        line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "seconds": trial.seconds}
+        if self.failure is None:
+            try:
+                print(json_text(line | ({} if trial.complete else {"stopped": True})), flush=True)
+            except OSError as error:
+                self.failure = error
 
 
 def _said(talk: Talk) -> Callable[[Trial], None]:

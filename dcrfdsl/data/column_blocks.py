@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import READING, DcrfError, clear_os_errors, data_error, shell_word
+from ..foundation import READING, DcrfError, clear_os_errors, data_error, read_waiting, shell_word
 
 __all__ = ["Block", "TextSource", "blocks", "open_source"]
 
@@ -73,7 +73,7 @@ def blocks(
     who waits for an answer gets one; by default for terminals, pipes and sockets.
     """
     waits = _can_wait(stream) if flush is None else flush
-    read = functools.partial(_read_what_is_there, stream) if waits else stream.read
+    read = functools.partial(_read_what_is_there, stream) if waits else read_waiting(stream)
     rest, line, bom = b"", 1, b""
     fresh = True
     while more := read(max(size, len(rest))):  # doubling: a sentence of any length is scanned only a few times

@@ -60,6 +60,7 @@ from .files import (
     Count as Count,
     StoredArrays as StoredArrays,
     Unfit as Unfit,
+    WholeWriter as WholeWriter,
     array as array,
     check_finite as check_finite,
     check_offsets as check_offsets,
@@ -74,9 +75,11 @@ from .files import (
     near_name as near_name,
     read_at_most as read_at_most,
     read_template as read_template,
+    read_waiting as read_waiting,
     recalled as recalled,
     template_text as template_text,
     typed as typed,
+    whole_stream as whole_stream,
     write_whole as write_whole,
 )
 from .html_blocks import (

@@ -6,6 +6,8 @@ pygls keeps no texts here: it splits lines as Python does, which is not as edito
 
 from __future__ import annotations
 
+import io
+import json
 import logging
 import os
 import sys
@@ -21,6 +23,7 @@ from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.uris import from_fs_path, to_fs_path
 
 from .. import __version__
+from ..foundation import WholeWriter
 from .answers import Refused
 from .call_signatures import signature
 from .completion import propose
@@ -65,6 +68,12 @@ class _Protocol(LanguageServerProtocol):
             if "id" in data and "method" in data:
                 self._send_response(data["id"], error=reason.to_response_error())
             return JsonRPCNotification(UNREADABLE, self.VERSION, None)
+
+    def handle_message(self, message: Any) -> None:
+        """Does what a message asks for. ValueError for other JSON, as a list, which the protocol does not have."""
+        if not hasattr(message, "jsonrpc"):
+            raise ValueError(f"{type(message).__name__}, expected an object with `jsonrpc`")
+        super().handle_message(message)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
@@ -128,8 +137,10 @@ def _is_failure(record: logging.LogRecord) -> bool:
     Of what is no message of the protocol one line is left: the fault is not in this program.
     """
     reason = record.exc_info[1] if record.exc_info else None
-    if isinstance(reason, ValueError) and record.msg == "Unable to handle message":
-        record.msg, record.args, record.exc_info = "what came is no JSON: %s", (reason,), None
+    if isinstance(reason, ValueError | RecursionError) and record.msg == "Unable to handle message":
+        what = "no JSON" if isinstance(reason, json.JSONDecodeError) else "no message"
+        said = reason if isinstance(reason, ValueError) else "it is nested too deeply"
+        record.msg, record.args, record.exc_info = "what came is %s: %s", (what, said), None
     return not isinstance(reason, JsonRpcException) and not str(record.msg).startswith("Unable to deserialize")
 
 
@@ -156,7 +167,7 @@ def _streams() -> tuple[BinaryIO, BinaryIO]:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     except OSError:  # they are no files
         return sys.stdin.buffer, sys.stdout.buffer
-    return os.fdopen(copies[0], "rb"), os.fdopen(copies[1], "wb")
+    return os.fdopen(copies[0], "rb"), io.BufferedWriter(WholeWriter(io.FileIO(copies[1], "wb")))
 
 
 # texts and settings -------------------------------------------------------------------------------------------------

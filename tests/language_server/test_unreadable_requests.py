@@ -41,6 +41,23 @@ def test_what_is_no_json_is_told_in_one_line(tmp_path: Path) -> None:
     assert errors.startswith("what came is no JSON: ") and errors.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"[1, 2]", "list, expected an object with `jsonrpc`"),
+        (b'[{"jsonrpc": "2.0", "id": 7, "method": "shutdown"}]', "list, expected an object with `jsonrpc`"),
+        (b"7", "int, expected an object with `jsonrpc`"),
+        (b"null", "NoneType, expected an object with `jsonrpc`"),
+        (b'{"id": 7}', "dict, expected an object with `jsonrpc`"),
+        (b"[" * 100_000 + b"]" * 100_000, "it is nested too deeply"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_other_json_is_told_in_one_line(tmp_path: Path, body: bytes, reason: str) -> None:
+    code, errors = said(tmp_path, INITIALIZE, body, SHUTDOWN, EXIT)
+    assert (code, errors) == (0, f"what came is no message: {reason}\n")
+
+
 def test_a_request_that_cannot_be_read_is_answered(tmp_path: Path) -> None:
     with LspClient(tmp_path) as client:
         uri = client.open("a.dcrf", WRONG)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from .tagger_lines import FORMATS, Block, blocks_of
+from .tagger_lines import FORMATS, PAUSE, Block, blocks_of
 from .tagger_model import NO_LABEL, Tagger
 from .tagger_tokens import TaggerError
 
@@ -29,9 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 done, 1 unusable input, 2 wrong usage."""
     options = _parsed(sys.argv[1:] if arguments is None else arguments)
     try:
+        if sys.stdout is None:
+            raise TaggerError("stdout is closed")
         tagger = Tagger(options.model)
         sentences = 0
         for file in options.files or ["-"]:
+            if file == "-" and sys.stdin is None:
+                raise TaggerError("stdin is closed")
             if file == "-":
                 sentences = _tag(tagger, sys.stdin.buffer, "<stdin>", options, sentences)
             else:
@@ -40,16 +45,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TaggerError as error:
         return _failed(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader, such as `head`, has enough
+        pass  # the reader, such as `head`, has enough
     except OSError as error:
-        return _failed(f"`{error.filename}`: {(error.strerror or str(error)).lower()}")
+        what = f"`{error.filename}`" if error.filename else "the output cannot be written"
+        return _failed(f"{what}: {(error.strerror or str(error)).lower()}")
     return 0
 
 
 def _failed(message: str) -> int:
-    sys.stdout.flush()
-    sys.stderr.write(f"error: {message}\n")
+    if sys.stderr is not None:  # it is closed
+        with suppress(OSError):
+            sys.stderr.write(f"error: {message}\n")
     return INPUT_ERROR
+
+
+def _write(data: bytes) -> None:
+    """Writes all bytes to stdout, or raises OSError. A raw stream takes what there is room for, and says how much."""
+    buffer: Any = sys.stdout.buffer
+    stream, rest = getattr(buffer, "raw", buffer), memoryview(data)
+    while rest:
+        taken = stream.write(rest)
+        if taken is None:  # a pipe that does not block, and is full
+            time.sleep(PAUSE)
+        else:
+            rest = rest[taken:]
 
 
 class Options:
@@ -82,7 +101,6 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
     if kind not in FORMATS:
         raise TaggerError(f"this program reads {', '.join(FORMATS)}, and the model was made for `{kind}`: use --jsonl")
     form = FORMATS[kind](tagger.data, tagger._columns, tagger.labels, options.given)
-    out = sys.stdout.buffer
     found = False
     for block in blocks_of(stream, form, file):
         found = found or bool(block.sentences)
@@ -92,14 +110,13 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
         tagged: list[dict[str, list[str]]] = tagger.tag_all(block.sentences, given)
         tables = tagger.marginals_all(block.sentences, given) if options.marginals else None
         if options.json:
-            out.write(_records(tagger, block, tagged, tables, file, done).encode())
+            _write(_records(tagger, block, tagged, tables, file, done).encode())
         else:
             if tables is not None:
                 for labels, table in zip(tagged, tables, strict=True):
                     for label in tagger.labels:
                         labels[f"{label}_marginals"] = _distributions(tagger.states[label], table[label])
-            out.write((block.mark + form.written(block, tagged)).encode())
-        out.flush()
+            _write((block.mark + form.written(block, tagged)).encode())
         done += len(block.sentences)
     if not found:
         raise TaggerError(f"`{file}` holds no sentence")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
@@ -16,8 +17,9 @@ from typing import Any, BinaryIO, Protocol
 from .tagger_texts import SPACE, parts_of
 from .tagger_tokens import Column, TaggerError, columns_of
 
-__all__ = ["FORMATS", "Block", "Format", "blocks_of"]
+__all__ = ["FORMATS", "PAUSE", "Block", "Format", "blocks_of"]
 
+PAUSE = 0.01  # seconds until a pipe that does not block is tried again
 BLOCK = 1 << 20  # bytes that are read at once
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
@@ -56,7 +58,10 @@ def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
     """The blocks of a file. What another program has written so far is a block: it may be waiting for the answer."""
     rest, first = b"", 1
     read = getattr(stream, "read1", stream.read)
-    while more := read(max(BLOCK, len(rest))):
+    while (more := read(max(BLOCK, len(rest)))) != b"":
+        if more is None:  # of a pipe that does not block, and has nothing yet
+            time.sleep(PAUSE)
+            continue
         if b"\0" in more:  # before a sentence ends: `/dev/zero` has no end
             line = first + (rest + more).count(b"\n", 0, len(rest) + more.find(b"\0"))
             raise TaggerError(f"{file}:{line}: byte 0x00, so that this is no text")

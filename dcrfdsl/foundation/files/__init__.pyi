@@ -25,3 +25,4 @@ from .whole_files import (
     template_text as template_text,
     write_whole as write_whole,
 )
+from .whole_output import WholeWriter as WholeWriter, read_waiting as read_waiting, whole_stream as whole_stream
