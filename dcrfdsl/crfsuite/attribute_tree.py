@@ -77,7 +77,11 @@ class AttributeTree:
             for item in items:
                 self._collect(item, self._root, numbers, values)
                 off.append(len(numbers))
-        except (AttributeError, TypeError):  # not what most items are: the long way, which has clear errors
+        except (
+            AttributeError,
+            TypeError,
+            RecursionError,
+        ):  # not what most items are: the long way, which has clear errors
             return self._numbers_of_names(*flattened(items))
         return numbers, values, off
 

@@ -13,12 +13,25 @@ attribute may occur twice in an item. Not here: attributes' numbers (`tagger`, `
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sized
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from math import isfinite
 from typing import Any, Protocol, TypeAlias
 
 from .cqdb import Key
 
-__all__ = ["Item", "ItemSequence", "flattened"]
+__all__ = ["BadItem", "Item", "ItemSequence", "first_not_finite", "flattened"]
+
+
+class BadItem(ValueError):
+    """An item that no sum can be made of.   item: its place in the sequence, from 0."""
+
+    def __init__(self, message: str, item: int):
+        super().__init__(message)
+        self.item = item
+
+    def __reduce__(self) -> tuple[type[BadItem], tuple[str, int]]:
+        return type(self), (str(self), self.item)
 
 
 class _Countable(Sized, Protocol):
@@ -81,15 +94,27 @@ class ItemSequence:
 def flattened(xseq: Iterable[Item]) -> tuple[list[Key], array[float], list[int]]:
     """Attributes [M], values [M] and offsets [N + 1] of all items of a sequence.
 
-    TypeError for a key that is no text, or a value that is no number; as python-crfsuite.
+    TypeError for a key that is no text, or a value that is no number; as python-crfsuite. OverflowError for a number
+    that is too large for a float, ValueError for an item that is nested too deeply, or holds itself.
     """
     names: list[Key] = []
     values = array("d")
     off = [0]
-    for item in xseq:
-        _flatten(item, "", names, values)
-        off.append(len(names))
+    try:
+        for item in xseq:
+            _flatten(item, "", names, values)
+            off.append(len(names))
+    except RecursionError:
+        raise ValueError("an item is nested too deeply, or holds itself") from None
     return _stored(names), values, off
+
+
+def first_not_finite(names: Sequence[Key], values: array[float], off: Sequence[int]) -> BadItem | None:
+    """The error about the first value that is infinite or no number; None if there is none."""
+    if all(map(isfinite, values)):
+        return None
+    at = next(n for n, value in enumerate(values) if not isfinite(value))
+    return BadItem(f"The value of attribute {names[at]!r} is no finite number: {values[at]}", bisect_right(off, at) - 1)
 
 
 def _stored(names: list[Key]) -> list[Key]:

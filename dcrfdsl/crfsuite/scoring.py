@@ -7,13 +7,14 @@ items (`attribute_tree`), what follows from the scores (`dense_chain`), files (`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 
 import numpy as np
 
 from ..foundation import Floats, Ints
 from .attribute_tree import AttributeTree
 from .dense_chain import Transitions, transitions_of
-from .items import Item, ItemSequence
+from .items import BadItem, Item, ItemSequence, first_not_finite
 from .model_file import CrfsuiteModel
 
 __all__ = ["Scorer"]
@@ -29,7 +30,7 @@ class Scorer:
 
     def __init__(self, model: CrfsuiteModel):
         num_labels, num_attributes = len(model.labels), len(model.attributes)
-        self._attributes = AttributeTree(model.attributes)
+        self._names, self._attributes = model.attributes, AttributeTree(model.attributes)
         between = np.zeros((num_labels, num_labels))
         between[model.transition_from, model.transition_to] = model.transition_weights
         self.transitions: Transitions = transitions_of(between)
@@ -37,15 +38,21 @@ class Scorer:
         self._weights: _Table | _Lists = (_Table if is_small else _Lists)(model)
 
     def scores_of(self, xseq: Iterable[Item] | ItemSequence) -> Floats:
-        """The scores [T, L] of a sequence."""
+        """The scores [T, L] of a sequence. BadItem where they, or their sums over labellings, are not finite."""
         numbers, values, offsets = self._attributes.numbers_of(xseq)
         off = np.array(offsets)
         num_labels = len(self.transitions.scores)
         num_cells = (len(off) - 1) * num_labels
         starts = np.arange(0, num_cells, num_labels).repeat(off[1:] - off[:-1])
-        cell, amount = self._weights.contributions(np.frombuffer(numbers, np.int64), np.frombuffer(values), starts)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            cell, amount = self._weights.contributions(np.frombuffer(numbers, np.int64), np.frombuffer(values), starts)
         # with nothing to add, bincount has integers
         scores: Floats = np.bincount(cell, amount, num_cells).astype(np.float64, copy=False)
+        # no labelling has a score beyond this; if that were not finite, the first labels would be the best, by chance
+        if not isfinite(float(np.abs(scores).max(initial=0.0)) * len(off)):
+            odd = first_not_finite(list(map(self._names.__getitem__, numbers)), values, offsets)
+            at = int(np.abs(scores).argmax()) // num_labels
+            raise odd or BadItem("The values of an item are too large: the score is no finite number", at)
         return scores.reshape(-1, num_labels)
 
 

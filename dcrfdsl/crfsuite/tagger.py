@@ -17,7 +17,7 @@ from typing import Any, cast
 from ..foundation import Diagnostic, Floats, write_whole
 from .dense_chain import best_path, path_score, sums_of
 from .items import Item, ItemSequence
-from .model_file import CrfsuiteModel, ModelFileError, header_of, read_crfsuite
+from .model_file import CrfsuiteModel, ModelFileError, crfsuite_bytes, header_of, read_crfsuite
 from .parsed_dump import ParsedDump, dump_lines, parsed_dump
 from .scoring import Scorer
 
@@ -28,7 +28,8 @@ class Tagger:
     """Labels sequences of items with a CRFsuite model.
 
     Methods and errors are those of `pycrfsuite.Tagger`. Beyond it, threads may share a tagger: each has its own current
-    sequence, and a thread without one sees the sequence that was set last.
+    sequence, and a thread without one sees the sequence that was set last. A value that is infinite or no number is a
+    ValueError, as in training, and has no labels. A tagger can be pickled, its model and current sequence with it.
 
     >>> tagger = Tagger()
     >>> tagger.labels()
@@ -40,6 +41,24 @@ class Tagger:
         self._opened: _Opened | None = None
         self._own = threading.local()
         self._last: _Current | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as the content of a file, which is read again, and the scores of the current sequence."""
+        if self._opened is None:
+            return {}
+        current = self._current()
+        scores = None if current is None else current.scores
+        opened = self._opened
+        content = crfsuite_bytes(opened.model)
+        return {"content": content, "name": opened.name, "header": opened.header, "scores": scores}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Tagger.__init__(self)
+        if state:
+            self._opened = _Opened(state["content"], state["name"])
+            self._opened.header = state["header"]
+            if state["scores"] is not None:
+                self._last = _Current(self._opened.scorer, state["scores"])
 
     # files --------------------------------------------------------------------------------------------------------
 
@@ -71,9 +90,12 @@ class Tagger:
     # tagging ------------------------------------------------------------------------------------------------------
 
     def set(self, xseq: Iterable[Item] | ItemSequence) -> None:
-        """Makes a sequence of items the current one, for `tag`, `probability` and `marginal`."""
-        opened = self._model()
-        self._own.current = self._last = _Current(opened.scorer, xseq)
+        """Makes a sequence of items the current one, for `tag`, `probability` and `marginal`.
+
+        TypeError for items of another kind, ValueError for a value that is infinite or no number.
+        """
+        scorer = self._model().scorer
+        self._own.current = self._last = _Current(scorer, scorer.scores_of(xseq))
 
     def tag(self, xseq: Iterable[Item] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence of items; of the current one if none is given."""
@@ -153,6 +175,7 @@ class _Opened:
     """An opened model."""
 
     def __init__(self, content: bytes, name: str):
+        self.name = name
         self.model: CrfsuiteModel = read_crfsuite(content, name)
         self.header = header_of(content)
         self.labels = [_label(label, name) for label in self.model.labels]
@@ -182,9 +205,9 @@ def _label(label: str | bytes, name: str) -> str:
 class _Current:
     """A sequence of items under a model, and what has been computed of it."""
 
-    def __init__(self, scorer: Scorer, xseq: Iterable[Item] | ItemSequence):
+    def __init__(self, scorer: Scorer, scores: Floats):
         self._transitions = scorer.transitions
-        self.scores: Floats = scorer.scores_of(xseq)
+        self.scores = scores
 
     @cached_property
     def sums(self) -> tuple[float, Floats]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from ..foundation import Codes, Floats, Ints, Mask
 from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
-from .items import Item, ItemSequence
+from .items import Item, ItemSequence, first_not_finite
 
 __all__ = ["Features", "Sequences", "TrainingData", "features_of"]
 
@@ -58,7 +57,7 @@ class TrainingData:
         return len(self._lengths)
 
     def add(self, xseq: Iterable[Item] | ItemSequence, yseq: Iterable[str | bytes], group: int) -> None:
-        """Adds a sequence. ValueError if it has more or fewer labels than items, or a value is no finite number.
+        """Adds a sequence. ValueError if it has more or fewer labels than items, BadItem if a value is not finite.
 
         TypeError for a label that is none.
         """
@@ -66,9 +65,8 @@ class TrainingData:
         if len(labels) != len(sequence):
             lengths = f"|x| = {len(sequence)}, |y| = {len(labels)}"
             raise ValueError(f"The numbers of items and labels differ: {lengths}")
-        if not all(map(isfinite, sequence.values)):
-            odd = next(name for name, value in zip(sequence.names, sequence.values, strict=True) if not isfinite(value))
-            raise ValueError(f"The value of attribute {odd!r} is no finite number")
+        if (odd := first_not_finite(sequence.names, sequence.values, sequence.off)) is not None:
+            raise odd
         numbers = self._attributes
         self._codes.extend([numbers.setdefault(name, len(numbers)) for name in sequence.names])
         self._values.extend(sequence.values)
@@ -91,6 +89,9 @@ class TrainingData:
             np.array(self._values, np.float64)[attributes],
             len(self._attributes),
         )
+        if not np.isfinite(values).all():
+            name = self.attributes[codes[~np.isfinite(values)][0]]
+            raise ValueError(f"The values of attribute {name!r} of an item add up to no finite number")
         return Sequences(_offsets(lengths[chosen]), np.array(self._gold, np.int32)[items], item_off, codes, values)
 
 
@@ -120,6 +121,7 @@ class Features:
 
     state_off: [A + 1] where the state features of each attribute begin;  state_labels: [S] their labels
     state_counts: [S];  moves: [R] transition from i to j as i · L + j;  move_counts: [R]
+    negative: [D] attributes that are left out with a label because their values sum below zero there, each once
     """
 
     num_labels: int
@@ -128,6 +130,7 @@ class Features:
     state_counts: Floats
     moves: Codes
     move_counts: Floats
+    negative: Ints
 
     def __len__(self) -> int:
         return len(self.state_labels) + len(self.moves)
@@ -153,10 +156,11 @@ def features_of(
     table = np.bincount(labels[after - 1].astype(np.int64) * num_labels + labels[after], minlength=num_labels**2)
     moves = np.arange(num_labels**2) if transitions else np.flatnonzero(table)
     moves = moves[table[moves] >= minfreq]
+    owner = np.repeat(np.arange(num_attributes), np.diff(off))
+    negative = np.unique(owner[(counts < 0.0) & (counts < minfreq)])
     off, kept = _at_least(off, counts, minfreq)
-    return Features(
-        num_labels, off, of_label[kept], counts[kept], moves.astype(np.int32), table[moves].astype(np.float64)
-    )
+    frequencies = table[moves].astype(np.float64)
+    return Features(num_labels, off, of_label[kept], counts[kept], moves.astype(np.int32), frequencies, negative)
 
 
 def _with_all(off: Ints, labels: Codes, counts: Floats, num_labels: int) -> tuple[Ints, Codes, Floats]:
@@ -178,5 +182,5 @@ def _at_least(off: Ints, counts: Floats, least: float) -> tuple[Ints, Mask]:
 
 
 def label_texts(labels: Sequence[Key]) -> list[str]:
-    """Labels for messages."""
+    """Labels, or attributes, for messages."""
     return [label if isinstance(label, str) else label.decode(errors="replace") for label in labels]

@@ -6,12 +6,13 @@ Not here: parameters (`trainer_parameters`), files (`model_file`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..foundation import Floats
+from ..foundation import DcrfWarning, Floats
 from . import training_messages as say
 from .chain_objective import decoder_of, likelihood_of, penalised
 from .model_file import CrfsuiteModel
@@ -21,6 +22,8 @@ from .trainer_parameters import Value
 from .training_data import TrainingData, features_of, label_texts
 
 __all__ = ["Training"]
+
+MOST_NAMED = 5  # attributes in a warning
 
 _Result: TypeAlias = tuple[Floats, tuple[str, ...]]  # weights, and the messages that say why training ended
 
@@ -57,6 +60,9 @@ class Training:
             states=bool(parameters["feature.possible_states"]),
             transitions=bool(parameters["feature.possible_transitions"]),
         )
+        if len(self._features.negative):
+            names = label_texts([self._attributes[number] for number in self._features.negative[:MOST_NAMED].tolist()])
+            warnings.warn(_dropped(names, len(self._features.negative)), DcrfWarning, stacklevel=3)
         self._held = data.sequences(group=holdout) if has_holdout else None
         self._decode = decoder_of(self._held, self._features) if self._held is not None else None
         self._say(say.feature_count(len(self._features), self._seconds()))
@@ -168,6 +174,16 @@ class Training:
         self._say(say.stored((active, len(features)), (len(used), len(self._attributes)), (num_labels, num_labels)))
         write(model)
         self._say([f"Seconds required: {self._seconds():.3f}\n", "\n"])
+
+
+def _dropped(names: Sequence[str], count: int) -> str:
+    """The warning about attributes that CRFsuite drops without a word."""
+    more = f" and {count - len(names):,} more" if count > len(names) else ""
+    return (
+        f"{', '.join(f'`{name}`' for name in names)}{more}: values that sum below zero with a label, which CRFsuite "
+        "takes for rarer than never, so that there is no weight for the two; set `feature.minfreq` (`min_freq` of "
+        "`CRF`) to -1e9, or shift the values above zero"
+    )
 
 
 _ALGORITHMS: Mapping[str, Callable[[Training], _Result]] = {

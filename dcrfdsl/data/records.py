@@ -77,7 +77,7 @@ class Records:
         columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {
             name: interned(texts, len(texts)) for name, texts in self._texts.items()
         }
-        columns |= {name: bag_column(bags) for name, bags in self._bags.items()}
+        columns |= {name: self._bag_column(name, bags) for name, bags in self._bags.items()}
         columns |= {name: NumericColumn(np.concatenate(vectors)) for name, vectors in self._vectors.items()}
         parsed = Parsed(
             columns,
@@ -86,6 +86,14 @@ class Records:
         )
         self._clear()
         return parsed
+
+    def _bag_column(self, name: str, bags: list[list[Item]]) -> BagColumn:
+        column = bag_column(bags)
+        if not np.isfinite(column.weights).all():
+            token = int(np.searchsorted(column.off, np.flatnonzero(~np.isfinite(column.weights))[0], side="right")) - 1
+            number = self._numbers[int(np.searchsorted(np.cumsum(self._lengths), token, side="right"))]
+            raise self._error(number, f"column `{name}`: the weights of a name add up to no finite number", "bad-value")
+        return column
 
     # shapes of a sentence -------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ __all__ = ["MODULES", "single_file"]
 
 # In an order in which each needs only those before it.
 MODULES = (
-    "tagger_texts", "tagger_sentences", "tagger_features", "tagger_elimination", "tagger_tokens", "tagger_model",
+    "tagger_texts", "tagger_tokens", "tagger_sentences", "tagger_features", "tagger_elimination", "tagger_model",
     "tagger_lines", "tagger_command",
 )  # fmt: skip
 WIDTH = 120

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from ..data import Corpus, EncodedLabels
 from ..features import FeatureRows, Pairs
-from ..foundation import Mask
+from ..foundation import Mask, data_error
 from ..graph import FREE, ModelGraph, clamp_rows, clamped_graph, restricted_graph
 from ..inference import Binder, BoundData, bind_clamped
 from .supervised_data import gold_of
@@ -23,17 +23,37 @@ if TYPE_CHECKING:
 
 __all__ = ["EVENT", "CorpusBinding"]
 
+LARGEST = 1e100  # value of a feature: a product with weights, and sums of them, are then finite
 EVENT = "event on"  # before the name of a variable: the factor that restricts it
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusBinding:
-    """Binds one corpus. rows: of each feature set.   relations: the pairs of each relational clique."""
+    """Binds one corpus. rows: of each feature set.   relations: the pairs of each relational clique.
+
+    DcrfError where a value is so large that sums of scores may not be finite: the best labels would be any.
+    """
 
     structure: ModelStructure
     corpus: Corpus
     rows: Sequence[FeatureRows]
     relations: Mapping[int, Pairs]
+
+    def __post_init__(self) -> None:
+        for rows in self.rows:
+            sizes = np.abs(rows.value)
+            if len(sizes) and not sizes.max() <= LARGEST:
+                self._refuse(rows, int(np.flatnonzero(~(sizes <= LARGEST))[0]))
+
+    def _refuse(self, rows: FeatureRows, entry: int) -> NoReturn:
+        corpus = self.corpus
+        row = int(np.searchsorted(rows.row_off, entry, side="right")) - 1
+        first = rows.first_row(corpus.sentence_off) - rows.pad_left
+        sentence = int(np.searchsorted(first, row, side="right")) - 1
+        line = int(corpus.token_line[corpus.sentence_off[sentence]])
+        message = f"a number of this sentence is too large for scores: a feature has the value {rows.value[entry]:.6g}"
+        remedy = "give numbers in a unit in which they are near 1"
+        raise data_error("bad-value", message, file=corpus.file, line=line, help=remedy)
 
     def __call__(
         self, programs: bool, latents_first: bool, known: EncodedLabels | None, graph: ModelGraph | None = None

@@ -5,19 +5,21 @@ Not here: how an item becomes attributes (`crfsuite.items`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import accumulate, pairwise, repeat
 from typing import Any
 
 import numpy as np
 
-from ..crfsuite import ItemSequence
+from ..crfsuite import BadItem, ItemSequence, first_not_finite
 from ..data import DataFrame, sentence_starts
 from .input_errors import input_errors, misfit
 from .label_forms import GoldLabels
 from .sentences import Sentences, plain_items
 
-__all__ = ["read_items", "with_texts"]
+__all__ = ["item_errors", "read_items", "with_texts"]
 
 SENTENCE = "sentence"  # the column of a data frame that tells sequences apart
 
@@ -29,14 +31,39 @@ def read_items(X: Any, name: str) -> tuple[list[ItemSequence], Sentences]:
     """
     rows = isinstance(X, DataFrame) and not isinstance(X, Mapping)
     sequences = _of_frame(X) if rows else plain_items(X, name)
-    items = [_item_sequence(sequence, f"{name}[{n}]") for n, sequence in enumerate(sequences)]
+    starts = accumulate(map(len, sequences), initial=0) if rows else repeat(None)
+    items = [
+        _item_sequence(sequence, f"{name}[{n}]", partial(_place, name, n, start))
+        for n, (sequence, start) in enumerate(zip(sequences, starts, strict=False))
+    ]
     lengths = np.array([len(sequence) for sequence in items], np.int64)
     return items, Sentences(None, lengths, rows=rows, name=name)
 
 
-def _item_sequence(sequence: Any, place: str) -> ItemSequence:
-    if isinstance(sequence, ItemSequence):
-        return sequence
+def _place(name: str, n: int, start: int | None, item: int) -> str:
+    """Where an item of sequence `n` is; start: the row of its first one, in a data frame."""
+    return f"{name}[{n}][{item}]" if start is None else f"{name}.iloc[{start + item}]"
+
+
+def _item_sequence(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
+    """place: of the sequence.   at: the place of an item of it."""
+    made = sequence if isinstance(sequence, ItemSequence) else _made(sequence, place, at)
+    if (odd := first_not_finite(made.names, made.values, made.off)) is not None:
+        raise misfit(str(odd), at(odd.item), _FINITE_HELP, "bad-value")
+    return made
+
+
+@contextmanager
+def item_errors(sentences: Sentences, n: int) -> Iterator[None]:
+    """Turns what the tagger says of an item of sequence `n` into an InputError with the item's place."""
+    try:
+        yield
+    except BadItem as error:
+        start = int(sentences.lengths[:n].sum()) if sentences.rows else None
+        raise misfit(str(error), _place(sentences.name, n, start, error.item), _FINITE_HELP, "bad-value") from None
+
+
+def _made(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
     if isinstance(sequence, str | bytes | Mapping):
         help = "X is a list of sequences, and a sequence is a list of items: write `[sequence]` for a single one"
         raise misfit(f"found {_shown(sequence)}, expected a list of items", place, help)
@@ -47,24 +74,34 @@ def _item_sequence(sequence: Any, place: str) -> ItemSequence:
     for n, item in enumerate(listed):
         if isinstance(item, str | bytes):  # CRFsuite would take its letters
             help = f"{_ITEM_HELP}: write `[attribute]` for a single one"
-            raise misfit(f"found {_shown(item)}, expected an item", f"{place}[{n}]", help)
+            raise misfit(f"found {_shown(item)}, expected an item", at(n), help)
     try:
         return ItemSequence(listed)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise misfit(str(error), f"{place}{_bad_item(listed)}", _ITEM_HELP) from None
+    except Exception as error:  # an object may raise anything where it is asked for its number
+        bad = _bad_item(listed)
+        raise misfit(_reason(error), place if bad is None else at(bad), _ITEM_HELP) from None
 
 
 _ITEM_HELP = "an item is a dict of features or a list of attributes"
+_FINITE_HELP = "leave a feature out where it has no value, and keep numbers near 1"
 
 
-def _bad_item(items: Sequence[Any]) -> str:
-    """The place of the first item that is wrong by itself."""
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return f"a text holds half a surrogate pair, {error.object[error.start]!r}, which has no encoding"
+    if isinstance(error, TypeError | ValueError | AttributeError | OverflowError):
+        return str(error)
+    return f"a value cannot become a number: {type(error).__name__}: {error}"
+
+
+def _bad_item(items: Sequence[Any]) -> int | None:
+    """The first item that is wrong by itself."""
     for n, item in enumerate(items):
         try:
             ItemSequence([item])
-        except (TypeError, ValueError, AttributeError):
-            return f"[{n}]"
-    return ""
+        except Exception:  # as above
+            return n
+    return None
 
 
 def _of_frame(frame: DataFrame) -> list[list[dict[str, Any]]]:
@@ -82,7 +119,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def with_texts(gold: GoldLabels, sentences: Sentences) -> list[list[str]]:
-    """The labels of each sequence. InputError for one that is no text."""
+    """The labels of each sequence. InputError for one that is no text, or that CRFsuite's files would cut off."""
     found: list[list[str]] = []
     for n, own in enumerate(gold.sentences):
         (labels,) = own.values()
@@ -90,6 +127,12 @@ def with_texts(gold: GoldLabels, sentences: Sentences) -> list[list[str]]:
         if odd is not None:
             place = f"{gold.place.format(n)}[{odd}]"
             raise misfit(f"found {_shown(labels[odd])}, expected a text", place, "write `str(label)`", "bad-value")
+        cut = next((at for at, label in enumerate(labels) if "\0" in label), None)
+        if cut is not None:
+            message = f"the label {_shown(labels[cut])} has a NUL, where a label ends in CRFsuite's models"
+            raise misfit(
+                message, f"{gold.place.format(n)}[{cut}]", "name it without, or use `SequenceTagger`", "bad-value"
+            )
         found.append(list(labels))
     return [list(own) for own in sentences.split(found[0])] if sentences.rows else found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from ..crfsuite import ItemSequence, Tagger, Trainer
 from ..foundation import DcrfError, Diagnostic
-from .attribute_items import read_items, with_texts
+from .attribute_items import item_errors, read_items, with_texts
 from .input_errors import InputError, input_errors, misfit, refuse_others
 from .label_forms import object_array, read_labels
+from .sentences import Sentences
 from .sequence_estimator import SequenceEstimator, not_fitted, required
 
 __all__ = ["CRF"]
@@ -165,7 +166,7 @@ class CRF(SequenceEstimator):
         """
         tagger = self.tagger_
         items, sentences = read_items(X, "X")
-        labels = [tagger.tag(sequence) for sequence in items]
+        labels = _tagged(tagger, items, sentences)
         return object_array([label for own in labels for label in own] if sentences.rows else labels)
 
     def predict_single(self, xseq: Any) -> list[str]:
@@ -183,7 +184,7 @@ class CRF(SequenceEstimator):
         """
         tagger = self.tagger_
         items, sentences = read_items(X, "X")
-        found = [_marginals(tagger, sequence) for sequence in items]
+        found = [_marginals(tagger, sequence, sentences, n) for n, sequence in enumerate(items)]
         return object_array([item for own in found for item in own] if sentences.rows else found)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
@@ -206,7 +207,7 @@ class CRF(SequenceEstimator):
         tagger = self.tagger_
         items, sentences = read_items(X, "X")
         gold = [label for own in read_labels(y, sentences, _LABELS).sentences for label in own["y"]]
-        found = [label for sequence in items for label in tagger.tag(sequence)]
+        found = [label for own in _tagged(tagger, items, sentences) for label in own]
         right = [label == other for label, other in zip(gold, found, strict=True)]
         return sum(map(bool, right)) / max(1, len(right))
 
@@ -299,7 +300,17 @@ def _opened(content: bytes) -> Tagger:
     return tagger
 
 
-def _marginals(tagger: Tagger, sequence: ItemSequence) -> list[dict[str, float]]:
-    tagger.set(sequence)
+def _tagged(tagger: Tagger, items: Sequence[ItemSequence], sentences: Sentences) -> list[list[str]]:
+    """The labels of the sequences of X."""
+    found = []
+    for n, sequence in enumerate(items):
+        with item_errors(sentences, n):
+            found.append(tagger.tag(sequence))
+    return found
+
+
+def _marginals(tagger: Tagger, sequence: ItemSequence, sentences: Sentences, n: int) -> list[dict[str, float]]:
+    with item_errors(sentences, n):
+        tagger.set(sequence)
     labels = tagger.labels()
     return [{label: tagger.marginal(label, n) for label in labels} for n in range(len(sequence))]

@@ -196,7 +196,8 @@ class SequenceTagger(SequenceEstimator):
         sentences = self._sentences(X)
         columns: dict[str, list[str]] = {label: [] for label in self.labels_}
         if sentences.corpus is not None:
-            prediction = self.model_.predict(sentences.corpus, threads=threads_of(self.threads))
+            with input_errors():
+                prediction = self.model_.predict(sentences.corpus, threads=threads_of(self.threads))
             _warn_of_contradiction(prediction.status.contradiction(sentences.place))
             columns = {label: prediction.texts(label) for label in self.labels_}
         return written(_by_sentence(columns, sentences), self._form, sentences)
@@ -225,7 +226,8 @@ class SequenceTagger(SequenceEstimator):
         sentences = self._sentences(X)
         tokens: list[Any] = []
         if sentences.corpus is not None:
-            marginals, status = self.model_.marginals(sentences.corpus, threads=threads_of(self.threads))
+            with input_errors():
+                marginals, status = self.model_.marginals(sentences.corpus, threads=threads_of(self.threads))
             _warn_of_contradiction(status.contradiction(sentences.place))
             of_labels = [
                 [dict(zip(self.model_.states[label], row, strict=True)) for row in marginals[label].tolist()]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import itertools
+import pickle
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -89,6 +92,38 @@ def test_sums_and_best_labellings_are_those_of_enumeration(seed: int, length: in
         expected[np.arange(length), path] += share
     assert marginals == pytest.approx(expected, abs=1e-9)
     assert best_path(scores, transitions) == list(paths[of_path.argmax()])
+
+
+@pytest.mark.parametrize("cells", [1 << 23, 0])
+def test_values_that_are_no_numbers_have_no_labels(tmp_path: Path, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dcrfdsl.crfsuite.scoring._MOST_CELLS", cells)
+    _, tagger = both(tmp_path, nested_items(3))
+    known = next(iter(tagger.info().attributes))
+    for value in (float("nan"), float("inf"), -float("inf"), np.float32("nan")):
+        for items in ([{}, {known: value}], ItemSequence([{}, {known: value}])):
+            with pytest.raises(ValueError, match=re.escape(f"{known!r} is no finite number: {value}")):
+                tagger.tag(items)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        deep: dict[str, Any] = {}
+        deep["a"] = deep
+        tagger.tag([deep])
+
+
+def test_a_tagger_is_pickled_with_its_model_and_its_sequence(tmp_path: Path) -> None:
+    _, tagger = both(tmp_path, nested_items(3))
+    items = [items for items, _ in nested_items(4, 5)]
+    tagger.set(items[0])
+    for again in (pickle.loads(pickle.dumps(tagger)), copy.deepcopy(tagger)):
+        assert again.tag() == tagger.tag() and again.marginal(tagger.labels()[0], 0) == tagger.marginal(
+            tagger.labels()[0], 0
+        )
+        assert [again.tag(one) for one in items] == [tagger.tag(one) for one in items]
+        ours, theirs = again.info(), tagger.info()
+        assert ours.header == theirs.header and ours.state_features == theirs.state_features
+        assert ours.labels == theirs.labels and ours.transitions == theirs.transitions
+        tagger.set(items[0])
+    with pytest.raises(ValueError, match="not opened"):
+        pickle.loads(pickle.dumps(Tagger())).labels()
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,6 +174,51 @@ def test_a_program_that_waits_gets_its_answer(tmp_path: Path) -> None:
             process.stdin.flush()
             for line in sentence.splitlines():
                 assert process.stdout.readline().startswith(line)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+@pytest.mark.parametrize("unbuffered", [(), ("-u",)])
+@pytest.mark.parametrize("options", [(), ("--json",), ("--marginals",)])
+def test_output_without_a_place_is_one_message(
+    options: tuple[str, ...], unbuffered: tuple[str, ...], tmp_path: Path
+) -> None:
+    export_tagger(trained(MODELS["chain"]), tmp_path / "tagger.py")
+    command = [sys.executable, *unbuffered, "-I", str(tmp_path / "tagger.py"), *options]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, input=TEXT.encode(), stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, b"error: the output cannot be written: no space left on device\n")
+    for closed, what in ((1, b"stdout"), (0, b"stdin")):
+        done = subprocess.run(command, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(closed))  # noqa: B023
+        assert (done.returncode, done.stderr) == (1, b"error: %s is closed\n" % what)
+
+
+@pytest.mark.parametrize("unbuffered", [(), ("-u",)])
+def test_pipes_that_do_not_block_lose_nothing(unbuffered: tuple[str, ...], tmp_path: Path) -> None:
+    export_tagger(trained(MODELS["chain"]), tmp_path / "tagger.py")
+    (reading, writing), (stdin, sending) = os.pipe(), os.pipe()
+    os.set_blocking(writing, False)
+    os.set_blocking(stdin, False)
+    command = [sys.executable, *unbuffered, "-I", str(tmp_path / "tagger.py")]
+    text = b"a N\nb V\n\n" * 20_000
+    with subprocess.Popen(command, stdin=stdin, stdout=writing) as process:
+        os.close(writing)
+        os.close(stdin)
+
+        def send() -> None:
+            for part in (text[:7], text[7:100], text[100:]):
+                time.sleep(1)  # nothing is there to be read
+                os.write(sending, part)
+            os.close(sending)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        got = os.read(reading, 1)
+        time.sleep(1)  # the pipe is full by then
+        while part := os.read(reading, 65536):
+            got += part
+        sender.join()
+    os.close(reading)
+    assert process.returncode == 0 and got.count(b"\n") == text.count(b"\n")
 
 
 def test_python_imports_it(tmp_path: Path) -> None:

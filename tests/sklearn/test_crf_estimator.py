@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict
 
-from dcrfdsl import DcrfError
+from dcrfdsl import DcrfError, DcrfWarning
 from dcrfdsl.crfsuite import ItemSequence
 from dcrfdsl.sklearn import CRF, InputError
 
@@ -212,6 +214,7 @@ BAD: dict[str, tuple[Callable[[], object], str, str]] = {
     "a text as sequence": (lambda: CRF().fit(["the dog"], [["A"]]), "expected a list of items", "X[0]"),
     "a number as item": (lambda: CRF().fit([[{"a": 1}, 5]], [["A", "B"]]), "int", "X[0][1]"),
     "None as value": (lambda: CRF().fit([[{"a": 1}, {"a": None}]], [["A", "B"]]), "NoneType", "X[0][1]"),
+    "a label with NUL": (lambda: CRF().fit([[["a"], ["b"]]], [["A", "A\0x"]]), "'A\\x00x' has a NUL", "y[0][1]"),
     "no y": (lambda: CRF().fit(X), "`X` is given without `y`", ""),
     "dev without labels": (lambda: CRF().fit(X, Y, X), "`X_dev` is given without `y_dev`", ""),
     "no sentence column": (lambda: CRF().fit(pandas.DataFrame({"a": [1]}), ["A"]), "no column `sentence`", ""),
@@ -226,6 +229,88 @@ def test_bad_input_is_one_message_with_its_place(case: str) -> None:
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, DcrfError)
     assert words in str(caught.value)
     assert not place or caught.value.diagnostics[0].location == place
+
+
+class Numberless:
+    def __float__(self) -> float:
+        raise RuntimeError("there is none")
+
+
+IN_ITSELF: dict[str, Any] = {}
+IN_ITSELF["me"] = IN_ITSELF
+VALUES: dict[str, tuple[Any, str]] = {
+    "NaN": (float("nan"), "attribute 'len' is no finite number: nan"),
+    "infinite": (-np.inf, "attribute 'len' is no finite number: -inf"),
+    "NaN of 32 bits": (np.float32("nan"), "attribute 'len' is no finite number: nan"),
+    "half a surrogate": ("\ud800", "a text holds half a surrogate pair, '\\ud800', which has no encoding"),
+    "too large": (10**400, "int too large to convert to float"),
+    "in itself": (IN_ITSELF, "an item is nested too deeply, or holds itself"),
+    "raises": (Numberless(), "a value cannot become a number: RuntimeError: there is none"),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_a_value_that_is_no_number_is_refused_by_every_door(case: str, crf: CRF) -> None:
+    value, words = VALUES[case]
+    bad = [X[0], [*X[1], {"w": "a", "len": value}]]
+    gold = [Y[0], [*Y[1], "N"]]
+    doors: dict[str, Callable[[], object]] = {
+        "fit": lambda: CRF().fit(bad, gold), "dev": lambda: CRF().fit(X, Y, bad, gold),
+        "predict": lambda: crf.predict(bad), "marginals": lambda: crf.predict_marginals(bad),
+        "score": lambda: crf.score(bad, gold),
+    }  # fmt: skip
+    for name, door in doors.items():
+        with pytest.raises(InputError) as caught:
+            door()
+        assert words in str(caught.value)
+        assert caught.value.diagnostics[0].location == f"X{'_dev' if name == 'dev' else ''}[1][{len(X[1])}]"
+    with pytest.raises(InputError, match=re.escape(words)):
+        crf.predict_single(bad[1])
+
+
+def test_a_cell_that_is_infinite_has_its_row(crf: CRF) -> None:
+    frame = pandas.DataFrame({"sentence": [1, 1, 2, 2], "len": [1.0, 2.0, 3.0, np.inf]})
+    for act in (lambda: crf.predict(frame), lambda: CRF().fit(frame, ["D", "N", "D", "N"])):
+        with pytest.raises(InputError) as caught:
+            act()
+        assert caught.value.diagnostics[0].location == "X.iloc[3]"
+
+
+def test_a_sum_that_is_too_large_is_refused(crf: CRF) -> None:
+    """All its values are finite; the labels would be the first one everywhere, with probabilities NaN."""
+    for items in ([{"len": 1e308}] * 20, [{}, {"len": 1.7e308, "near": {"w": "a"}}] * 40):
+        for ask in (crf.predict, crf.predict_marginals):
+            with pytest.raises(InputError, match=r"too large.*\n *--> X\[1\]\[\d+\]"):
+                ask([X[0], items])
+    twice = {"u": {"v": 1e308}, "u:v": 1e308}
+    with pytest.raises(InputError, match="'u:v' of an item add up to no finite number"):
+        CRF().fit([[twice]], [["A"]])
+
+
+def test_attributes_that_sum_below_zero_are_said() -> None:
+    """As CRFsuite, which gives them no weight; by counting in Python."""
+    random = np.random.default_rng(3)
+    X = [
+        [{"bias": 1.0, "lon": random.normal(-1.5, 0.3), "lat": random.normal(0.2, 1.0)} for _ in range(9)] for _ in "ab"
+    ]
+    y = [["a"] * 4 + ["b"] * 5] * 2
+    sums: dict[tuple[str, str], float] = {}
+    for items, labels in zip(X, y, strict=True):
+        for item, label in zip(items, labels, strict=True):
+            for name, value in item.items():
+                sums[name, label] = sums.get((name, label), 0.0) + value
+    negative = {name for (name, _), total in sums.items() if total < 0.0}
+    assert "lon" in negative and "bias" not in negative
+    for settings in ({}, {"all_possible_states": True}, {"min_freq": 2.0}):
+        with pytest.warns(DcrfWarning, match="sum below zero with a label") as caught:
+            crf = CRF(max_iterations=5, **settings).fit(X, y)
+        assert {name for name in ("bias", "lon", "lat") if f"`{name}`" in str(caught[0].message)} == negative
+        assert not {pair for pair, total in sums.items() if total < 0.0} & set(crf.state_features_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = CRF(min_freq=-1e9, max_iterations=5).fit(X, y)
+        CRF(max_iterations=5).fit([[{"a": 1.0}, {"a": 0.0, "b": False}]], [["A", "B"]])
+    assert set(kept.state_features_) == set(sums)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of, weights_of
+from .tagger_tokens import TaggerError
 
 __all__ = ["Atom", "FeatureSet", "Fired", "Template", "Weights", "atom_of"]
 
 NO_CODE = -1
+LARGEST = 1e100  # value of a feature: sums of scores are then finite
 LAST_KEY = np.iinfo(np.int64).max  # behind all keys of a template, so that every search ends at one
 
 
@@ -192,7 +194,10 @@ class FeatureSet(NamedTuple):
             features.append(template.first + place[which, row])
             values.append(np.ones(len(row)) if weight is None else np.broadcast_to(weight, keys.shape)[which, row])
             numeric = numeric or weight is not None
-        return Fired(np.concatenate(rows), np.concatenate(features), np.concatenate(values) if numeric else None)
+        value = np.concatenate(values) if numeric else None
+        if value is not None and not np.abs(value).max(initial=0.0) <= LARGEST:
+            raise TaggerError(f"a number is too large for scores: a feature has the value {np.abs(value).max():.6g}")
+        return Fired(np.concatenate(rows), np.concatenate(features), value)
 
     def _keys(
         self, template: Template, atoms: Sequence[Atom], at: Mapping[tuple[int, int], NDArray[Any]],

@@ -174,6 +174,8 @@ def _weighted_bag(value: Any, column: Column) -> tuple[tuple[str, float], ...]:
         raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected names, or names with weights")
     for name, weight in items:
         found[name] = found.get(name, 0.0) + weight
+        if not math.isfinite(found[name]):
+            raise TaggerError(f"column `{column.name}`: the weights of `{name}` add up to no finite number")
     return tuple(found.items())
 
 
