@@ -57,9 +57,9 @@ class Format(Protocol):
 def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
     """The blocks of a file. What another program has written so far is a block: it may be waiting for the answer."""
     rest, first = b"", 1
-    read = getattr(stream, "read1", stream.read)
+    read = getattr(stream, "raw", stream).read  # returns what is there, and None where a pipe does not block
     while (more := read(max(BLOCK, len(rest)))) != b"":
-        if more is None:  # of a pipe that does not block, and has nothing yet
+        if more is None:
             time.sleep(PAUSE)
             continue
         if b"\0" in more:  # before a sentence ends: `/dev/zero` has no end
