@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import RegisteredFeature
     from ..semantics import ModelSpec, Resolved
+    from .class_counts import ClassCounts
 
 __all__ = ["check"]
 
@@ -141,12 +142,14 @@ def _check_one(options: CheckOptions, template: str, registered: Mapping[str, Re
         return
     for line in resolved.spec.doc:
         print(line)
-    from .cost_table import declared_costs, trained_costs
-
     if corpus is None:
+        from .cost_table import declared_costs
+
         costs = declared_costs(resolved, stage)
     else:
-        costs, remarks = trained_costs(resolved, corpus, registered, stage)
+        from .trained_costs import trained_costs
+
+        costs, remarks, _ = trained_costs(resolved, corpus, registered, stage)
         _report(remarks, template, quiet)
     if not quiet:
         if resolved.spec.doc:
@@ -177,22 +180,25 @@ def _check_for_programs(
     """Prints the problems of all templates, and no costs."""
     from .diagnostic_formats import FORMATS
 
-    diagnostics = list(dict.fromkeys(one for name in templates for one in _problems(options, name, registered)))
+    found = [_problems(options, name, registered) for name in templates]
+    diagnostics = list(dict.fromkeys(one for problems, _ in found for one in problems))
+    counts = {name: classes for name, (_, classes) in zip(templates, found, strict=True) if classes}
     errors = any(one.severity == "error" for one in diagnostics)
     if options.quiet:
         diagnostics = [one for one in diagnostics if one.severity == "error"]
-    print(FORMATS[options.format](templates, diagnostics), end="")
+    print(FORMATS[options.format](templates, diagnostics, counts), end="")
     if errors:
         raise click.exceptions.Exit(INPUT_ERROR)
 
 
 def _problems(
     options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]
-) -> Sequence[Diagnostic]:
-    """All problems of a template, those of its file and data, too."""
+) -> tuple[Sequence[Diagnostic], Mapping[str, ClassCounts]]:
+    """All problems of a template, those of its file and data, too, and the counts of its classes in the data."""
     from ..semantics import check as checked
 
     found: list[Diagnostic] = []
+    classes: Mapping[str, ClassCounts] = {}
     try:
         resolved = resolved_template(template, options.set_, options.stage, options.data)
         corpus = _sample(options, resolved, Talk(quiet=True))
@@ -200,12 +206,14 @@ def _problems(
         if corpus is not None:
             found += [Diagnostic("data-warning", text, severity="warning") for text in corpus.warnings]
             if not any(one.severity == "error" for one in found):
-                from .cost_table import trained_costs
+                from .trained_costs import trained_costs
 
-                found += trained_costs(resolved, corpus, registered, options.stage)[1]
+                trained = trained_costs(resolved, corpus, registered, options.stage)
+                found += trained.warnings
+                classes = trained.classes
     except (DcrfError, OSError) as error:
         found += _diagnostics_of(error)
-    return found
+    return found, classes
 
 
 def _diagnostics_of(error: DcrfError | OSError) -> Sequence[Diagnostic]:

@@ -1,35 +1,30 @@
-"""The cost table of `dcrfdsl check`, and warnings about a template that need data.
+"""The cost table of `dcrfdsl check`: what a template alone tells.
 
 Without data the engine is not loaded; the table then shows what the declared states determine, and `?` for the rest.
-Not here: the estimates themselves (`graph.model_cost`), rules on templates (`semantics.checks.checker`).
+Not here: what data tells (`trained_costs`), rules on templates (`semantics.checks.checker`).
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from ..foundation import Diagnostic, give_back_memory, memory_in_use
 from .probabilities import decode_words
-from .report import duration, peak_mb, print_table
+from .report import print_table
 
 if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
-    from ..graph import JoinedCost, JoinedPairs, Parameters
-    from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
-    from ..training import Assembly, SecondsRange
+    from ..semantics import CliqueSpec, ModelSpec, Resolved
 
-__all__ = ["CostTable", "declared_costs", "trained_costs"]
+__all__ = [
+    "UNKNOWN", "CostTable", "declared_costs", "decoding_rows", "once_rows", "segment_rows", "table_words", "work_words",
+]  # fmt: skip
 
-RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
 UNKNOWN = "?"
 MOST_ROWS = 200  # cliques that are listed
 HEADINGS = ("clique", "states", "table", "weights")
@@ -89,16 +84,16 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     states = declared_states(spec, resolved.directories)
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     counts |= _view_counts(spec, states)
-    rows = [(clique.label, *_table_of(spec, clique, counts, states), UNKNOWN) for clique in spec.cliques]
+    rows = [(clique.label, *table_words(spec, clique, counts, states), UNKNOWN) for clique in spec.cliques]
     sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
     work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
-    totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
+    totals = [("one sweep", UNKNOWN if None in sweeps else work_words(work))]
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
-    totals += _decoding(spec, stage)
+    totals += decoding_rows(spec, stage)
     known = {name: listed for name, listed in states.items() if listed is not None}
     if len(known) == len(states):
-        totals += [*_segments(spec, known), *_once(spec, known)]
+        totals += [*segment_rows(spec, known), *once_rows(spec, known)]
     if unknown:
         totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
     else:
@@ -118,7 +113,7 @@ def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) ->
     return {view.name: len(view_map(spec, view, listed).states) for view in views if (listed := labels[view.name])}
 
 
-def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
+def decoding_rows(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
     """The row of the decoding rule, if it follows from the criterion because the template names none."""
     from ..semantics import decode_rule
 
@@ -126,7 +121,7 @@ def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
     return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
 
 
-def _once(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def once_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """How the model keeps to `once`, if it has one."""
     from ..semantics import once_words
 
@@ -146,7 +141,7 @@ def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None
     return math.prod(known) if len(known) == len(cards) else None
 
 
-def _table_of(
+def table_words(
     spec: ModelSpec, clique: CliqueSpec, counts: Mapping[str, int | None], states: Mapping[str, Sequence[str] | None]
 ) -> tuple[str, str]:
     """The states and the table of a clique; of segments their types and tokens. states: None where data tells them."""
@@ -167,124 +162,7 @@ def _table_of(
     return words, UNKNOWN if entries is None else f"{entries:,}"
 
 
-def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
-    """What exact inference takes on the graphs of the sentences."""
-    if cost.forests == cost.sentences:
-        return [("exact", f"{_work(cost.work)}; every sentence is a tree, or several: linear in its length")]
-    work = _work(cost.work) if cost.work < math.inf else "does not fit"
-    if cost.too_wide and cost.work < math.inf:
-        work += f", but for {cost.too_wide:,} of {cost.sample:,} with loops, whose tables do not fit"
-    loops = cost.sentences - cost.forests
-    looked = f", the first {cost.sample:,} looked at" if cost.sample < loops else ""
-    tables = f"largest table {cost.median:,.0f} in the median sentence, {cost.most:.3g} in the worst"
-    count = f"{loops:,} of {_counted(cost.sentences, 'sentence')} with loops{looked}"
-    return [("exact", work), ("loops", f"{count}; {tables}")]
-
-
-def _joined_words(joined: JoinedPairs) -> str:
-    """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
-    median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
-    return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"
-
-
-# with data --------------------------------------------------------------------------------------------------------
-
-
-def trained_costs(
-    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
-) -> tuple[CostTable, list[Diagnostic]]:
-    """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
-    from ..graph import automaton_seconds, joined_costs, training_cost
-    from ..inference import fastest_automaton
-    from ..optimizers import pair_bytes
-    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
-    from ..training import assemble, refuse_undecodable, training_seconds
-
-    spec = resolved.spec  # checked
-    problem = assemble(spec, corpus, resolved.directories, registered)
-    refuse_undecodable(spec, problem.states, stage)
-    extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
-    idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
-    warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
-    parameters, _ = problem.learn_parameters()
-    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
-    runs = problem.gradient_runs(parameters)
-    optimizer, history = settings.optimizer, 0.0
-    if isinstance(optimizer, LbfgsSettings):
-        history = optimizer.memory * pair_bytes(parameters.num_weights) / 8
-    method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
-    pruned = method == "pruned"
-    automaton = None if pruned else fastest_automaton(graph, parameters)
-    seconds = None if automaton is None else automaton_seconds(automaton)
-    cost = training_cost(
-        graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations,
-        automaton=seconds, thin=pruned,
-    )  # fmt: skip
-    counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
-    for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
-        if template.segments is None:
-            counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
-    cliques = [
-        (clique.label, *_table_of(spec, clique, counts, problem.states), f"{weights:,}")
-        for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
-    ]
-    cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    exact = method in ("exact", "automaton", "segments") and not cost.joined
-    if exact and automaton is not None:
-        taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
-
-    def relative_cost(sample: Corpus) -> float:
-        part = assemble(spec, sample, resolved.directories, registered)
-        weights, _ = part.learn_parameters()
-        its = training_cost(
-            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,
-            automaton=seconds, thin=pruned,
-        )  # fmt: skip
-        return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
-
-    lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
-    # the process and the data take what they take in training, the trained sample's kernels included
-    give_back_memory()
-    memory = max(memory_in_use() + cost.memory + (0.0 if exact else cost.message_memory), 1e6 * peak_mb())
-    width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
-    if cost.exact.work == math.inf:
-        width = f"a table of {cost.exact.largest:.1g} entries at least"
-    work = _work(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
-    totals = [
-        ("data", f"{_counted(corpus.num_sentences, 'sentence')}, {_counted(cost.tokens, 'token')}"),
-        ("weights", f"{sum(cost.weights):,}"),
-        *(("joined", _joined_words(joined)) for joined in cost.joined),
-        *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
-        *(() if cost.joined else (("exact", f"{work}; {width}"),)),
-        *_segments(spec, problem.states),
-        ("one sweep", _work(cost.sweep)),
-        ("method", taken),
-        *_decoding(spec, stage),
-        *_once(spec, problem.states),
-        ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
-        ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
-    ]
-    return CostTable(cliques, totals), warnings
-
-
-def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
-    """The inference method of training, and its text in the table."""
-    from ..inference import Binder, MixedMethod, choose_method
-    from ..semantics import AutoSettings, PrunedSettings
-
-    method, settings = choose_method(problem.graph, parameters, asked)
-    if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
-        binder = Binder(problem.graph, parameters, programs=False)
-        bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
-        method = MixedMethod.of(bound, settings).description()
-        return method, f"`auto` takes {method}"
-    shown = "exact" if method in ("automaton", "segments") else method
-    if isinstance(settings, PrunedSettings) and settings.by is not None:
-        return method, f"`{shown}`, by the marginals of `{settings.by}`"
-    return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
-
-
-def _segments(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """What the sums over segments cost: those that end at a token and the moves between two, or a variable."""
     from ..semantics import graph_reason, longest_segment, segment_classes, segment_memory, segment_states
 
@@ -296,65 +174,8 @@ def _segments(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tupl
         size = len(segment_states(memory, states[label.name]).names)
         return [("segments", f"{size:,} states of a token, how far its segment has come, as {graph_reason(spec)}")]
     types = sum(bool(one.name) for one in segment_classes(label.domain, states[label.name]))
-    return [("segments", _work(2.0 * (longest_segment(spec, clique) * types + len(states[label.name]) ** 2)))]
+    return [("segments", work_words(2.0 * (longest_segment(spec, clique) * types + len(states[label.name]) ** 2)))]
 
 
-def _time(lasts: SecondsRange, cores: int) -> str:
-    return (
-        f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
-        "by the pace on the first sentences"
-    )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _work(multiply_adds: float) -> str:
+def work_words(multiply_adds: float) -> str:
     return f"{multiply_adds:,.0f} multiply-adds a token"
-
-
-def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
-    """Warnings about features that never fire, one per feature however many cliques use it.
-
-    idle: lexicons that match nothing; features that read one of them are left out.
-    """
-    from ..features import lexicons_of
-
-    fires: dict[str, bool] = {}
-    for number, alphabet in enumerate(extractor.sets):
-        for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
-            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
-                continue
-            # single components of a vector may well be zero throughout
-            name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
-            fires[name] = fires.get(name, False) or count > 0
-    for name in (name for name, fired in fires.items() if not fired):
-        yield Diagnostic(
-            "silent-feature",
-            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
-            location=corpus.file,
-            help="correct it, or leave it out: it costs time and has no weight",
-            severity="warning",
-        )
-
-
-def _idle_lexicons(
-    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
-) -> Iterator[tuple[str, Diagnostic]]:
-    """Warnings about lexicons that hardly match, with the name of the lexicon."""
-    from ..features import idle_remedy, lexicon_matches
-
-    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
-        if tokens * RARE < corpus.num_tokens or tokens == 0:
-            entries = len(lexicons.by_name[name].entries)
-            yield (
-                name,
-                Diagnostic(
-                    "idle-lexicon",
-                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
-                    location=corpus.file,
-                    help=idle_remedy(name, spec, corpus, lexicons),
-                    severity="warning",
-                ),
-            )

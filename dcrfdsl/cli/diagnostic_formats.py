@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..foundation import Diagnostic, Label, json_text, quick_fix
+from .class_counts import ClassCounts
 from .diagnostic_places import Located, located, of_span
 from .sarif_log import sarif_log
 
 __all__ = ["FORMATS", "diagnostic_json", "github_command"]
+
+Classes = Mapping[str, Mapping[str, ClassCounts]]  # of each template with data, those of its labels
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}  # by severity
 
@@ -36,10 +39,15 @@ def _related(label: Label) -> dict[str, Any]:
     return {**of_span(label.span)._asdict(), "words": label.text}
 
 
-def _json(templates: Sequence[str], diagnostics: Sequence[Diagnostic]) -> str:
+def _json(templates: Sequence[str], diagnostics: Sequence[Diagnostic], classes: Classes) -> str:
     counts = {f"{name}s": sum(one.severity == name for one in diagnostics) for name in ("error", "warning", "note")}
     found = [diagnostic_json(one) for one in diagnostics]
-    return json_text({"templates": list(templates), **counts, "diagnostics": found}, ensure_ascii=False) + "\n"
+    labels = [
+        {"template": name, "labels": {label: one.as_json() for label, one in of.items()}}
+        for name, of in classes.items()
+    ]
+    out = {"templates": list(templates), **counts, "diagnostics": found, "classes": labels}
+    return json_text(out, ensure_ascii=False) + "\n"
 
 
 def github_command(diagnostic: Diagnostic) -> str:
@@ -71,13 +79,13 @@ def _escaped(text: str, marks: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-def _github(templates: Sequence[str], diagnostics: Sequence[Diagnostic]) -> str:
+def _github(templates: Sequence[str], diagnostics: Sequence[Diagnostic], classes: Classes) -> str:
     return "".join(f"{github_command(one)}\n" for one in diagnostics)
 
 
 # What is printed of the diagnostics of all templates, by the name of the format; `text` is `foundation.render`.
-FORMATS: Mapping[str, Callable[[Sequence[str], Sequence[Diagnostic]], str]] = {
+FORMATS: Mapping[str, Callable[[Sequence[str], Sequence[Diagnostic], Classes], str]] = {
     "json": _json,
-    "sarif": lambda _, diagnostics: sarif_log(diagnostics),
+    "sarif": lambda _, diagnostics, classes: sarif_log(diagnostics),
     "github": _github,
 }

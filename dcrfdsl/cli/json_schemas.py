@@ -64,7 +64,11 @@ _DIAGNOSTIC = _object(
     related=_list(_object(**_PLACE, words=TEXT)),
     fix=_maybe(_object(**_PLACE, replacement=TEXT)),
 )
-_CHECK = _object(templates=_list(TEXT), errors=COUNT, warnings=COUNT, notes=COUNT, diagnostics=_list(_DIAGNOSTIC))
+_CLASS_COUNTS = _object(tokens=_by_name(COUNT), unlabelled=COUNT, segments=_by_name(COUNT))
+_CHECK = _object(
+    templates=_list(TEXT), errors=COUNT, warnings=COUNT, notes=COUNT, diagnostics=_list(_DIAGNOSTIC),
+    classes=_list(_object(template=TEXT, labels=_by_name(_CLASS_COUNTS))),
+)  # fmt: skip
 
 # scores ---------------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,8 @@ from ..semantics import (
     template_blocks,
     to_text,
 )
-from .cost_table import CostTable, declared_costs, trained_costs
+from .cost_table import CostTable, declared_costs
+from .trained_costs import trained_costs
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -150,7 +151,7 @@ def _checked(asked: _Asked, cell: str, namespace: Mapping[str, object]) -> Check
         raise TemplateErrors(diagnostics)
     if corpus is None:
         return CheckedCell(asked.name, resolved, diagnostics, declared_costs(resolved, asked.stage))
-    costs, remarks = trained_costs(resolved, corpus, registered, asked.stage)
+    costs, remarks, _ = trained_costs(resolved, corpus, registered, asked.stage)
     return CheckedCell(asked.name, resolved, (*diagnostics, *remarks), costs)
 
 

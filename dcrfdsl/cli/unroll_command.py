@@ -74,7 +74,7 @@ def _drawing(
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
         refuse_sentence(data, corpus.num_sentences, sentence)
-    problem = assemble(spec, corpus, resolved.directories, registered)
+    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
     drawing = sentence_graph(

@@ -105,5 +105,9 @@ from .html_blocks import (
 from .late_modules import (
     Late as Late,
 )
-from .memory_use import give_back_memory as give_back_memory, memory_in_use as memory_in_use
+from .memory_use import (
+    give_back_memory as give_back_memory,
+    memory_in_use as memory_in_use,
+    memory_left as memory_left,
+)
 from .process_pools import new_event as new_event, processes as processes

@@ -250,6 +250,8 @@ def learn_parameters(
     for number, clique in enumerate(cliques):
         template = graph.templates[number]
         pairs = (relations or {}).get(number)
+        bias_only = template.feature_set < 0
+        everything = (clique.states or ("all" if bias_only else "seen")) == "all"
         if template.segments is not None:
             codes = gold.codes[template.variables[0]]
             unknown = np.concatenate([[0], np.cumsum(codes < 0)])[sentence_off]
@@ -258,11 +260,11 @@ def learn_parameters(
             which = np.arange(len(sentence))
         else:
             sentence, anchor = instances_of(template, sentence_off, pairs)
-            which, assignment = possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+            which, assignment = _assignments_to_count(
+                template, gold, sentence_off, sentence, anchor, pairs, bias_only and everything
+            )
         counted = complete[sentence[which]]
         size = template.num_assignments
-        bias_only = template.feature_set < 0
-        everything = (clique.states or ("all" if bias_only else "seen")) == "all"
         possible = _possible_assignments(template, graph, number) if everything else np.unique(assignment)
         bias: Ints32 | Ints = np.zeros(0, np.int32)
         if template.has_bias:
@@ -282,6 +284,21 @@ def learn_parameters(
         bias_counts.append(_counted(assignment[counted], bias))
         entry_counts.append(pair_counts)
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
+
+
+def _assignments_to_count(
+    template: CliqueTemplate, gold: Gold, sentence_off: Offsets, sentence: Ints, anchor: Ints, pairs: Pairs | None,
+    known_alone: bool,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """The assignments of instances, as (instance, assignment) pairs: all possible ones, or the known ones alone.
+
+    Where each assignment has a weight anyway, unknown ones would be listed for nothing: a square of states an instance.
+    """
+    if not known_alone:
+        return possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+    assignment = known_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+    known = np.flatnonzero(assignment >= 0)
+    return known, assignment[known]
 
 
 def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:

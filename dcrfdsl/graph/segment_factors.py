@@ -3,8 +3,10 @@
 A memory says of each token which class its segment has, how many tokens that has so far, and whether it ends here. The
 weights of segments of n tokens then belong to a factor on the memory at their last token: one template for each n, all
 with the weights of the `segment` statement, each with the feature rows of the candidates of n tokens by their ends.
-Cliques that join the label with other positions are over the memory instead, seen through the label, so that a position
-has one variable in the place of two. Not here: the states of the memory (`semantics.conditions.segment_runs`).
+Cliques that join the label with a neighbouring position are over the memory instead, seen through the label, so that
+elimination carries one variable on in the place of two. Wider ones stay over the label: what they carry on from earlier
+positions is then its few states, not those of the memory. Not here: the states of the memory
+(`semantics.conditions.segment_runs`).
 """
 
 from __future__ import annotations
@@ -42,9 +44,8 @@ def with_segment_factors(
 def _over_memory(
     template: CliqueTemplate, label: int, memory: int, states: SegmentStates, name: str, label_states: Sequence[str]
 ) -> CliqueTemplate:
-    """A clique over the label and other positions, over the memory in its place."""
-    joins = template.relational or len(set(template.offsets)) > 1
-    if label not in template.variables or not joins:
+    """A clique over the label and a neighbouring position, over the memory in its place."""
+    if label not in template.variables or template.relational or max(template.offsets) - min(template.offsets) != 1:
         return template
     seen_as = list(template.views or (None,) * len(template.variables))
     allowed = template.allowed  # over the states of variables; `coded`, as weights, is over what views show of them

@@ -11,7 +11,7 @@ from .conditions.condition_tables import (
     Views as Views,
     is_word as is_word,
 )
-from .conditions.constraint_tables import constraint_table as constraint_table
+from .conditions.constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table
 from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
 from .conditions.label_diagrams import (
     ALL as ALL,
@@ -106,6 +106,7 @@ from .schema.expressions import (
 )
 from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
 from .schema.label_cells import Reading as Reading, read_cell as read_cell
+from .schema.located_spec import LocatedSpec as LocatedSpec
 from .schema.model_spec import (
     NUMERIC as NUMERIC,
     CallSpec as CallSpec,
@@ -140,6 +141,7 @@ from .schema.segment_schemes import (
     split_state as split_state,
     violations as violations,
 )
+from .schema.source_spans import SpanTable as SpanTable
 from .schema.spec_display import (
     message_blocks as message_blocks,
     template_blocks as template_blocks,

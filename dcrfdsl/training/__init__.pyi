@@ -37,6 +37,7 @@ from .pipeline import (
 )
 from .problem import Assembly as Assembly, assemble as assemble, refuse_undecodable as refuse_undecodable
 from .searches import grid_values as grid_values
+from .size_limits import naming_statements as naming_statements
 from .stage import Observers as Observers
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
 from .training_log import TrainingLog as TrainingLog

@@ -112,7 +112,7 @@ def _wrong_gold(
         if (spec.constraints or spec.onces) and not complaints:
             from .problem import assemble  # loads the engine
 
-            assemble(spec, corpus, directories, registered)
+            assemble(spec, corpus, directories, registered, spans=resolved.spans)
         return complaints
     except DcrfError as error:
         return error.diagnostics

@@ -37,6 +37,7 @@ from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
 from .problem import Assembly, assemble, known_columns, number_columns, refuse_undecodable
 from .restarts import best_of_restarts, refuse_not_finite
+from .size_limits import naming_statements
 from .stage import LOGGER, Observers, Stage
 from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
@@ -129,7 +130,8 @@ def train_model(
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
-    trained, supervision = _begun(resolved, spec, corpus, asked, workers)
+    with naming_statements(resolved, None):
+        trained, supervision = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, asked.stage)
     started: StartRecord | None = None
     if asked.start is not None:
@@ -148,7 +150,8 @@ def train_model(
     if asked.observers.log is not None:
         asked.observers.log.begin(spec, chain, corpus, asked.dev, asked.start, workers)
     try:
-        trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
+        with naming_statements(resolved, trained.states):
+            trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
     except Unfit as error:
         if saving is None:
             raise
@@ -207,7 +210,10 @@ def _begun(
     if isinstance(corpus, CorpusParts):
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
-    return _untrained(assemble(spec, corpus, directories, registered, workers), workers)
+    problem = assemble(
+        spec, corpus, directories, registered, workers, spans=resolved.spans, remark=asked.observers.on_remark
+    )
+    return _untrained(problem, workers)
 
 
 def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:

@@ -7,7 +7,7 @@ Training, the cost table and the drawing of graphs begin here. Not here: weights
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,19 @@ from ..foundation import DcrfError, Diagnostic, Floats, quoted_names
 from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
 from ..inference import Workers
 from ..model import gold_of
-from ..semantics import ModelSpec, decoding, once_refusal, plain, searched_runs, single_runs, statement_text
+from ..semantics import (
+    LocatedSpec,
+    ModelSpec,
+    SpanTable,
+    decoding,
+    once_refusal,
+    plain,
+    searched_runs,
+    single_runs,
+    statement_text,
+)
 from .gold_segments import gold_segments
+from .size_limits import naming_statements, refuse_too_large
 
 __all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
 
@@ -61,26 +72,35 @@ class Assembly:
 
 def assemble(
     spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
-    workers: Workers = ALONE,
+    workers: Workers = ALONE, *, spans: SpanTable | None = None, remark: Callable[[Diagnostic], None] | None = None,
 ) -> Assembly:  # fmt: skip
-    """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint.
+    """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
+    large is built, where the model would not fit into memory.
 
-    workers: share the work; the result does not depend on them.
+    workers: share the work; the result does not depend on them.   spans: the places of statements, for messages.
+    remark: is told what takes very much.
     """
+    located = LocatedSpec(spec, SpanTable() if spans is None else spans)
     states = variable_states(spec, learn_states(spec, corpus, directories), directories)
     labels = encode_labels(spec, states, corpus)
     raise_if_any(check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
-    extractor, rows = FeatureExtractor.learn(
-        spec, corpus, resources=lexicons, registered=registered, spread=workers.map,
-        segments=gold_segments(spec, states, corpus, labels),
-    )  # fmt: skip
-    graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-    rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
-    rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
-    gold = gold_of(spec, states, extractor, corpus, labels)
+    refuse_too_large(located, states)
+    with naming_statements(located, states):
+        extractor, rows = FeatureExtractor.learn(
+            spec, corpus, resources=lexicons, registered=registered, spread=workers.map,
+            segments=gold_segments(spec, states, corpus, labels),
+        )  # fmt: skip
+        relations = extractor.relations(corpus)
+        sets = [alphabet.num_features for alphabet in extractor.sets]
+        features = [sets[number] if number >= 0 else 0 for number in extractor.set_of_clique]
+        refuse_too_large(located, states, relations, features, remark)
+        graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+        rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
+        rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
+        gold = gold_of(spec, states, extractor, corpus, labels)
     raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
-    return Assembly(spec, corpus, states, lexicons, extractor, rows, extractor.relations(corpus), graph, gold)
+    return Assembly(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
 
 
 def broken_constraints(

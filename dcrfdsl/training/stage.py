@@ -36,7 +36,7 @@ class Observers:
 
     on_iteration: called after each iteration.   should_stop: polled then; True ends training with the current weights.
     on_stage: called as each stage begins.   after_iteration: called last, with whether training is to stop.   log: is
-    told of stages and iterations.
+    told of stages and iterations.   on_remark: is told of what takes very much memory or time, before it is built.
     """
 
     on_iteration: Callable[[Iteration], None] | None = None
@@ -44,6 +44,7 @@ class Observers:
     on_stage: Callable[[str], None] | None = None
     after_iteration: Callable[[bool], None] | None = None
     log: TrainingLog | None = None
+    on_remark: Callable[[Diagnostic], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ TOKENS = 3_000  # of the sample, about …
 SENTENCES = 20  # … but at least this many sentences
 ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences
 LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows
+BEYOND = ("out-of-memory", "too-wide", "too-large")  # errors that all data would end in too
 FASTER, SLOWER = 0.7, 1.5  # factors on the pace: data that exceeds caches, other programs
 CONVERGED = 40, 300  # iterations: the range of nine in ten trainings by a gradient …
 CLOSED = 10, 120  # … and passes until a duality gap is closed
@@ -73,8 +74,10 @@ def training_seconds(
             with install_listener("numba:compile", watch.clock):
                 train_model(resolved, sample, TrainingRequest(stage, None, None, threads, registered, observers))
         ratio = relative_cost(sample)
-    except DcrfError:  # for want of data in the sample; problems of the data itself have been reported
-        return None
+    except DcrfError as error:
+        if any(one.slug in BEYOND for one in error.diagnostics):
+            raise
+        return None  # for want of data in the sample; problems of the data itself have been reported
     least = most = 0.0
     spec = resolved.require()
     for number, entry in enumerate(stage_chain(spec, stage)):

@@ -104,6 +104,11 @@ def no_quiet_start(words, y, z):
     return not any(before == "O" and here == "B-Y" and beside == "Q" for before, (here, beside) in pairs)
 
 
+def three_long(words, y, z):
+    """Where R follows another state, two more follow; as everywhere, only where all places lie in the sentence."""
+    return not any(y[t - 1] != "R" and y[t] == "R" and (y[t + 1], y[t + 2]) != ("R", "R") for t in range(1, len(y) - 2))
+
+
 def nothing_at_a(words, y, z):
     return not any(word == "a" and state == "B-Y" for word, state in zip(words, y, strict=True))
 
@@ -153,6 +158,11 @@ CASES = {
     "constraint": JointCase(
         "bio(X, Y)", BIO, "bio", 3,
         (("forbid y[-1] is O and y is B-Y and z is Q", lambda t, values: ()), Z_CHAIN), allowed=no_quiet_start, seed=9,
+    ),
+    "minimum length": JointCase(
+        "{R, S}", ("R", "S"), "", 3,
+        (("require y[1] is R and y[2] is R when y[-1] is not R and y is R", lambda t, values: ()),), together=True,
+        allowed=three_long, seed=17,
     ),
     "observed constraint": JointCase(
         "bio(X, Y)", BIO, "bio", 3, (("forbid y is B-Y and word is a", lambda t, values: ()), Z_CHAIN),

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...foundation import Floats, Ints32, Mask, cached_property, data_error
+from ...foundation import Floats, Ints32, Mask, cached_property, data_error, memory_left
 from ...graph import automaton_seconds, chain_decodes, other_seconds
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
@@ -32,6 +32,7 @@ __all__ = ["AutomatonMethod", "ExactMethod"]
 
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
+WORTH_ASKING = 2**28  # bytes of which the system is asked whether it has them
 
 
 @dataclass(eq=False)
@@ -95,6 +96,7 @@ class ExactMethod(AnewMethod):
         if not hasattr(self._per_thread, "arenas"):
             shapes = self.data.shapes
             size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
+            require_memory(2 * 8 * size)
             self._per_thread.arenas = np.empty(size), np.empty(size)
         arenas: tuple[Floats, Floats] = self._per_thread.arenas
         return arenas
@@ -142,6 +144,16 @@ class ExactMethod(AnewMethod):
             for run in self._kernels(begin, end, exact_decode, blocked_decode):
                 run(begin, end, d.problem, self.programs, self.patterns, p, out.log_z, d.ragged(labelling))
             out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)
+
+
+def require_memory(size: float) -> None:
+    """DcrfError where the tables of a sequence take more bytes than are left; systems promise more than they have."""
+    left = memory_left() if size > WORTH_ASKING else None
+    if left is not None and size > left:
+        message = (
+            f"exact inference needs {size / 1e9:.1f} GB for the tables of a sentence, and {left / 1e9:.1f} are left"
+        )
+        raise data_error("out-of-memory", message, help="use `infer trp`, or cut long sentences")
 
 
 class AutomatonMethod(ExactMethod):

@@ -286,8 +286,17 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "The message names the nearest one, or lists them.",
     ),
     "out-of-memory": (
-        "The computation needs more memory than there is.",
-        "Train on fewer sentences or features, with fewer `--threads`, or on a larger machine.",
+        "The computation needs more memory than there is. Where the tables of a model are the reason, the message "
+        "names the statements whose states multiply.",
+        "Make these statements smaller, train on fewer sentences or features, with fewer `--threads`, or on a larger "
+        "machine.",
+    ),
+    "too-large": (
+        "The tables, weights or joined pairs of the model take very much memory. This is estimated from the states of "
+        "each statement before anything is built: an error where it is more than the machine, its container or "
+        "`ulimit -v` leaves, a warning from 1 GB on. The message names the statements that take most, with the states "
+        "that multiply.",
+        "Make the named statements smaller: fewer states, fewer positions, shorter segments, fewer joined pairs.",
     ),
     "output-is-input": (
         "The command would replace a file that it reads, of whatever kind: data and folders of data, models, templates "

@@ -1,0 +1,224 @@
+"""The costs that `dcrfdsl check --data` shows: the table with all that the data tells, and warnings about it.
+
+Not here: the table itself and what a template alone tells (`cost_table`), the estimates (`graph.model_cost`,
+`training.time_estimate`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..foundation import Diagnostic, give_back_memory, memory_in_use
+from .class_counts import ClassCounts, class_counts
+from .cost_table import UNKNOWN, CostTable, decoding_rows, once_rows, segment_rows, table_words, work_words
+from .report import duration, peak_mb
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features import FeatureExtractor, Lexicons, RegisteredFeature
+    from ..graph import JoinedCost, JoinedPairs, Parameters
+    from ..semantics import MethodSettings, ModelSpec, Resolved
+    from ..training import Assembly, SecondsRange
+
+__all__ = ["Trained", "trained_costs"]
+
+RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
+
+
+class Trained(NamedTuple):
+    """What data tells of a template: the complete table, warnings, and how often the classes of each label occur."""
+
+    table: CostTable
+    warnings: list[Diagnostic]
+    classes: dict[str, ClassCounts]
+
+
+def trained_costs(
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
+) -> Trained:
+    """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training, or if the
+    model does not fit into memory.
+    """
+    from ..training import assemble, naming_statements, refuse_undecodable
+
+    spec = resolved.spec  # checked
+    remarks: list[Diagnostic] = []
+    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans, remark=remarks.append)
+    refuse_undecodable(spec, problem.states, stage)
+    idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
+    remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
+    classes = class_counts(spec, problem.states, corpus)
+    with naming_statements(resolved, problem.states):
+        return Trained(_table(resolved, problem, registered, stage, classes), remarks, classes)
+
+
+def _table(
+    resolved: Resolved, problem: Assembly, registered: Mapping[str, RegisteredFeature], stage: str | None,
+    classes: Mapping[str, ClassCounts],
+) -> CostTable:  # fmt: skip
+    from ..graph import automaton_seconds, joined_costs, training_cost
+    from ..inference import fastest_automaton
+    from ..optimizers import pair_bytes
+    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
+    from ..training import assemble, training_seconds
+
+    spec, corpus = problem.spec, problem.corpus
+    graph, rows, relations = problem.graph, problem.rows, problem.relations
+    parameters, _ = problem.learn_parameters()
+    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    runs = problem.gradient_runs(parameters)
+    optimizer, history = settings.optimizer, 0.0
+    if isinstance(optimizer, LbfgsSettings):
+        history = optimizer.memory * pair_bytes(parameters.num_weights) / 8
+    method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
+    pruned = method == "pruned"
+    automaton = None if pruned else fastest_automaton(graph, parameters)
+    seconds = None if automaton is None else automaton_seconds(automaton)
+    cost = training_cost(
+        graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations,
+        automaton=seconds, thin=pruned,
+    )  # fmt: skip
+    counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
+    for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
+        if template.segments is None:
+            counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
+    cliques = [
+        (clique.label, *table_words(spec, clique, counts, problem.states), f"{weights:,}")
+        for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
+    ]
+    cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
+    exact = method in ("exact", "automaton", "segments") and not cost.joined
+    if exact and automaton is not None:
+        taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
+
+    def relative_cost(sample: Corpus) -> float:
+        part = assemble(spec, sample, resolved.directories, registered, spans=resolved.spans)
+        weights, _ = part.learn_parameters()
+        its = training_cost(
+            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,
+            automaton=seconds, thin=pruned,
+        )  # fmt: skip
+        return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
+
+    lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
+    # the process and the data take what they take in training, the trained sample's kernels included
+    give_back_memory()
+    memory = max(memory_in_use() + cost.memory + (0.0 if exact else cost.message_memory), 1e6 * peak_mb())
+    width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
+    if cost.exact.work == math.inf:
+        width = f"a table of {cost.exact.largest:.1g} entries at least"
+    work = work_words(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
+    totals = [
+        ("data", f"{_counted(corpus.num_sentences, 'sentence')}, {_counted(cost.tokens, 'token')}"),
+        *((f"`{name}`", counts.words()) for name, counts in classes.items()),
+        ("weights", f"{sum(cost.weights):,}"),
+        *(("joined", _joined_words(joined)) for joined in cost.joined),
+        *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
+        *(() if cost.joined else (("exact", f"{work}; {width}"),)),
+        *segment_rows(spec, problem.states),
+        ("one sweep", work_words(cost.sweep)),
+        ("method", taken),
+        *decoding_rows(spec, stage),
+        *once_rows(spec, problem.states),
+        ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
+        ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
+    ]
+    return CostTable(cliques, totals)
+
+
+def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
+    """The inference method of training, and its text in the table."""
+    from ..inference import Binder, MixedMethod, choose_method
+    from ..semantics import AutoSettings, PrunedSettings
+
+    method, settings = choose_method(problem.graph, parameters, asked)
+    if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
+        binder = Binder(problem.graph, parameters, programs=False)
+        bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
+        method = MixedMethod.of(bound, settings).description()
+        return method, f"`auto` takes {method}"
+    shown = "exact" if method in ("automaton", "segments") else method
+    if isinstance(settings, PrunedSettings) and settings.by is not None:
+        return method, f"`{shown}`, by the marginals of `{settings.by}`"
+    return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
+
+
+def _time(lasts: SecondsRange, cores: int) -> str:
+    return (
+        f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
+        "by the pace on the first sentences"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
+    """Warnings about features that never fire, one per feature however many cliques use it.
+
+    idle: lexicons that match nothing; features that read one of them are left out.
+    """
+    from ..features import lexicons_of
+
+    fires: dict[str, bool] = {}
+    for number, alphabet in enumerate(extractor.sets):
+        for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
+            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
+                continue
+            # single components of a vector may well be zero throughout
+            name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
+            fires[name] = fires.get(name, False) or count > 0
+    for name in (name for name, fired in fires.items() if not fired):
+        yield Diagnostic(
+            "silent-feature",
+            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
+            location=corpus.file,
+            help="correct it, or leave it out: it costs time and has no weight",
+            severity="warning",
+        )
+
+
+def _idle_lexicons(
+    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+) -> Iterator[tuple[str, Diagnostic]]:
+    """Warnings about lexicons that hardly match, with the name of the lexicon."""
+    from ..features import idle_remedy, lexicon_matches
+
+    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
+        if tokens * RARE < corpus.num_tokens or tokens == 0:
+            entries = len(lexicons.by_name[name].entries)
+            yield (
+                name,
+                Diagnostic(
+                    "idle-lexicon",
+                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                    location=corpus.file,
+                    help=idle_remedy(name, spec, corpus, lexicons),
+                    severity="warning",
+                ),
+            )
+
+
+def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
+    """What exact inference takes on the graphs of the sentences."""
+    if cost.forests == cost.sentences:
+        return [("exact", f"{work_words(cost.work)}; every sentence is a tree, or several: linear in its length")]
+    work = work_words(cost.work) if cost.work < math.inf else "does not fit"
+    if cost.too_wide and cost.work < math.inf:
+        work += f", but for {cost.too_wide:,} of {cost.sample:,} with loops, whose tables do not fit"
+    loops = cost.sentences - cost.forests
+    looked = f", the first {cost.sample:,} looked at" if cost.sample < loops else ""
+    tables = f"largest table {cost.median:,.0f} in the median sentence, {cost.most:.3g} in the worst"
+    count = f"{loops:,} of {_counted(cost.sentences, 'sentence')} with loops{looked}"
+    return [("exact", work), ("loops", f"{count}; {tables}")]
+
+
+def _joined_words(joined: JoinedPairs) -> str:
+    """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
+    median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
+    return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"

@@ -1,0 +1,298 @@
+"""What a model will take, before it is built: bytes of tables, weights and joined pairs, statement by statement.
+
+    specification, states -> sizes of its statements -> a refusal that names those that multiply, or a warning
+
+The figures are upper estimates from the states of each site alone, so they cost nothing. A model that would not fit
+into the memory that is left is refused; one of more than `WORTH_SAYING` bytes is said. What exceeds the memory later on
+is told by the same statements (`naming_statements`). Not here: time and work (`graph.model_cost`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..features import Pairs, view_label
+from ..foundation import DcrfError, Diagnostic, memory_left
+from ..graph import order_cost
+from ..semantics import (
+    Apply,
+    CliqueSpec,
+    LocatedSpec,
+    ModelSpec,
+    PrunedSettings,
+    constraint_sites,
+    graph_reason,
+    inference_settings,
+    is_implied,
+    segment_memory,
+    segment_states,
+    shift_of_site,
+    stage_settings,
+    statement_text,
+    unrolled_spec,
+)
+
+__all__ = ["StatementSize", "naming_statements", "refuse_too_large", "statement_sizes", "too_large"]
+
+CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
+WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer
+PAIR_BYTES = 400  # of a pair of positions that data joins: a factor of its own; measured
+WORTH_SAYING = 10**9  # bytes of which a warning speaks before anything is built
+MOST_BYTES = 2**36  # where the system does not say how much memory is left
+MOST_NAMED = 4  # statements in a message
+LONGEST_TEXT = 60  # characters of a statement in a message
+LONGEST_SAMPLE = 64  # positions of the graph on which statements are compared
+
+NAMED_FOR = ("too-wide", "out-of-memory", "reads-too-much")  # errors that get the places of statements
+
+States = Mapping[str, Sequence[str]]
+Site = tuple[str, int]  # variable, offset
+
+
+class StatementSize(NamedTuple):
+    """path: of the statement.   sites: those of its table; for pairs that data joins, two of them, far apart.
+
+    cards: the states of each site.   size: bytes.   words: how the size comes about.   remedy: how it gets smaller.
+    """
+
+    path: tuple[str | int, ...]
+    sites: tuple[Site, ...]
+    cards: tuple[int, ...]
+    size: float
+    words: str
+    remedy: str
+
+
+def statement_sizes(
+    spec: ModelSpec,
+    states: States,
+    relations: Mapping[int, Pairs] | None = None,
+    features: Sequence[int] = (),
+    stage: str | None = None,
+) -> list[StatementSize]:
+    """The statements of a specification with what their tables, weights and pairs take, in their order.
+
+    states: of every declared variable.   relations: the pairs of relational cliques, by their number.   features: of
+    each clique.
+    """
+    memory = segment_memory(spec)
+    runs = 0 if memory is None else len(segment_states(memory, states[memory.label]).names)
+    tables = not _pruned(spec, stage)  # pruned inference writes out no table of several positions
+    found = []
+    for number, clique in enumerate(spec.cliques):
+        labels = [_label_of(spec, site.variable) for site in clique.sites]
+        if clique.segmental:
+            if memory is not None:
+                words = f"{_by(runs, runs)}: how far segments have come at two neighbours, as {graph_reason(spec)}"
+                found.append(
+                    StatementSize(
+                        ("cliques", number), ((memory.name, -1), (memory.name, 0)), (runs, runs),
+                        CELL_BYTES * float(runs) ** 2, words, "allow shorter segments (`up to`)",
+                    )
+                )  # fmt: skip
+            continue
+        shifts = [shift_of_site(site.place) for site in clique.sites]
+        sites = tuple(zip(labels, shifts, strict=True))
+        weighed = tuple(len(states[name]) + 2 * (clique.edges == "pad") for name in labels)
+        lifted = memory is not None and not clique.relational and max(shifts) - min(shifts) == 1
+        moves = lifted and memory is not None and set(labels) == {memory.label}  # in the table of the memory's moves
+        cards = tuple(
+            runs if lifted and memory is not None and name == memory.label else card
+            for name, card in zip(labels, weighed, strict=True)
+        )
+        cells = math.prod(map(float, cards)) if (tables or len(cards) == 1) and not moves else 0.0
+        has = features[number] if number < len(features) else 0
+        everything = (clique.states or ("all" if _only_bias(clique) else "seen")) == "all"
+        weights = math.prod(map(float, weighed)) * (1 + has) if everything and tables else 0.0
+        size, words = CELL_BYTES * cells + WEIGHT_BYTES * weights, _by(*cards)
+        if weights * WEIGHT_BYTES > CELL_BYTES * cells and has:
+            words = f"{_by(*weighed)}, for each of {has:,} features"
+        remedy = "join fewer positions or states, or write `with states = seen`, so that only what is seen has weights"
+        if clique.relational:
+            sites = tuple((name, 1000 * place) for place, name in enumerate(labels))  # wherever the data says
+            pairs = (relations or {}).get(number)
+            if pairs is not None and len(pairs.first) * PAIR_BYTES > size:
+                size, words = float(len(pairs.first) * PAIR_BYTES), f"joins {len(pairs.first):,} pairs of positions"
+                remedy = "join fewer: `link = next`, a `max_gap`, or a condition that fewer positions share"
+        found.append(StatementSize(("cliques", number), sites, cards, size, words, remedy))
+    for number, constraint in enumerate(spec.constraints):
+        read = constraint_sites(spec, constraint)
+        cards = tuple(len(states[name]) for name, _ in read)
+        cells = CELL_BYTES * math.prod(map(float, cards))
+        remedy = "write several conditions that read fewer variables each"
+        found.append(StatementSize(("constraints", number), read, cards, cells, _by(*cards), remedy))
+    return [*found, *_once_sizes(spec, states, runs)]
+
+
+def _once_sizes(spec: ModelSpec, states: States, runs: int) -> Iterator[StatementSize]:
+    """The memories that `once` stands for: a table over two neighbours for each type."""
+    if not spec.onces:
+        return
+    label = spec.onces[0].label
+    memories = [one for one in unrolled_spec(spec, states)[0].memories if is_implied(one.name)]
+    types = len(memories) - bool(runs)
+    card = runs or len(states[label])
+    name = memories[-1].name if runs and memories else label
+    if types > 0:
+        words = f"{types:,} × {_by(2, card, card)}: a memory for each type"
+        size = CELL_BYTES * 2.0 * card * card * types
+        remedy = f"name what may come again, as in `once {label} except {{A, B}}`"
+        yield StatementSize(("onces", 0), ((name, -1), (name, 0), ("once", 0)), (card, card, 2**types), size, words,
+                            remedy)  # fmt: skip
+
+
+def _pruned(spec: ModelSpec, stage: str | None) -> bool:
+    """Whether inference is pruned in all stages and in tagging."""
+    names: list[str | None] = [one.label for one in spec.stages] or [stage]
+    asked = [stage_settings(spec, name).infer or inference_settings(spec) for name in names]
+    return all(isinstance(one, PrunedSettings) for one in (*asked, inference_settings(spec)))
+
+
+def _only_bias(clique: CliqueSpec) -> bool:
+    return all(isinstance(one, Apply) and one.function == "bias" for one in clique.features)
+
+
+def _label_of(spec: ModelSpec, name: str) -> str:
+    """The variable behind a name, which may be a view."""
+    view = spec.views_by_name.get(name)
+    return name if view is None else view_label(spec, view) or name
+
+
+def _by(*cards: int) -> str:
+    product = math.prod(map(float, cards))
+    shown = f"{product:,.0f}" if product < 1e15 else f"{product:.2g}"
+    if len(cards) < 2:
+        return shown
+    powers = [f"{card:,}^{count}" if count > 3 else " × ".join([f"{card:,}"] * count) for card, count in _runs(cards)]
+    return f"{' × '.join(powers)} states, {shown} entries"
+
+
+def _runs(cards: Sequence[int]) -> list[tuple[int, int]]:
+    """Each run of equal numbers, with its length."""
+    return [(card, len(list(run))) for card, run in itertools.groupby(cards)]
+
+
+# refusals -------------------------------------------------------------------------------------------------------------
+
+
+def refuse_too_large(
+    located: LocatedSpec,
+    states: States,
+    relations: Mapping[int, Pairs] | None = None,
+    features: Sequence[int] = (),
+    remark: Callable[[Diagnostic], None] | None = None,
+) -> None:
+    """DcrfError where a model would not fit into the memory that is left; `remark` is told of what takes very much."""
+    for one in too_large(located, statement_sizes(located.spec, states, relations, features)):
+        if one.severity == "error":
+            raise DcrfError(one)
+        if remark is not None:
+            remark(one)
+
+
+def too_large(located: LocatedSpec, sizes: Sequence[StatementSize]) -> list[Diagnostic]:
+    """The error or the warning about the statements of a model, if it takes that much."""
+    total, left = sum(one.size for one in sizes), memory_left()
+    if total <= min(WORTH_SAYING, left or MOST_BYTES):
+        return []
+    most = sorted(sizes, key=lambda one: -one.size)
+    most = [one for one in most[:MOST_NAMED] if one.size >= total / 20]
+    refused = total > (left or MOST_BYTES)
+    message = f"this model would take about {_gigabytes(total)} of memory: {_listed(located.spec, most)}"
+    if refused and left is not None:
+        message += f"; {_gigabytes(left)} are left"
+    return [_complaint(located, most, message, most[0].remedy, "error" if refused else "warning")]
+
+
+def _complaint(
+    located: LocatedSpec, parts: Sequence[StatementSize], message: str, remedy: str, severity: str = "error",
+    slug: str = "too-large",
+) -> Diagnostic:  # fmt: skip
+    labels = [located.spans.label(*one.path, text=one.words) for one in parts]
+    placed = [label for label in labels if label is not None]
+    primary = placed[0] if placed else None
+    shown = "warning" if severity == "warning" else "error"
+    return Diagnostic(slug, message, primary, tuple(placed[1:]), remedy, shown)  # type: ignore[arg-type]
+
+
+def _listed(spec: ModelSpec, parts: Sequence[StatementSize]) -> str:
+    return "; ".join(f"{_statement(spec, one.path)} ({one.words})" for one in parts)
+
+
+def _statement(spec: ModelSpec, path: Sequence[str | int]) -> str:
+    item = getattr(spec, str(path[0]))[path[1]]
+    if path[0] == "cliques":
+        return f"`segment {item.sites[0].variable}`" if item.segmental else f"`clique {item.label}`"
+    text = statement_text(item)
+    return f"`{text}`" if len(text) <= LONGEST_TEXT else f"`{text[:LONGEST_TEXT]} …`"
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB" if size < 1e15 else f"{size / 1e9:.1g} GB"
+
+
+# what multiplies --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def naming_statements(located: LocatedSpec, states: States | None) -> Iterator[None]:
+    """Errors about tables or memory that come from within get the places of the statements that multiply."""
+    try:
+        yield
+    except MemoryError:
+        message = "the computation needs more memory than there is"
+        raise DcrfError(_named(located, states, Diagnostic("out-of-memory", message))) from None
+    except DcrfError as error:
+        known = [one if _is_placed(one) else _named(located, states, one) for one in error.diagnostics]
+        if known == list(error.diagnostics):
+            raise
+        raise DcrfError(known) from None
+
+
+def _is_placed(one: Diagnostic) -> bool:
+    return one.slug not in NAMED_FOR or one.primary is not None or one.location is not None
+
+
+def _named(located: LocatedSpec, states: States | None, one: Diagnostic) -> Diagnostic:
+    """A diagnostic with the statements that make tables large."""
+    spec = located.spec
+    if states is None or any(name not in states for name in (label.name for label in spec.labels)):
+        return one
+    sizes = statement_sizes(spec, states)
+    if one.slug == "reads-too-much":
+        parts = sorted((part for part in sizes if part.path[0] == "constraints"), key=lambda part: -part.size)[:1]
+    else:
+        parts = multiplying(sizes)
+    if not parts:
+        return one
+    message = f"{one.message}. What multiplies: {_listed(spec, parts)}"
+    return _complaint(located, parts, message, one.help or parts[0].remedy, "error", one.slug)
+
+
+def multiplying(sizes: Sequence[StatementSize]) -> list[StatementSize]:
+    """The statements without which the largest table of exact inference would be smaller, by their effect."""
+    wide = [one for one in sizes if len(one.sites) > 1]
+    whole = _largest(wide)
+    effects = [(whole / _largest([other for other in wide if other is not one]), one) for one in wide]
+    strong = [one for effect, one in sorted(effects, key=lambda pair: -pair[0]) if effect > 1.5]
+    return (strong or sorted(wide, key=lambda one: -math.prod(map(float, one.cards))))[:MOST_NAMED]
+
+
+def _largest(sizes: Sequence[StatementSize]) -> float:
+    """The entries of the largest table that elimination from left to right makes, on a few positions."""
+    cards = {name: card for one in sizes for (name, _), card in zip(one.sites, one.cards, strict=True)}
+    names = sorted(cards, key=lambda name: -cards[name])
+    offsets = [offset for one in sizes for _, offset in one.sites]
+    span = min(max(offsets, default=0) - min(offsets, default=0), LONGEST_SAMPLE)
+    length = 2 * span + 3
+    scopes = [
+        [names.index(name) + (anchor + offset) * len(names) for name, offset in one.sites]
+        for one in sizes
+        for anchor in range(length)
+        if all(0 <= anchor + offset < length for _, offset in one.sites)
+    ]
+    return order_cost(scopes, [cards[name] for name in names] * length, range(length * len(names))).largest
