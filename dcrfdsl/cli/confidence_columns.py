@@ -26,11 +26,18 @@ class ConfidenceColumns:
 
     def columns(self) -> dict[str, list[str]]:
         """A text for each token: of each label `LABEL_confidence`; of one with segments `LABEL_segment_confidence`."""
-        out: dict[str, list[str]] = {}
+        return {name: list(map(_text, column)) for name, column in self._of_tokens().items()}
+
+    def numbers(self) -> dict[str, list[float | None]]:
+        """The same as numbers, for formats that have them."""
+        return {name: list(map(_number, column)) for name, column in self._of_tokens().items()}
+
+    def _of_tokens(self) -> dict[str, list[float]]:
+        out: dict[str, list[float]] = {}
         for label, has_segments in self._labels.items():
-            out[f"{label}_confidence"] = [_text(p) for one in self._every for p in one.tokens[label].tolist()]
+            out[f"{label}_confidence"] = [p for one in self._every for p in one.tokens[label].tolist()]
             if has_segments:
-                out[f"{label}_segment_confidence"] = [text for one in self._every for text in _of_segments(one, label)]
+                out[f"{label}_segment_confidence"] = [p for one in self._every for p in _of_segments(one, label)]
         return out
 
     def remarks(self) -> dict[str, list[float | str | None]]:
@@ -51,12 +58,13 @@ class ConfidenceColumns:
         }
 
 
-def _of_segments(sure: Confidence, label: str) -> list[str]:
-    texts = [_NONE] * len(sure.tokens[label])
+def _of_segments(sure: Confidence, label: str) -> list[float]:
+    """Of each token the probability of its segment, NaN outside."""
+    numbers = [math.nan] * len(sure.tokens[label])
     for segment in sure.segments:
         if segment.label == label:
-            texts[segment.first : segment.last + 1] = [_text(segment.probability)] * (segment.last + 1 - segment.first)
-    return texts
+            numbers[segment.first : segment.last + 1] = [segment.probability] * (segment.last + 1 - segment.first)
+    return numbers
 
 
 def _record(segment: SegmentConfidence) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class _Conversion:
         self._kept = [column.name for column in columns]
         self._left.names.update(dict.fromkeys(places))
         data = self._target.model_copy(update={"columns": tuple(columns)})
-        check_places(data)
+        check_places(data, self._read)
         export = Export(data, types)
         self._changed = export.notes
         return EMITTERS[self._target.format](export)

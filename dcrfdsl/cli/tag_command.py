@@ -158,7 +158,7 @@ def tag(options: TagOptions) -> None:
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
             f"(largest change {status.residual:.1e}); their labels are the best that was found"
         )
-    for note in notes.lines(model, options):
+    for note in (*notes.lines(model, options), *(f"note: {note}" for note in output.notes())):
         talk(note)
 
 
@@ -174,7 +174,7 @@ def _chunks(model: TrainedModel, options: TagOptions, flush: bool | None) -> Ite
     for file in options.files or [STDIN]:
         for chunk in stream_corpus(
             file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, spare=spare,
-            flush=flush,
+            flush=flush, gold=options.given,
         ):  # fmt: skip
             yield chunk, before
             before += chunk.corpus.num_sentences
@@ -265,7 +265,7 @@ def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer]
                 print(line)
         else:
             shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
-            sys.stdout.buffer.write(output.write(shown, answer.columns, answer.remarks))
+            sys.stdout.buffer.write(output.write(shown, {**answer.columns, **answer.numbers}, answer.remarks))
         sys.stdout.flush()
 
     return write

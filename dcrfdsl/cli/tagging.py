@@ -28,6 +28,7 @@ __all__ = ["Answer", "Notes", "Question", "Tagger"]
 
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
+_WITH_NUMBERS = ("jsonl", "spans")  # formats whose values are numbers or texts, and not cells
 
 
 def _certificates(prediction: Prediction) -> dict[str, Sequence[Any]]:
@@ -158,12 +159,13 @@ class Notes:
 class Answer:
     """What is written about a part of the input.
 
-    status: how inference ended.   columns: texts of each token.   copies: for n-best lists how often each sentence is
-    written, and `remarks`, a value for each copy.   lines: with `--json`, in place of these.
+    status: how inference ended.   columns, numbers: texts and numbers of each token.   copies: for n-best lists how
+    often each sentence is written, and `remarks`, a value for each copy.   lines: with `--json`, in place of these.
     """
 
     status: RunStatus
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    numbers: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     copies: Sequence[int] | None = None
     remarks: Mapping[str, Sequence[float | str | None]] = field(default_factory=dict)
     lines: Sequence[str] = ()
@@ -229,7 +231,12 @@ class Tagger:
                 remarks |= sure.records()
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
-            answer.columns = {**columns, **self._distributions(tables), **({} if sure is None else sure.columns())}
+            answer.columns = {**columns, **self._distributions(tables)}
+            has_numbers = self.model.spec.data is not None and self.model.spec.data.format in _WITH_NUMBERS
+            if sure is not None and has_numbers:
+                answer.numbers = sure.numbers()
+            elif sure is not None:
+                answer.columns |= sure.columns()
             answer.remarks = {} if sure is None else sure.remarks()
         return answer
 

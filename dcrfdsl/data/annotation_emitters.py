@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from .conllu import CONLLU_COLUMNS, JOINED, TOKEN_ID, joined_columns, split_join
 from .conllu_writer import item_escaped
 from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
+from .raw_spans import MadeSpan
 from .segment_types import split_mark
-from .span_records import STYLES, studio_task
+from .span_records import STYLES
 from .span_tokens import MARKS, as_iob1, spans_of_marks, to_units
 from .spans import SPANS, SpanOptions
+from .studio_tasks import studio_task
 from .vector_columns import shown
 
 __all__ = ["ConlluEmitter", "SpansEmitter"]
@@ -131,14 +133,19 @@ class SpansEmitter:
             units = to_units(text) if self._options.utf16 else None
             counted = units or range(len(text) + 1)
             places = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
-            found = {
-                column.key or self._key: [
-                    self._style.make(counted[start], counted[end], label, text[start:end])
+            of_key: dict[str, list[MadeSpan]] = {}
+            for column in self._spans:
+                of_key.setdefault(column.key or self._key, []).extend(
+                    MadeSpan(counted[start], counted[end], label, text[start:end])
                     for start, end, label in marked[column.name][s]
-                ]
-                for column in self._spans
-            }
-            record = studio_task(text, places, found) if self._studio else {"text": text, "tokens": places, **found}
+                )
+            for made in of_key.values():
+                made.sort(key=lambda span: (span.start, -span.end))
+            record: Any = {"text": text, "tokens": places}
+            if self._studio:
+                record = studio_task(text, places, of_key)
+            else:
+                record |= {key: [self._style.make(span) for span in made] for key, made in of_key.items()}
             lines.append(json_text(record, ensure_ascii=False))
         return "".join(f"{line}\n" for line in lines).encode()
 

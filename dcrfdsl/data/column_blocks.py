@@ -11,7 +11,7 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
@@ -37,13 +37,19 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 class Block(NamedTuple):
     """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file.
 
-    A file that is no text has `rows` instead of lines.
+    A file that is no text has `rows` instead of lines. Of a JSON array `text` has a record a line, and `lines` the line
+    of the file where each begins.
     """
 
     text: bytes
     first_line: int
     bom: bytes = b""
     rows: Any = None
+    lines: Sequence[int] | None = None
+
+    def line_of(self, n: int) -> int:
+        """The line of the file where line `n` of the text begins, which is counted from 0."""
+        return self.first_line + n if self.lines is None else self.lines[n]
 
 
 @contextmanager

@@ -25,12 +25,14 @@ __all__ = ["CorpusBuilder", "Parsed", "interned"]
 class Parsed(NamedTuple):
     """The N tokens of a block. `columns` holds the texts of every column of the file, numeric columns included.
 
-    Vectors that arrive as numbers stay arrays, bags that arrive as items stay bags.
+    Vectors that arrive as numbers stay arrays, bags that arrive as items stay bags. `places` says where sentences stand
+    in the text of the block, if that is not told by the lines of their tokens.
     """
 
     columns: Mapping[str, InternedColumn | NumericColumn | BagColumn]
     sentence_len: Ints  # [S]  tokens per sentence, each at least 1
     token_line: Ints  #   [N]  line in the file, from 1
+    places: Ints | None = None  # [S]  line in the text of the block, from 0
 
 
 def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:

@@ -15,6 +15,7 @@ from ..foundation import Table
 from .column_blocks import Block
 from .corpus import Corpus
 from .readers import Chunk
+from .written_lines import token_lines
 
 __all__ = ["COPIES", "repeated"]
 
@@ -27,17 +28,17 @@ def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
     if chunk.block.rows is not None:
         return _repeated_rows(chunk, copies)
     lines = chunk.block.text.decode().split("\n")
-    token_lines = (chunk.corpus.token_line - chunk.block.first_line).tolist()
+    line_of = token_lines(chunk)
     off = chunk.corpus.sentence_off.tolist()
     span, parting = COPIES[chunk.data.format]
     out: list[str] = []
     places: list[int] = []
     done = 0
     for first, last, many in zip(off[:-1], off[1:], copies, strict=True):
-        start, end = span(lines, done, token_lines[first], token_lines[last - 1])
+        start, end = span(lines, done, line_of[first], line_of[last - 1])
         out += lines[done:start]
         for copy in range(many):
-            places += [len(out) + n - start for n in token_lines[first:last]]
+            places += [len(out) + n - start for n in line_of[first:last]]
             out += lines[start:end]
             if copy < many - 1:
                 parting(out)
@@ -52,7 +53,10 @@ def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
         chunk.corpus.warnings,
     )
     text = "\n".join(out).encode()
-    return replace(chunk, corpus=corpus, block=Block(text, chunk.block.first_line, chunk.block.bom))
+    first_line = chunk.block.first_line
+    lined = None if chunk.block.lines is None else range(first_line, first_line + len(out))
+    block = Block(text, first_line, chunk.block.bom, lines=lined)
+    return replace(chunk, corpus=corpus, block=block, places=None)
 
 
 def _repeated_rows(chunk: Chunk, copies: Sequence[int]) -> Chunk:

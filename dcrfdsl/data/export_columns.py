@@ -14,14 +14,16 @@ from typing import Any
 
 from ..foundation import DcrfError, Diagnostic, Table, data_error
 from ..semantics import Column, ColumnType, DataSpec
-from .column_blocks import open_source
+from .column_blocks import Block, open_source
 from .conllu import CONLLU_COLUMNS, JOINED, KEYED_CELLS, joined_columns
 from .delimited import dialect_of, header_name
 from .delimited_rows import RowTable
 from .formats import text_options
+from .json_arrays import ArrayLines
 from .jsonl import decoded
 from .parquet import clear_parquet_errors, columns_of_schema, pyarrow_parquet
-from .span_records import STYLES, BadRecord, key_of_spans
+from .raw_spans import BadRecord
+from .span_records import STYLES, key_of_spans
 
 __all__ = ["DISCOVERERS", "SUFFIXES", "check_places", "columns_in", "discovered"]
 
@@ -102,7 +104,9 @@ def _parquet(path: str, data: DataSpec) -> Sequence[Column]:
 
 def _spans(path: str, data: DataSpec) -> Sequence[Column]:
     key: str | None = None
-    for number, line in enumerate(islice(_beginning(path).decode(errors="replace").split("\n"), _LINES), 1):
+    array, beginning = ArrayLines(path), _beginning(path)
+    lines = array.lined(Block(beginning[: array.cut(beginning) or None], 1)).text
+    for number, line in enumerate(islice(lines.decode(errors="replace").split("\n"), _LINES), 1):
         if line and not line.isspace() and key is None:
             try:
                 key = key_of_spans(decoded(line, number, path, "a text a line, as JSON"))
@@ -226,12 +230,16 @@ _PLACES: Table[Callable[[Sequence[Column], Collection[str]], tuple[tuple[Column,
 # places of the output ---------------------------------------------------------------------------------------------
 
 
-def check_places(data: DataSpec) -> None:
-    """`DcrfError` if the output has one place for two columns, or a place that no reader finds again."""
+def check_places(data: DataSpec, source: DataSpec) -> None:
+    """`DcrfError` if the output has one place for two columns, or a place that no reader finds again.
+
+    source: what the columns are read from. Labels that are read from one list of spans are written into one.
+    """
     of_format = _PLACE_NAMES.get(data.format)
     if of_format is None:
         return
     options, taken = text_options(data), dict[str, str]()
+    lists = {f"`{column.name}`": column.key for column in source.columns if column.source == "spans"}
     if "sentence" in options and data.format in ("csv", "tsv"):
         taken[options["sentence"]] = "the number of the sentence"
     for column in data.columns:
@@ -240,7 +248,8 @@ def check_places(data: DataSpec) -> None:
             remedy = f'name another key: `{column.name} = {column.source}("{column.name}")`'
             raise DcrfError(Diagnostic("unwritable-cell", message, help=remedy))
         for place in of_format(column, options):
-            if place in taken:
+            one_list = f"`{column.name}`" in lists and lists[f"`{column.name}`"] == lists.get(taken.get(place, ""), "")
+            if place in taken and not one_list:
                 message = f"`{data.format}` has one place `{place}`, and {taken[place]} and `{column.name}` go there"
                 raise DcrfError(Diagnostic("declared-twice", message, help="give each a place of its own"))
             taken[place] = f"`{column.name}`"

@@ -23,6 +23,7 @@ class Wanted:
     """The columns to read from one file: `required` ones must exist, `optional` ones may be missing, all together.
 
     So may the `spare` ones, by themselves: `data.readers` sees to that where a file does not tell columns by number.
+    gold: whether the optional columns matter. If so, sentences are left out whose annotation somebody rejected.
     """
 
     file: str
@@ -30,6 +31,7 @@ class Wanted:
     required: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     spare: frozenset[str] = frozenset()
+    gold: bool = True
 
     @property
     def columns(self) -> tuple[Column, ...]:

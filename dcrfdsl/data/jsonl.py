@@ -1,7 +1,8 @@
 """The format `jsonl`: one sentence per line, as JSON: `{"word": ["The", "dog"], "pos": ["DT", "NN"]}`, or a list of
 tokens, `[{"word": "The", "pos": "DT"}, {"word": "dog", "pos": "NN"}]`.
 
-Keys that no column names are ignored. Blank lines are skipped. Not here: the meaning of the values (`records`).
+Keys that no column names are ignored, but those by which annotation tools reject a sentence (`annotation_status`).
+Blank lines are skipped. Not here: the meaning of the values (`records`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from ..foundation import DcrfError, Diagnostic, data_error
+from .annotation_status import LeftOutTexts, refusal
 from .column_blocks import Block
 from .columns import Parsed
 from .formats import Wanted, text_options
@@ -32,7 +34,10 @@ class JsonlReader:
                 message = f"`{column.name}` asks for a key of `{column.source}`; `jsonl` has no keys"
                 raise DcrfError(Diagnostic("unknown-column", message))
         self._file = wanted.file
+        self._keys = frozenset(column.source for column in wanted.columns)
+        self._gold = wanted.gold
         self._records = Records(wanted, key=attrgetter("source"), unit="line")
+        self.left_out = LeftOutTexts()
         self.warnings: list[str] = []
 
     def cut(self, text: bytes) -> int:
@@ -41,7 +46,12 @@ class JsonlReader:
     def parse(self, block: Block) -> Parsed:
         for number, line in enumerate(block.text.decode().split("\n"), block.first_line):
             if line and not line.isspace():
-                self._records.add(decoded(line, number, self._file, _REMEDY), number)
+                sentence = decoded(line, number, self._file, _REMEDY)
+                reason = refusal(sentence, self._keys) if self._gold else None
+                if reason is None:
+                    self._records.add(sentence, number)
+                else:
+                    self.left_out.add(f"left out, as {reason}", number, "sentence")
         return self._records.take()
 
 

@@ -129,16 +129,16 @@ def _parquet(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
 
 
 def _spans(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
-    options, count = SpanOptions.of(chunk.data), 0
+    options = SpanOptions.of(chunk.data)
     used = [column.key for column in chunk.data.columns if column.source == SPANS and column.name in kept]
     read = {"text", "tokens", "data", "annotations", *filter(None, used), *(KEYS if None in used else ())}
     for record in _records(chunk):
-        text, count = text_of_record(record), count + 1
+        text = text_of_record(record)
         tokens = [text[start:end] for start, end in options.tokens(record, text)]
+        left.counts["texts without a token"] += not tokens
         left.counts["white space, or characters of no token, in texts"] += text != " ".join(tokens)
         holder = record[1] if isinstance(record, list) else record
         left.names.update((key, None) for key in holder if key not in read)
-    left.counts["texts without a token"] += count - chunk.corpus.num_sentences
 
 
 _LOOKS: Mapping[str, Callable[[LeftOut, Chunk, Collection[str]], None]] = Table(

@@ -9,7 +9,7 @@ Not here: writing (`parquet_writer`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, ColumnType
+from .annotation_status import STATUS_KEYS, LeftOutTexts, refusal
 from .column_blocks import Block
 from .columns import Parsed
 from .delimited import header_name
@@ -73,6 +74,7 @@ class ParquetReader:
         self._sentence = text_options(wanted.data).get("sentence")
         self._records = Records(wanted, key=header_name, unit="row")
         self._order = SentenceOrder(wanted.file, "row")
+        self.left_out = LeftOutTexts()
         self.warnings: list[str] = []
 
     def parts(self, stream: BufferedIOBase, tokens: int) -> Iterator[tuple[Parsed, Block]]:
@@ -189,13 +191,29 @@ class ParquetReader:
         self, table: Any, columns: Sequence[Column], names: Mapping[str, Sequence[str] | None], row: int
     ) -> None:
         values = {header_name(c): _values(table, c, names[c.name]) for c in columns}
+        reasons = self._refusals(table, values)
         for n in range(table.num_rows):
+            reason = reasons[n]
+            if reason is not None:
+                self.left_out.add(f"left out, as {reason}", row + n, "sentence")
+                continue
             sentence = {name: column[n] for name, column in values.items()}
             absent = next((name for name, value in sentence.items() if value is None), None)
             if absent is not None:
                 message = f"column `{absent}` has no list in row {row + n}"
                 raise data_error("bad-sentence", message, file=self._wanted.file, line=row + n)
             self._records.add(sentence, row + n)
+
+    def _refusals(self, table: Any, columns: Collection[str]) -> list[str | None]:
+        """Why each row is left out, by the columns in which tools keep the status of an annotation."""
+        status = {
+            name: table.column(name).to_pylist()
+            for name in STATUS_KEYS
+            if self._wanted.gold and table.schema.names.count(name) == 1 and name not in columns
+        }
+        if not status:
+            return [None] * table.num_rows
+        return [refusal({name: values[n] for name, values in status.items()}) for n in range(table.num_rows)]
 
     def _add_tokens(
         self, table: Any, columns: Sequence[Column], names: Mapping[str, Sequence[str] | None], row: int

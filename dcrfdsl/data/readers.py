@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedIOBase
 from pathlib import Path
 
-from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Table, data_error, require_kind
+from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Ints, Table, data_error, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import CorpusBuilder, Parsed
@@ -20,6 +20,7 @@ from .corpus import Corpus
 from .delimited import DelimitedReader
 from .featured_lines import CrfsuiteReader, GrmmReader
 from .formats import Reader, Wanted
+from .json_arrays import ArrayLines
 from .jsonl import JsonlReader
 from .parquet import ParquetReader
 from .spans import SpansReader
@@ -48,11 +49,15 @@ _READ_ROWS = 100_000  # tokens at once, where the file is no text
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole sentences of a file and the bytes they came from. The corpus may be empty (trailing comments)."""
+    """Some whole sentences of a file and the bytes they came from. The corpus may be empty (trailing comments).
+
+    places: [S] the line of the block's text that each sentence came from, from 0; None if its line in the file says it.
+    """
 
     corpus: Corpus
     block: Block
     data: DataSpec
+    places: Ints | None = None
 
 
 def read_corpus(
@@ -82,7 +87,7 @@ def read_corpus(
             builder.add(parsed)
     corpus = builder.corpus(reading.reader.warnings)
     if not corpus.num_tokens:
-        raise _empty(file)
+        raise _empty(file, corpus.warnings)
     return corpus
 
 
@@ -95,25 +100,31 @@ def stream_corpus(
     optional: Collection[str] = (),
     spare: Collection[str] = (),
     flush: bool | None = None,
+    gold: bool = True,
 ) -> Iterator[Chunk]:
     """Like `read_corpus`, in chunks of whole sentences of about `tokens_per_chunk` tokens. All chunks have the same
     columns.
 
     Every byte of the source belongs to one chunk, so a chunk may have no token (trailing comments).   flush: yield a
     chunk as soon as a sentence ends and no more bytes are available; by default where a producer may wait, as at a
-    pipe. Codes of one chunk are meaningless in another. A warning is on the chunk that caused it.
+    pipe.   gold: False where nothing looks at the optional columns, so that no sentence is left out because somebody
+    rejected its annotation. Codes of one chunk are meaningless in another. A warning is on the chunk that caused it,
+    or on a last one without a token.
     """
     with open_source(source) as (file, stream):
-        reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare)))
+        reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare), gold))
         tokens = said = 0
         for parsed, block in reading.parts(stream, tokens_per_chunk, flush):
             builder = CorpusBuilder(file, data.columns)
             builder.add(parsed)
             corpus = builder.corpus(reading.reader.warnings[said:])
             tokens, said = tokens + corpus.num_tokens, len(reading.reader.warnings)
-            yield Chunk(corpus, block, data)
+            yield Chunk(corpus, block, data, parsed.places)
     if not tokens:
-        raise _empty(file)
+        raise _empty(file, reading.reader.warnings)
+    if len(reading.reader.warnings) > said:
+        corpus = CorpusBuilder(file, data.columns).corpus(reading.reader.warnings[said:])
+        yield Chunk(corpus, Block(b"", int(block.first_line)), data)
 
 
 class _Reading:
@@ -132,8 +143,19 @@ class _Reading:
             yield from self._of_table(self.reader, stream, tokens or _READ_ROWS)
             return
         size = _READ_BYTES if tokens is None else tokens * self.reader.bytes_per_token
-        for block in blocks(stream, self.reader.cut, size=size, file=self._file, flush=flush):
-            yield self._parsed(block), block
+        array = ArrayLines(self._file) if isinstance(self.reader, SpansReader) else None
+        cut = self.reader.cut if array is None else array.cut
+        for block in blocks(stream, cut, size=size, file=self._file, flush=flush):
+            lined = block if array is None else array.lined(block)
+            yield self._parsed(lined), lined
+        if array is not None:
+            array.finish()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Says what was left out."""
+        if isinstance(self.reader, SpansReader | JsonlReader | ParquetReader):
+            self.reader.warnings += self.reader.left_out.notes(self._file)
 
     def _parsed(self, block: Block) -> Parsed:
         assert not isinstance(self.reader, ParquetReader)
@@ -169,6 +191,7 @@ class _Reading:
         if first is not None:
             yield first
             yield from parts
+        self._finish()
 
 
 def _reader(wanted: Wanted) -> Reader | ParquetReader:
@@ -181,5 +204,6 @@ def _reader(wanted: Wanted) -> Reader | ParquetReader:
     return READERS[name](wanted)
 
 
-def _empty(file: str) -> DcrfError:
-    return data_error("empty-file", f"`{file}` holds no sentence", file=file)
+def _empty(file: str, warnings: Sequence[str]) -> DcrfError:
+    """warnings: may say why."""
+    return data_error("empty-file", f"`{file}` holds no sentence", file=file, help="; ".join(warnings) or None)

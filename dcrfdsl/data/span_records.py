@@ -8,24 +8,31 @@
 | label_studio | `{"data": {"text": …}, "annotations": [{"result": [{"value": {"start", "end", "labels"}, …}]}]}` |
 
 The first span of a file decides how spans are written; a file without spans gets those of the named style, or those
-that go with an empty list `spans`. Not here: what the offsets mean (`span_tokens`).
+that go with an empty list `spans`. Not here: what the offsets mean (`span_tokens`), tasks (`studio_tasks`), which
+annotations count (`annotation_status`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..foundation import Table
+from .annotation_status import refusal
+from .raw_spans import BadRecord, MadeSpan, Make, RawSpan, plain, several, span_of, triple
+from .studio_tasks import ANNOTATIONS, is_task, studio_name, studio_refusal, studio_spans, with_studio_spans
 
 __all__ = [
+    "KEYS",
     "STYLES",
-    "BadRecord",
-    "RawSpan",
+    "ReadSpans",
     "SpanStyle",
+    "Written",
+    "has_annotation",
+    "key_of_spans",
+    "refusal_of_record",
     "spans_of",
-    "studio_task",
     "style_of_record",
     "text_of_record",
     "tokens_of_record",
@@ -33,20 +40,6 @@ __all__ = [
 ]
 
 KEYS = ("label", "labels", "entities", "spans")  # where spans are looked for
-_STUDIO = "annotations"
-
-
-class BadRecord(Exception):
-    """A JSON value that is no text with spans."""
-
-
-class RawSpan(NamedTuple):
-    """Offsets and label as the file has them; `quote` is the text that the file repeats, if it does."""
-
-    start: Any
-    end: Any
-    label: Any
-    quote: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,34 +47,38 @@ class SpanStyle:
     """How a file writes spans.   key: where; make: one span from offsets, label and its text."""
 
     key: str
-    make: Callable[[int, int, str, str], Any]
-
-
-def _triple(start: int, end: int, label: str, quote: str) -> Any:
-    return [start, end, label]
-
-
-def _plain(start: int, end: int, label: str, quote: str) -> Any:
-    return {"start": start, "end": end, "label": label}
-
-
-def _offsets(start: int, end: int, label: str, quote: str) -> Any:
-    return {"label": label, "start_offset": start, "end_offset": end}
-
-
-def _several(start: int, end: int, label: str, quote: str) -> Any:
-    return {"start": start, "end": end, "text": quote, "labels": [label]}
+    make: Make
 
 
 STYLES: Table[SpanStyle] = Table(
     "style of spans",
     {
-        "doccano": SpanStyle("label", _triple),
-        "spacy": SpanStyle("entities", _triple),
-        "prodigy": SpanStyle("spans", _plain),
-        "label_studio": SpanStyle(_STUDIO, _several),
+        "doccano": SpanStyle("label", triple),
+        "spacy": SpanStyle("entities", triple),
+        "prodigy": SpanStyle("spans", plain),
+        "label_studio": SpanStyle(ANNOTATIONS, several),
     },
 )
+
+
+class ReadSpans(NamedTuple):
+    """What a record says of the spans of one label.
+
+    style: how the first one is written, None without any.   refused: why spans of it are left out, one text for each.
+    differ: whether annotators differ.
+    """
+
+    spans: list[RawSpan]
+    style: SpanStyle | None
+    refused: list[str]
+    differ: bool = False
+
+
+class Written(NamedTuple):
+    """A record with other spans, and how many relations between spans that are gone it lost."""
+
+    record: Any
+    relations: int
 
 
 def text_of_record(record: Any) -> str:
@@ -99,52 +96,123 @@ def text_of_record(record: Any) -> str:
 def tokens_of_record(record: Any) -> list[Any]:
     """The list `tokens`; `BadRecord` if there is none."""
     holder = _holder(record)
-    tokens = (holder["data"] if _is_task(holder) else holder).get("tokens")
+    tokens = (holder["data"] if is_task(holder) else holder).get("tokens")
     if not isinstance(tokens, list):
         raise BadRecord('there is no list `tokens`, which `tokenizer = "given"` reads')
     return tokens
 
 
-def spans_of(record: Any, key: str | None) -> tuple[list[RawSpan], SpanStyle | None] | None:
+def refusal_of_record(record: Any) -> str | None:
+    """Why the annotation of a record counts for nothing, in words; None if it counts, or there is none."""
+    holder = _holder(record)
+    return refusal(holder) or (studio_refusal(holder) if is_task(holder) else None)
+
+
+def has_annotation(record: Any) -> bool:
+    """False for a task of Label Studio that nobody has annotated; other records may have no list of spans."""
+    holder = _holder(record)
+    return not is_task(holder) or studio_spans(holder, None) is not None
+
+
+def spans_of(record: Any, key: str | None) -> ReadSpans | None:
     """The spans under a key (of Label Studio: with that `from_name`) and how they are written; None without the key."""
     holder = _holder(record)
-    if _is_task(holder):
-        return _studio_spans(holder, key)
-    found = [name for name in (KEYS if key is None else (key,)) if holder.get(name) is not None]
-    if not found:
+    if is_task(holder):
+        found = studio_spans(holder, key)
+        return None if found is None else ReadSpans(found.spans, STYLES["label_studio"], [], found.differ)
+    name = next((name for name in (KEYS if key is None else (key,)) if holder.get(name) is not None), None)
+    if name is None:
         return None
-    listed = holder[found[0]]
+    counting, refused, style = [], list[str](), None
+    for item in _listed(holder, name):
+        spans = [span_of(one) for one in _one_label_each(item)]
+        style = style or SpanStyle(name, spans[0][1])
+        reason = refusal(item)
+        if reason is None:
+            counting += [span for span, _ in spans]
+        else:
+            refused.append(reason)
+    return ReadSpans(counting, style, refused)
+
+
+def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:
+    listed = holder[name]
     if not isinstance(listed, list):
-        raise BadRecord(f"`{found[0]}` is no list of spans")
-    read = [_span(item) for item in listed]
-    return [span for span, _ in read], SpanStyle(found[0], read[0][1]) if read else None
+        raise BadRecord(f"`{name}` is no list of spans")
+    return listed
 
 
-def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[tuple[int, int, str, str]]) -> Any:
-    """The record with these spans (offsets, label and text of each) in the place of its own."""
+def _one_label_each(item: Any) -> list[Any]:
+    """A span, or one for each of its several `labels`."""
+    labels = item.get("labels") if isinstance(item, Mapping) else None
+    return [{**item, "labels": [label]} for label in labels] if isinstance(labels, list) and labels else [item]
+
+
+def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[MadeSpan]) -> Written:
+    """The record with these spans in the place of its own. A span that it has already keeps its other keys, such as an
+    id; relations of those that are gone go too.
+    """
     holder = _holder(record)
-    if style is STYLES["label_studio"] and not _is_task(holder):  # what Label Studio makes of such an object itself
+    if style is STYLES["label_studio"] and not is_task(holder):  # what Label Studio makes of such an object itself
         holder = {"data": {"text": record[0], **holder} if isinstance(record, list) else holder}
-    if _is_task(holder):
-        values = [_several(*span) for span in spans]
-        return {**holder, "predictions": _with_result(holder.get("predictions"), key or "label", values)}
-    made = [style.make(*span) for span in spans]
+    if is_task(holder):
+        return Written(with_studio_spans(holder, key, spans), 0)
     there = [name for name in KEYS if name in holder]
     into = key or (style.key if style.key in holder or not there or style.key not in KEYS else there[0])
+    own = next((name for name in ((key,) if key else KEYS) if holder.get(name) is not None), None)
+    old = {} if own is None else _by_span(_listed(holder, own))
+    made, kept = [], []
+    for span in spans:
+        item = next(iter(old.get((span.start, span.end, span.label), ())), None)
+        if isinstance(item, Mapping) and style.make is not triple:
+            kept.append(item)
+            made.append(_again(item, span))
+        else:
+            made.append(style.make(span))
+    gone = [item for items in old.values() for item in items if not any(item is one for one in kept)]
     changed = {**holder, into: made}
-    return [record[0], changed] if isinstance(record, list) else changed
+    relations = holder.get("relations")
+    if isinstance(relations, list) and gone:
+        changed["relations"] = [one for one in relations if not any(_points_at(one, item) for item in gone)]
+    lost = len(relations) - len(changed["relations"]) if isinstance(relations, list) else 0
+    return Written([record[0], changed] if isinstance(record, list) else changed, lost)
+
+
+def _by_span(items: Sequence[Any]) -> dict[tuple[Any, Any, Any], list[Any]]:
+    """The spans of a record that count, by offsets and label."""
+    found: dict[tuple[Any, Any, Any], list[Any]] = {}
+    for item in items:
+        start, end, label, _ = span_of(item)[0]
+        if all(isinstance(offset, int) for offset in (start, end)) and isinstance(label, str):
+            found.setdefault((start, end, label), []).append(item)
+    return found
+
+
+def _again(item: Mapping[str, Any], span: MadeSpan) -> dict[str, Any]:
+    """A span that the record has already, with the probability that it has now."""
+    earlier = ("probability",) if refusal(item) is None else ("probability", "answer")  # nobody rejected this one
+    now = {key: value for key, value in item.items() if key not in earlier}
+    return now if span.probability is None else {**now, "probability": span.probability}
+
+
+def _points_at(relation: Any, item: Any) -> bool:
+    """Whether a relation has a span as one of its ends: by id as in doccano, or by its offsets as in Prodigy."""
+    if not isinstance(relation, Mapping) or not isinstance(item, Mapping):
+        return False
+    if item.get("id") is not None and item["id"] in (relation.get("from_id"), relation.get("to_id")):
+        return True
+    ends = [relation.get(end) for end in ("head_span", "child_span")]
+    return any(
+        isinstance(end, Mapping) and all(end.get(name) == item.get(name) for name in ("start", "end", "label"))
+        for end in ends
+    )
 
 
 def style_of_record(record: Any, key: str | None, named: str) -> SpanStyle:
     """The style for a record without a span: the named one; for an empty list `spans` that of Prodigy."""
     empty = next((name for name in KEYS if name in _holder(record)), None)
-    plain = named == "doccano" and (key or empty) == STYLES["prodigy"].key
-    return STYLES["prodigy" if plain else named]
-
-
-def _is_task(holder: Mapping[str, Any]) -> bool:
-    """Whether it is a task of Label Studio."""
-    return isinstance(holder.get("data"), Mapping) and "text" not in holder
+    is_plain = named == "doccano" and (key or empty) == STYLES["prodigy"].key
+    return STYLES["prodigy" if is_plain else named]
 
 
 def _holder(record: Any) -> Mapping[str, Any]:
@@ -152,74 +220,11 @@ def _holder(record: Any) -> Mapping[str, Any]:
     return holder if isinstance(holder, Mapping) else {}
 
 
-def _span(item: Any) -> tuple[RawSpan, Callable[[int, int, str, str], Any]]:
-    if isinstance(item, list) and len(item) == 3:
-        return RawSpan(item[0], item[1], item[2]), _triple
-    if isinstance(item, Mapping):
-        quote = item.get("text") if isinstance(item.get("text"), str) else None
-        if "start_offset" in item and "end_offset" in item:
-            return RawSpan(item["start_offset"], item["end_offset"], item.get("label"), quote), _offsets
-        if "start" in item and "end" in item:
-            if isinstance(item.get("labels"), list) and len(item["labels"]) == 1:
-                return RawSpan(item["start"], item["end"], item["labels"][0], quote), _several
-            return RawSpan(item["start"], item["end"], item.get("label"), quote), _plain
-    raise BadRecord('expected a span, as `[0, 4, "PER"]` or `{"start": 0, "end": 4, "label": "PER"}`')
-
-
-# Label Studio ---------------------------------------------------------------------------------------------------------
-
-
-def _studio_spans(task: Mapping[str, Any], key: str | None) -> tuple[list[RawSpan], SpanStyle | None] | None:
-    """The spans of the first annotation; results of other kinds (choices, relations) are left alone."""
-    annotations = task.get(_STUDIO)
-    if not isinstance(annotations, list) or not annotations:
-        return None
-    results = annotations[0].get("result") if isinstance(annotations[0], Mapping) else None
-    if not isinstance(results, list):
-        raise BadRecord("an annotation without a list `result`")
-    spans = []
-    for result in results:
-        value = result.get("value") if isinstance(result, Mapping) else None
-        if not isinstance(value, Mapping) or "labels" not in value or key not in (None, result.get("from_name")):
-            continue
-        spans.append(_span(value)[0])
-    return spans, STYLES["label_studio"]
-
-
-def _with_result(predictions: Any, name: str, made: Sequence[Any]) -> list[Any]:
-    """The task's predictions with these in the place of our earlier ones; `BadRecord` if they are no predictions."""
-    old = [] if predictions is None else predictions
-    if not isinstance(old, list) or not all(isinstance(item, Mapping) for item in old):
-        raise BadRecord("`predictions` is no list of objects, as Label Studio has it")
-    none: dict[str, Any] = {"result": []}
-    earlier = next((item for item in old if item.get("model_version") == _VERSION), none)
-    results = earlier.get("result", [])
-    if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
-        raise BadRecord(f"the prediction of `{_VERSION}` has no list `result` of objects")
-    kept = [result for result in results if result.get("from_name") != name]
-    new = {"model_version": _VERSION, "result": [*kept, *_results(name, made)]}
-    return [*(item for item in old if item is not earlier), new]
-
-
-def _results(name: str, made: Sequence[Any]) -> list[Any]:
-    return [{"from_name": name, "to_name": "text", "type": "labels", "value": value} for value in made]
-
-
-def studio_task(text: str, tokens: Sequence[Any], spans: Mapping[str, Sequence[Any]]) -> dict[str, object]:
-    """A task with one annotation, which holds the spans of each name, made by the style."""
-    results = [result for name, made in spans.items() for result in _results(name, made)]
-    return {"data": {"text": text, "tokens": tokens}, _STUDIO: [{"result": results}]}
-
-
-_VERSION = "dcrfdsl"
-
-
 def key_of_spans(record: Any) -> str | None:
     """Where a record has its spans: a key, or the `from_name` of Label Studio; None if it has none."""
     holder = _holder(record)
-    if _is_task(holder):
-        found = _studio_spans(holder, None)
-        results = holder[_STUDIO][0]["result"] if found is not None and found[0] else []
-        named = (result for result in results if isinstance(result, Mapping) and "from_name" in result)
-        return next((str(result["from_name"]) for result in named), None)
-    return next((name for name in KEYS if isinstance(holder.get(name), list)), None)
+    return (
+        studio_name(holder)
+        if is_task(holder)
+        else next((name for name in KEYS if isinstance(holder.get(name), list)), None)
+    )

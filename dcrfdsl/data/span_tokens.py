@@ -16,8 +16,8 @@ import numpy as np
 
 from ..foundation import Offsets, shortened
 from .columns import interned
+from .raw_spans import RawSpan
 from .segment_types import mark_table, segments_of
-from .span_records import RawSpan
 from .tokenizers import Offsets2
 
 __all__ = [
@@ -229,11 +229,14 @@ def _bear(fitting: Fitting, slug: str, message: str, *ways: str) -> str:
     offered = " or ".join(f'`{problem} = "{way}"`' for way in ways)
     bad = BadSpan(slug, message, f"correct the span, choose another tokenizer, or declare {offered}")
     if problem == "overlapping":
-        bad.help = f"correct the spans, read them as two labels, or declare {offered}"
+        bad.help = f"correct the spans, {_AS_TWO}, or declare {offered}"
     if chosen == "error":
         raise bad
     fitting.complain(bad)
     return chosen
+
+
+_AS_TWO = "read them as two labels, each with its types (`label place in bio(LOC) with others = O`)"
 
 
 # marks as spans ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ Not here: the predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -35,7 +35,7 @@ from .written_lines import Predicted, Remarks, at_each_token, changed_json, line
 
 __all__ = ["WRITERS", "Predictions", "Remarks", "TaggedOutput", "tagged"]
 
-Predictions: TypeAlias = Mapping[str, Sequence[str] | Sequence[float] | NDArray[Any]]  # name → [N], in written order
+Predictions: TypeAlias = Mapping[str, Sequence[str] | Sequence[float | None] | NDArray[Any]]  # name → [N], as written
 
 
 def tagged(chunk: Chunk, predictions: Predictions, remarks: Remarks | None = None) -> bytes:
@@ -52,7 +52,8 @@ class TaggedOutput:
     """The chunks of one or several files, written one after another as one text or file of the same format."""
 
     def __init__(self, data: DataSpec):
-        self._write, self._close = WRITERS[data.format]()
+        self._write, self._close, self._notes = WRITERS[data.format]()
+        self._is_spans = data.format == "spans"
         self._blank_row = data.format not in LINE_BY_LINE
         self._end, self._newline = b"", b"\n"  # the last bytes that were written, and how lines of the output end
 
@@ -68,7 +69,9 @@ class TaggedOutput:
         for name, said in (remarks or {}).items():
             if len(said) != num_sentences:
                 raise ValueError(f"{len(said)} remarks {name!r} on {num_sentences} sentences")
-        if not columns and not remarks and chunk.block.rows is None:
+        if chunk.block.rows is None and not chunk.block.text:
+            return b""
+        if not columns and not remarks and chunk.block.rows is None and not self._is_spans:
             return self._joined(chunk, chunk.block.bom + chunk.block.text)
         return self._joined(chunk, self._write(chunk, columns, remarks or {}))
 
@@ -81,7 +84,7 @@ class TaggedOutput:
         elif chunk.block.first_line == 1:
             written = written.removeprefix(chunk.block.bom)
             end = self._end.replace(b"\r", b"")
-            missing = 0 if end.endswith(b"\n") else 1
+            missing = 0 if end.endswith(b"\n") or written.startswith(b",") else 1
             if self._blank_row and not end.endswith(b"\n\n"):
                 missing += 1
             written = self._newline * missing + written
@@ -91,6 +94,10 @@ class TaggedOutput:
     def close(self) -> bytes:
         """The last bytes of the output."""
         return self._close()
+
+    def notes(self) -> Iterator[str]:
+        """What the output has no more of the input, for people."""
+        return self._notes()
 
 
 def _tag_conll(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
@@ -153,25 +160,31 @@ def _values(token: Any) -> Sequence[Any]:
 LINE_BY_LINE = ("jsonl", "spans")  # text formats in which a line is a sentence; in the others a blank row ends one
 
 _Write = Callable[[Chunk, Predicted, Remarks], bytes]
-_Writer = tuple[_Write, Callable[[], bytes]]  # what writes a chunk, and what ends the output
+_Writer = tuple[_Write, Callable[[], bytes], Callable[[], Iterator[str]]]  # writes a chunk; ends the output; notes
 
 
 def _chunk_by_chunk(write: _Write) -> Callable[[], _Writer]:
     """A format whose chunks know nothing of each other. The byte order mark stays in front."""
-    return lambda: (lambda chunk, predicted, remarks: chunk.block.bom + write(chunk, predicted, remarks), bytes)
+    return lambda: (lambda chunk, predicted, remarks: chunk.block.bom + write(chunk, predicted, remarks), bytes, _none)
+
+
+def _none() -> Iterator[str]:
+    return iter(())
 
 
 def _delimited() -> _Writer:
-    return DelimitedWriter().write, bytes
+    return DelimitedWriter().write, bytes, _none
 
 
 def _spans() -> _Writer:
-    return _chunk_by_chunk(SpansWriter().write)()
+    writer = SpansWriter()
+    write, _, _ = _chunk_by_chunk(writer.write)()
+    return write, writer.close, writer.notes
 
 
 def _parquet() -> _Writer:
     tagger = ParquetTagger()
-    return tagger.write, tagger.close
+    return tagger.write, tagger.close, _none
 
 
 WRITERS: Table[Callable[[], _Writer]] = Table(

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..foundation import data_error, json_text, shortened
 from .readers import Chunk
 
@@ -44,7 +46,9 @@ def ending_of(line: str) -> str:
 
 
 def token_lines(chunk: Chunk) -> list[int]:
-    """The line of each token in the block, from 0."""
+    """The line of each token in the text of the block, from 0."""
+    if chunk.places is not None:
+        return np.repeat(chunk.places, chunk.corpus.lengths()).tolist()
     lines: list[int] = (chunk.corpus.token_line - chunk.block.first_line).tolist()
     return lines
 
@@ -71,7 +75,7 @@ def changed_json(chunk: Chunk, n: int, line: str, change: Callable[[Any], Any]) 
         written = json_text(change(_DECODER.decode(line)), ensure_ascii=False)
     except (_NoNumber, RecursionError) as error:
         message = str(error) if isinstance(error, _NoNumber) else "JSON nested too deeply"
-        at = n + chunk.block.first_line
+        at = chunk.block.line_of(n)
         raise data_error("bad-json", message, file=chunk.corpus.file, line=at) from None
     return written + ending_of(line)
 

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from .expressions import Frozen
 
-__all__ = ["Cardinality", "Domain", "Enumerated", "Learned", "Scheme", "StateFile", "StatesOf"]
+__all__ = [
+    "Cardinality", "Domain", "Enumerated", "Learned", "Scheme", "SpanScheme", "StateFile", "StatesOf", "span_scheme",
+]  # fmt: skip
 
 
 class Learned(Frozen):
@@ -53,6 +55,27 @@ class StatesOf(Frozen):
     variable: str
 
 
+class SpanScheme(Frozen):
+    """How spans become the states of a label.   types: the only ones that it reads, None for all."""
+
+    label: str
+    scheme: str
+    types: tuple[str, ...] | None = None
+
+
 Domain: TypeAlias = Annotated[
     Learned | Enumerated | Cardinality | Scheme | StateFile | StatesOf, Field(discriminator="kind")
 ]
+
+
+def span_scheme(label: str, domain: Domain, others: str | None) -> SpanScheme | None:
+    """How spans become states of a domain; None if it says nothing of it. `others` are the states of unknown values."""
+    if isinstance(domain, Scheme):
+        name, types = domain.name, domain.types
+    elif isinstance(domain, Enumerated):
+        marks = [state.partition("-") for state in domain.states if state[1:2] == "-"]
+        name = "bioes" if {mark for mark, _, _ in marks} & {"E", "S"} else "bio"
+        types = tuple(dict.fromkeys(kind for _, _, kind in marks))
+    else:
+        return None
+    return SpanScheme(label=label, scheme=name, types=types if types and others == "O" else None)

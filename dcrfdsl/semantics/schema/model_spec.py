@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from .constraint_specs import Constraint, Once
-from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
+from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, SpanScheme, StateFile, StatesOf, span_scheme
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 from .segment_options import SegmentOptions
 from .shown_spec import ShownSpec
@@ -76,7 +76,7 @@ class DataSpec(Frozen):
     columns: tuple[Column, ...]
     options: tuple[Argument, ...] = ()
     doc: tuple[str, ...] = ()
-    schemes: tuple[tuple[str, str], ...] = ()
+    schemes: tuple[SpanScheme, ...] = ()
 
 
 # variables --------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class ModelSpec(ShownSpec):
         data = self.data
         if data is None or all(column.source != "spans" for column in data.columns):
             return
-        schemes = tuple((one.name, one.domain.name) for one in self.labels if isinstance(one.domain, Scheme))
+        schemes = tuple(filter(None, (span_scheme(one.name, one.domain, one.others) for one in self.labels)))
         if schemes != data.schemes:  # the model is frozen for everybody else
             self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
 

@@ -1,0 +1,181 @@
+"""A file that is one JSON array of records, read as if each record were a line: what annotation tools export.
+
+The array may be laid out in any way, on one line or over many. It is cut into records while it is read, so that memory
+stays bounded; a place in a message is a line and a column of the file. A file that begins otherwise is left as it is.
+Not here: what a record means (`span_records`), how the array is written again (`spans_writer`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from ..foundation import DcrfError, data_error
+from .column_blocks import Block
+
+__all__ = ["ArrayLines"]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_OPENS = re.compile(rb"\s*(?:\[\s*([^\s])?)?")
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str)  # only ends are wanted: no number is too long
+_RECORDS = b"{[]"  # what follows the bracket of an array of records; a pair `["text", {…}]` is a line
+
+
+class _Place(NamedTuple):
+    """Where the scan is: what comes next (`first`, `more`, `record` or `end`), and the column of the file, from 0."""
+
+    expects: str
+    column: int
+
+
+class _Scan(NamedTuple):
+    """The records that were found, as (start, end), the end of the last one, and what comes after it."""
+
+    records: list[tuple[int, int]]
+    end: int
+    expects: str
+
+
+class _Broken(Exception):
+    """No array of records from character `at` on; `runs_out`: more of it may come."""
+
+    def __init__(self, at: int, message: str, runs_out: bool):
+        super().__init__(message)
+        self.at, self.runs_out = at, runs_out
+
+
+class ArrayLines:
+    """Cuts a file into blocks. The first characters decide whether it is one array."""
+
+    def __init__(self, file: str):
+        self._file = file
+        self._is_array: bool | None = None
+        self._place = _Place("open", 0)
+        self._ahead: tuple[int, _Scan] | None = None  # what `cut` found in the next block
+        self._line = 1  # of the end of the last block
+
+    def cut(self, text: bytes) -> int:
+        """Number of bytes of `text` up to its last record end; 0 if it has none."""
+        if self._is_array is None:
+            self._is_array = _begins_array(text)
+        if not self._is_array:
+            return 0 if self._is_array is None else text.rfind(b"\n") + 1
+        scan = self._scan(text)
+        if isinstance(scan, _Broken):
+            return 0 if scan.runs_out else len(text)
+        self._ahead = scan.end, scan
+        return scan.end
+
+    def lined(self, block: Block) -> Block:
+        """The block with a record a line, and the line of the file at which each begins. `DcrfError` if it has none."""
+        if not self._is_array:
+            return block
+        text = block.text
+        if self._ahead is not None and self._ahead[0] == len(text):
+            scan = self._ahead[1]
+        else:
+            found = self._scan(text, whole=True)
+            if isinstance(found, _Broken):
+                raise self._error(block, found.at, str(found))
+            scan = found
+        self._ahead = None
+        lines, records, line, done = [], [], block.first_line, 0
+        for start, end in scan.records:
+            line += text.count(b"\n", done, start)
+            done = start
+            lines.append(line)
+            records.append(text[start:end].translate(_AS_SPACE))  # in JSON they only stand between values
+        newline = text.rfind(b"\n")
+        before = self._place.column if newline < 0 else 0
+        self._place = _Place(scan.expects, before + len(text[newline + 1 :].decode()))
+        self._line = block.first_line + text.count(b"\n")
+        joined = b"".join(record + b"\n" for record in records)
+        return block._replace(text=joined, lines=lines)
+
+    def finish(self) -> None:
+        """`DcrfError` if the array has no end."""
+        if self._is_array and self._place.expects != "end":
+            message = "the file stops before the end of its JSON array: there is no `]`"
+            raise self._error(Block(b"", self._line), 0, message)
+
+    def _scan(self, text: bytes, whole: bool = False) -> _Scan | _Broken:
+        """The records of a text that begins where the last block ended. whole: nothing comes after it."""
+        chars = text.decode("latin-1")  # a character a byte: the structure of JSON is ASCII
+        records: list[tuple[int, int]] = []
+        at, end, expects = 0, 0, self._place.expects
+        settled = expects
+        try:
+            while (at := _after_space(chars, at)) < len(chars):
+                at, expects = _STEPS[expects](chars, at, records)
+                if expects in ("more", "end"):
+                    end, settled = at, expects
+        except _Broken as broken:
+            if broken.runs_out and not whole and records:
+                return _Scan(records, end, settled)
+            return broken
+        if whole or expects == "end":
+            return _Scan(records, len(chars), expects)
+        return _Scan(records, end, settled)
+
+    def _error(self, block: Block, at: int, message: str) -> DcrfError:
+        before = block.text[:at]
+        newline = before.rfind(b"\n")
+        column = len(before[newline + 1 :].decode(errors="replace")) + (self._place.column if newline < 0 else 0) + 1
+        line = block.first_line + before.count(b"\n")
+        return data_error(
+            "bad-json", f"not JSON: {message} at column {column}", file=self._file, line=line, column=column,
+            help="an array of records is `[{…}, {…}]`, with a comma between two of them",
+        )  # fmt: skip
+
+
+_AS_SPACE = bytes.maketrans(b"\r\n", b"  ")
+
+
+def _begins_array(text: bytes) -> bool | None:
+    """Whether the file is an array of records; None if that cannot be told yet."""
+    found = _OPENS.match(text)
+    assert found is not None
+    if found.end() == len(text) and not found[1]:
+        return None
+    return bool(found[1]) and found[1] in _RECORDS
+
+
+def _after_space(chars: str, at: int) -> int:
+    found = _SPACE.match(chars, at)
+    assert found is not None
+    return found.end()
+
+
+def _open(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    return at + 1, "first"
+
+
+def _first(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    return (at + 1, "end") if chars[at] == "]" else _record(chars, at, records)
+
+
+def _record(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    try:
+        _, end = _SCANNER.raw_decode(chars, at)
+    except json.JSONDecodeError as error:
+        near_end = len(chars) - error.pos < _LONGEST_WORD or error.msg.startswith("Unterminated string")
+        raise _Broken(error.pos, f"{error.msg[:1].lower()}{error.msg[1:]}", near_end) from None
+    except RecursionError:
+        raise _Broken(at, "values nested too deeply", False) from None
+    records.append((at, end))
+    return end, "more"
+
+
+def _more(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    if chars[at] not in ",]":
+        raise _Broken(at, "expecting ',' or ']'", False)
+    return at + 1, "record" if chars[at] == "," else "end"
+
+
+def _end(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    raise _Broken(at, "there is text behind the end of the array", False)
+
+
+_LONGEST_WORD = 12  # a cut number, `-Infinity` or `\u12` is shorter
+_STEPS = {"open": _open, "first": _first, "record": _record, "more": _more, "end": _end}
