@@ -93,9 +93,10 @@ def tag(options: TagOptions) -> None:
 
     With --confidence each label gets a column with the probability of the state that is predicted, and a label of
     segments one with that of the segment, `_` outside. The probability of the sentence stands where --nbest has it;
-    with several labels so does that of each, "LABEL_probability". --json has "probability", "layers", "tokens" and
-    "segments": {"label", "type", "first", "last", "probability"}, with positions from 1. After `dcrfdsl calibrate
-    --method isotonic` they are the calibrated ones.
+    with several labels so does that of each, "LABEL_probability". In spans each span has its own "probability", or
+    "score" in Label Studio; spans that are lists stand as objects in "predicted" too. --json has "probability",
+    "layers", "tokens" and "segments": {"label", "type", "first", "last", "probability"}, with positions from 1. After
+    `dcrfdsl calibrate --method isotonic` they are the calibrated ones.
 
     With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is

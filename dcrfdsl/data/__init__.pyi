@@ -16,6 +16,7 @@ from .export_columns import (
 from .formats import with_gold_kept as with_gold_kept, with_predictions_apart as with_predictions_apart
 from .frames import (
     DataFrame as DataFrame,
+    column_values as column_values,
     corpus_from_frame as corpus_from_frame,
     corpus_from_rows as corpus_from_rows,
     sentence_starts as sentence_starts,
@@ -33,6 +34,12 @@ from .labels import (
 from .left_out import LeftOut as LeftOut
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
+from .running_texts import (
+    corpus_of_texts as corpus_of_texts,
+    text_within as text_within,
+    tokenize as tokenize,
+    tokens_of_text as tokens_of_text,
+)
 from .segment_types import (
     ENDS as ENDS,
     STARTS as STARTS,

@@ -12,21 +12,19 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..foundation import DATA, DcrfError, data_error, require_kind
+from ..foundation import DATA, DcrfError, data_error, did_you_mean, require_kind
 from ..semantics import DataSpec
 from .columns import CorpusBuilder
 from .corpus import Corpus
-from .formats import Wanted, absent_columns
+from .formats import Wanted
 from .records import Records
 
-__all__ = ["DataFrame", "corpus_from_frame", "corpus_from_rows", "sentence_starts"]
+__all__ = ["DataFrame", "column_values", "corpus_from_frame", "corpus_from_rows", "sentence_starts"]
 
 
 FRAME = "<frame>"  # in messages, in place of a file
-
-
-class _Series(Protocol):
-    def tolist(self) -> list[Any]: ...
+_MOST_NAMES = 12
+_AS_LIST = ("tolist", "to_list", "to_pylist")
 
 
 @runtime_checkable
@@ -95,10 +93,8 @@ def corpus_from_frame(
     wanted = Wanted(FRAME, data, frozenset(required), frozenset(optional))
     wanted.check_names()
     present = {str(name) for name in frame.columns}
-    if sentence not in present:
-        raise absent_columns([sentence], wanted, 1, "it tells the sentences apart")
     starts, rows = sentence_starts(frame, sentence)
-    columns = {c.name: frame[c.name].tolist() for c in data.columns if c.name in present}
+    columns = {c.name: column_values(frame, c.name) for c in data.columns if c.name in present}
     records = Records(wanted, key=attrgetter("name"), unit="frame")
     for start, end in pairwise([*starts, rows]):
         records.add({name: values[start:end] for name, values in columns.items()}, start + 1)
@@ -106,16 +102,32 @@ def corpus_from_frame(
     return Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.arange(1, rows + 1, dtype=np.int64))
 
 
-def sentence_starts(frame: DataFrame, sentence: str) -> tuple[list[int], int]:
+def column_values(frame: DataFrame, name: str) -> list[Any]:
+    """The values of a column as a list: of pandas, polars, narwhals, Arrow, or of whatever can be iterated over."""
+    series = frame[name]
+    method = next((found for way in _AS_LIST if callable(found := getattr(series, way, None))), None)
+    return list(series if method is None else method())
+
+
+def sentence_starts(frame: DataFrame, sentence: str, *, is_fixed: bool = False) -> tuple[list[int], int]:
     """The first row of each sentence of a data frame, from 0, and the number of rows.
 
-    sentence: the column whose value the rows of a sentence share. DcrfError if it is absent, or if rows of a sentence
-    are apart.
+    sentence: the column whose value the rows of a sentence share.   is_fixed: no argument `sentence` names another.
+
+    DcrfError if it is absent, or if rows of a sentence are apart.
     """
-    if sentence not in {str(name) for name in frame.columns}:
+    names = [str(name) for name in frame.columns if isinstance(name, str | int)]
+    if sentence not in names:
+        guess = did_you_mean(sentence, names)
+        there = f" (it has {' '.join(f'`{name}`' for name in names[:_MOST_NAMES])})" if names else ""
+        asked = "the column whose value the rows of a sentence share"
+        named = f'`sentence="{guess}"`' if guess else f'`sentence="NAME"`{there}'
+        other = guess or "NAME"
+        renamed = f'`frame.rename(columns={{"{other}": "{sentence}"}})`{"" if guess else there}'
+        remedy = f"call {asked} so: {renamed}" if is_fixed else f"name {asked}: {named}"
         message = f"the data frame has no column `{sentence}`, which tells the sentences apart"
-        raise data_error("missing-column", message, file=FRAME)
-    keys = frame[sentence].tolist()
+        raise data_error("missing-column", message, file=FRAME, help=remedy)
+    keys = column_values(frame, sentence)
     starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
     _check_runs(keys, starts, FRAME)
     return starts, len(keys)

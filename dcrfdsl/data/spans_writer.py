@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,9 +42,13 @@ class _Segment(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What is predicted for a sentence: by column, and by name for the sentence as a whole."""
+    """What is predicted for a sentence: by column, and by name for the sentence as a whole.
+
+    weighed: the columns whose segments have probabilities.
+    """
 
     segments: Mapping[str, Sequence[_Segment]]
+    weighed: Collection[str]
     values: Mapping[str, Sequence[Any]]
     said: Mapping[str, Any]
 
@@ -102,6 +106,7 @@ class SpansWriter:
             here = slice(0, 0) if s is None else slice(int(off[s]), int(off[s + 1]))
             answer = _Answer(
                 {name: [] if s is None else of_sentences[s] for name, of_sentences in segments.items()},
+                [name for name in segments if SEGMENT_CONFIDENCE.format(name) in predicted],
                 {name: list(column[here]) for name, column in columns.items()},
                 {} if s is None else {name: column[s] for name, column in remarks.items()},
             )
@@ -136,7 +141,7 @@ class SpansWriter:
                 for first, last, label, probability in found
             ]
             of_key.setdefault(keys[name], []).extend(made)
-            is_list = styles[name].make is triple and any(span.probability is not None for span in made)
+            is_list = styles[name].make is triple and name in answer.weighed
             if options.apart or is_list:
                 apart[name] = [(plain if is_list else styles[name].make)(span) for span in made]
         for key, made in () if options.apart else of_key.items():

@@ -1,3 +1,4 @@
+from .annotating_model import Annotation as Annotation
 from .calibrated_model import CALIBRATIONS as CALIBRATIONS
 from .comparison import (
     ComparedCases as ComparedCases,

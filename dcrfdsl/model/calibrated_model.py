@@ -1,4 +1,4 @@
-"""The last but one part of `TrainedModel`: how sure it is of what it predicts, how far that is true, and calibration.
+"""A later part of `TrainedModel`: how sure it is of what it predicts, how far that is true, and calibration.
 
 Not here: the probabilities of parts (`confidences`), bins (`metrics.reliability`), the search for a temperature
 (`calibration`).

@@ -131,6 +131,8 @@ def part_cases(
 
 def log_shares(predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers) -> tuple[Floats, bool]:
     """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and whether it is exact."""
+    if not parts:
+        return np.empty(0), True
     cases: list[PlacedCase] = [(s, {}) for s in range(predictor.corpus.num_sentences)]
     ends = []
     for s, of_part in parts:

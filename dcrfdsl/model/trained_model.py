@@ -17,8 +17,8 @@ from ..features import RegisteredFeature
 from ..foundation import CORPUS, Diagnostic, ensure_writable, quoted_names, require_kind, require_whole, warn_of
 from ..metrics import require_level, values_of
 from ..optimizers import BoostingRound
+from .annotating_model import AnnotatingModel
 from .boosting_path import cut_at_round
-from .calibrated_model import CalibratedModel
 from .named_weights import NamedWeights
 from .prediction import Prediction
 from .record import TrainingRecord
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "changed_functions", "load"]
 
 
-class TrainedModel(CalibratedModel):
+class TrainedModel(AnnotatingModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
     `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,

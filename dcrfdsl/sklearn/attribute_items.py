@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..crfsuite import BadItem, ItemSequence, first_not_finite
-from ..data import DataFrame, sentence_starts
+from ..data import DataFrame, column_values, sentence_starts
 from .input_errors import input_errors, misfit
 from .label_forms import GoldLabels
 from .sentences import Sentences, plain_items
@@ -107,9 +107,9 @@ def _bad_item(items: Sequence[Any]) -> int | None:
 def _of_frame(frame: DataFrame) -> list[list[dict[str, Any]]]:
     """A dict a row; cells without a value are left out."""
     with input_errors():
-        starts, rows = sentence_starts(frame, SENTENCE)
+        starts, rows = sentence_starts(frame, SENTENCE, is_fixed=True)
     names = [str(column) for column in frame.columns if str(column) != SENTENCE]
-    cells = list(zip(*(frame[column].tolist() for column in names), strict=True)) or [()] * rows
+    cells = list(zip(*(column_values(frame, column) for column in names), strict=True)) or [()] * rows
     items = [{name: value for name, value in zip(names, row, strict=True) if not _is_missing(value)} for row in cells]
     return [items[first:last] for first, last in pairwise([*starts, rows])]
 

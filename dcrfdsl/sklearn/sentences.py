@@ -14,7 +14,16 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..data import BagColumn, Corpus, DataFrame, InternedColumn, NumericColumn, corpus_from_frame, corpus_from_rows
+from ..data import (
+    BagColumn,
+    Corpus,
+    DataFrame,
+    InternedColumn,
+    NumericColumn,
+    column_values,
+    corpus_from_frame,
+    corpus_from_rows,
+)
 from ..foundation import DcrfError, Ints, require_list
 from ..semantics import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
@@ -146,7 +155,7 @@ def _plain(item: Any) -> Any:
     if isinstance(item, _Listable):
         return item.tolist()
     if isinstance(item, DataFrame) and not isinstance(item, Mapping):
-        return {str(column): item[column].tolist() for column in item.columns}
+        return {str(column): column_values(item, column) for column in item.columns}
     return item
 
 
@@ -236,7 +245,7 @@ def _of_frame(frame: DataFrame, wanted: DataSpec, sentence: str, name: str) -> C
         names = [column.name for column in wanted.columns]
         if not {*names, sentence} <= {str(column) for column in frame.columns}:
             raise InputError(error.diagnostics) from None
-        columns = {column: frame[column].tolist() for column in names}
+        columns = {column: column_values(frame, column) for column in names}
         rows = len(next(iter(columns.values()), []))
 
         def read(sentences: Sequence[Any]) -> Corpus:

@@ -129,7 +129,8 @@ class SequenceTagger(SequenceEstimator):
 
         path: of the file.
 
-        A corpus cannot be cut into folds by scikit-learn, lists can. Raises InputError where the file cannot be read.
+        A corpus cannot be cut into folds by scikit-learn, lists can. Sentences whose annotation somebody rejected are
+        left out, which is a DcrfWarning. Raises InputError where the file cannot be read.
 
         >>> from dcrfdsl.sklearn import SequenceTagger
         >>> X, y = SequenceTagger("address.dcrf").read("address.txt")
@@ -139,6 +140,8 @@ class SequenceTagger(SequenceEstimator):
         with input_errors():
             data, labels = _columns(resolved_with(self.template, self._settings, self.stage))
             corpus = read_corpus(os.fspath(path), data, optional=labels)
+        for warning in corpus.warnings:
+            warnings.warn(warning, DcrfWarning, stacklevel=2)
         X = listed(corpus, [column.name for column in data.columns if column.name not in labels])
         return X, listed(corpus, labels) if set(labels) <= set(corpus.columns) else None
 
@@ -243,6 +246,26 @@ class SequenceTagger(SequenceEstimator):
         sentence: a list of tokens or a dict of lists.
         """
         return self.predict_marginals([sentence])[0]
+
+    def annotate(self, X: Any) -> Any:
+        """The spans of running texts, as `TrainedModel.annotate` gives them: a list of `Annotation`s for each text.
+
+        X: texts, for a template whose data are `spans`; of a single text the spans alone.
+
+        Raises InputError for other templates.
+
+        >>> from dcrfdsl.sklearn import SequenceTagger
+        >>> from pathlib import Path
+        >>> text = Path("address.dcrf").read_text()
+        >>> template = text.replace("conll(word, part)", "spans(word = token, part = spans)")
+        >>> X, y = [["Mill", "Lane", ",", "Bath"]], [["B-STREET", "I-STREET", "O", "B-TOWN"]]
+        >>> tagger = SequenceTagger(template).fit(X, y)
+        >>> [[(one.type, one.text) for one in found] for found in tagger.annotate(["Mill Lane", "Bath"])]
+        [[('STREET', 'Mill Lane')], [('TOWN', 'Bath')]]
+        """
+        self._require_fitted()
+        with input_errors():
+            return self.model_.annotate(X, threads=threads_of(self.threads))
 
     # scores ---------------------------------------------------------------------------------------------------------
 

@@ -456,7 +456,8 @@ def test_a_frame_is_cut_where_the_sentence_changes() -> None:
 
 BAD_FRAMES = {
     "split sentence": ({"sentence": [1, 2, 1], "word": ["a", "b", "c"]}, "sort the frame"),
-    "no sentence": ({"word": ["a"]}, "column `sentence` missing"),
+    "no sentence": ({"word": ["a"], "n": [1]}, 'share: `sentence="NAME"` (it has `word` `n`)'),
+    "other name": ({"word": ["a"], "sentences": [1]}, 'share: `sentence="sentences"`'),
     "row of no sentence": ({"sentence": [1, float("nan")], "word": ["a", "b"]}, "row 2 belongs to no sentence"),
     "no column": ({"sentence": [1], "w": ["a"]}, "column `word` missing"),
     "no text": ({"sentence": [1, 1], "word": ["a", None]}, "expected a text"),

@@ -23,7 +23,7 @@ from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors import Diagnostic
 from dcrfdsl.inference import NBest, RunStatus, Samples
 from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability
-from dcrfdsl.model import Confidence, EventProbability, SegmentConfidence, TrainingRecord
+from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, TrainingRecord
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
 from dcrfdsl.training import CrossValidation, Fold
@@ -33,8 +33,8 @@ PUBLIC = {name: getattr(dcrfdsl, name) for name in dcrfdsl.__all__}
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
-    Reliability, Confidence, EventProbability, SegmentConfidence, Call, Choice, Clique, Constant, Lexicon, Member, CRF,
-    InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion,
+    Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Call, Choice, Clique, Constant, Lexicon,
+    Member, CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

@@ -135,6 +135,23 @@ def test_y_comes_out_as_it_went_in(form: str, expected: list[float]) -> None:
     assert other.score(X, FORMS_OF_Y[form]()) == 1.0
 
 
+def test_texts_are_annotated_as_the_model_does(tmp_path: Path) -> None:
+    template = "data spans(word = token, ner = spans)\nlabel ner in bio(X)\nclique ner: bias, word\n"
+    path = tmp_path / "a.json"
+    path.write_text('[{"text": "a b", "label": [[0, 1, "X"]]}, {"text": "b", "label": [], "answer": "reject"}]')
+    tagger = SequenceTagger(template)
+    with pytest.warns(DcrfWarning, match="1 text is left out, as `answer` is `reject`"):
+        words, labels = tagger.read(path)
+    tagger.fit(words, labels)
+    texts = ["a b", "", "b a"]
+    assert tagger.annotate(texts) == tagger.annotate(pandas.Series(texts)) == tagger.model_.annotate(texts)
+    assert [(one.text, one.start) for one in tagger.annotate("b a")] == [("a", 2)]
+    with pytest.raises(InputError, match="has tokens, and no running texts"):
+        SequenceTagger(ONE).fit(WORDS, TAGS).annotate(["a"])
+    with pytest.raises(NotFittedError):
+        SequenceTagger(template).annotate(["a"])
+
+
 def test_a_data_frame_has_a_label_a_row(expected: list[float], single: SequenceTagger) -> None:
     rows = [token for own in Y for token in own]
     labels = frame(("pos", "chunk"))

@@ -96,7 +96,7 @@ FORMATS: Table[Format] = Table(
         "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
         "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
         "spans": Format(
-            "a text a line with labelled spans, as JSON",
+            "texts with labelled spans, as JSON lines or one JSON array",
             sources=("token", "spans", "start", "end", "space"),
             keyed=("spans",),
             options=_SPANS,

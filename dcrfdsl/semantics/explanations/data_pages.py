@@ -147,7 +147,8 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "overlapping-span": (
         "Two spans share a token, and a label has one state there.",
-        'Correct them, read them as two labels, or declare `overlapping = "longest"`.',
+        "Correct them, read them as two labels that each name their types (`label place in bio(LOC) with others = O`), "
+        'or declare `overlapping = "longest"`.',
     ),
     "split-sentence": (
         "The rows of a sentence are apart: rows of another sentence lie between them.",

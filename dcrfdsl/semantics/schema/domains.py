@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from .expressions import Frozen
 
 __all__ = [
-    "Cardinality", "Domain", "Enumerated", "Learned", "Scheme", "SpanScheme", "StateFile", "StatesOf", "span_scheme",
+    "Cardinality", "Domain", "Enumerated", "Learned", "Scheme", "SpanScheme", "SpanSchemes", "StateFile", "StatesOf",
+    "span_scheme",
 ]  # fmt: skip
 
 
@@ -62,6 +63,13 @@ class SpanScheme(Frozen):
     scheme: str
     types: tuple[str, ...] | None = None
 
+
+def _ours(given: Any) -> Any:
+    """Those that a model has set: a file has none, or what an earlier version wrote, and they are set anew."""
+    return tuple(one for one in given if isinstance(one, SpanScheme)) if isinstance(given, list | tuple) else given
+
+
+SpanSchemes: TypeAlias = Annotated[tuple[SpanScheme, ...], BeforeValidator(_ours)]
 
 Domain: TypeAlias = Annotated[
     Learned | Enumerated | Cardinality | Scheme | StateFile | StatesOf, Field(discriminator="kind")

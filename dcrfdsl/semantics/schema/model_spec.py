@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from .constraint_specs import Constraint, Once
-from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, SpanScheme, StateFile, StatesOf, span_scheme
+from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, SpanSchemes, StateFile, StatesOf, span_scheme
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 from .segment_options import SegmentOptions
 from .shown_spec import ShownSpec
@@ -76,7 +76,7 @@ class DataSpec(Frozen):
     columns: tuple[Column, ...]
     options: tuple[Argument, ...] = ()
     doc: tuple[str, ...] = ()
-    schemes: tuple[SpanScheme, ...] = ()
+    schemes: SpanSchemes = ()
 
 
 # variables --------------------------------------------------------------------------------------------------

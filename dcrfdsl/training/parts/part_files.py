@@ -22,7 +22,7 @@ from ...model import read_model, write_model
 
 __all__ = ["PART_VERSION", "CompiledPart", "read_compiled", "read_text", "write_compiled", "write_text"]
 
-PART_VERSION = 2  # of both kinds of files; part of the names of folders, so that another version reads none of them
+PART_VERSION = 3  # of both kinds of files; part of the names of folders, so that another version reads none of them
 
 Arrays = dict[str, NDArray[Any]]
 
