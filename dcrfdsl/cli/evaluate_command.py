@@ -13,7 +13,7 @@ from .options import Argument, Option, with_options
 from .prefetching import prefetched
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..data import Corpus
     from ..inference import RunStatus
@@ -83,6 +83,8 @@ def evaluate(options: EvalOptions) -> None:
         on_part=details.add if details.are_wanted else None,
     )
     outcome.warn(talk)
+    for note in _segment_notes(scores):
+        talk(note)
     if options.as_json:
         print(json_text({**scores, **details.as_json()}))
     else:
@@ -195,6 +197,20 @@ class _Outcome:
             talk(
                 f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
                 f"(largest change {status.residual:.1e}); their labels are the best that was found"
+            )
+
+
+def _segment_notes(scores: Mapping[str, float | int]) -> Iterator[str]:
+    """What is said of the segments that metrics leave out."""
+    for name, golds in scores.items():
+        if not name.startswith("not_scored(segments("):
+            continue
+        metric = name.removeprefix("not_scored(").removesuffix(")")
+        ours = scores[f"not_judged({metric})"]
+        if golds or ours:
+            yield (
+                f"note: `{metric}` leaves out {golds:,} gold segment{'s' * (golds != 1)} without two known ends, "
+                f"and {ours:,} predicted one{'s' * (ours != 1)} that missing or ambiguous labels leave open"
             )
 
 

@@ -133,10 +133,10 @@ _CALIBRATE = _object(
 _VALUES = _by_name({"type": ["number", "string", "boolean", "null"]})
 _TRAIN = _one_of(
     iteration=_object(
-        {"gradient_norm": NUMBER, "gap": NUMBER, "start": FROM_ONE, "dev": NUMBER},
+        {"gradient_norm": NUMBER, "gap": NUMBER, "start": FROM_ONE, "dev": NUMBER, "metric": TEXT},
         iteration=COUNT, objective=NUMBER, seconds=NUMBER,
     ),
-    trial=_object({"stopped": FLAG}, trial=COUNT, values=_VALUES, dev=NUMBER, seconds=NUMBER),
+    trial=_object({"stopped": FLAG}, trial=COUNT, values=_VALUES, dev=NUMBER, metric=TEXT, seconds=NUMBER),
     summary=_object(
         {"temperature": NUMBER, "tuned": _VALUES},
         weights=COUNT, objective=NUMBER, iterations=COUNT, converged=FLAG, seconds=NUMBER, peak_mb=NUMBER, stage=TEXT,

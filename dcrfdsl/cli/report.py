@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from ..criteria import TemplateWeights
 
 __all__ = [
-    "bytes_text", "cell", "duration", "file_size", "path_table", "peak_mb", "print_table", "score_text",
-    "scores_table", "setting_text", "templates_table", "trials_table",
+    "bytes_text",
+    "cell",
+    "duration",
+    "file_size",
+    "path_table",
+    "peak_mb",
+    "print_table",
+    "score_text",
+    "scores_table",
+    "setting_text",
+    "share_text",
+    "templates_table",
+    "trials_table",
     "weights_table",
 ]  # fmt: skip
 
@@ -34,6 +45,11 @@ SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four
 def score_text(value: float) -> str:
     """A score as text: a rate in percent, or a log-likelihood, which is negative, in nats."""
     return f"{100 * value:.2f}" if value >= 0.0 else f"{value:.2f}"
+
+
+def share_text(value: float) -> str:
+    """The same with its unit, where there is one: `93.12 %`"""
+    return f"{score_text(value)} %" if value >= 0.0 else score_text(value)
 
 
 def file_size(path: Path) -> str:

@@ -123,9 +123,9 @@ def train(options: TrainOptions) -> None:
       dcrfdsl train chunk.dcrf more.txt -o new.model --from chunk.model
 
     \b
-    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap. Empty are
-    gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev without --dev. --json
-    leaves such keys out.
+    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap, metric.
+    Empty are gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev and its
+    metric without --dev. --json leaves such keys out.
     They are written as training goes on; those of the best trial of --tune at the end.
     --log writes how training goes, for programs: a line at the beginning with data, settings and versions, one for each
     stage and iteration, and one at the end. With --resume they follow those that are there.

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..foundation import figure, json_text
-from .report import duration, peak_mb, score_text
+from .report import duration, peak_mb, share_text
 from .terminal import terminal
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 class Iteration(Protocol):
     """The report of training after each iteration.
 
-    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1;
+    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1,
+    by the metric `metric`;
     `start` numbers random starts from 1, and is 0 if there is only one; `gradient_norm` is None for methods without a
     gradient, and the duality gap `gap` is None for methods without a dual.
     """
@@ -57,6 +58,8 @@ class Iteration(Protocol):
     def start(self) -> int: ...
     @property
     def gap(self) -> float | None: ...
+    @property
+    def metric(self) -> str: ...
 
 
 def _left(step: Iteration) -> tuple[str, float] | None:
@@ -72,7 +75,7 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
     line |= {"gradient_norm": step.gradient_norm} if step.gradient_norm is not None else {}
     line |= {"gap": step.gap} if step.gap is not None else {}
     line |= {"seconds": step.seconds} | ({"start": step.start} if step.start else {})
-    return line | ({"dev": step.dev} if step.dev is not None else {})
+    return line | ({"dev": step.dev, "metric": step.metric} if step.dev is not None else {})
 
 
 # how long it still takes ------------------------------------------------------------------------------------------
@@ -195,7 +198,7 @@ class PlainProgress(TrainingProgress):
         parts = [
             f"{begun}iteration {step.iteration}: objective {figure(step.objective)}",
             "" if left is None else f"{left[0]} {left[1]:.3g}",
-            "" if step.dev is None else f"dev {score_text(step.dev)}",
+            "" if step.dev is None else f"dev {step.metric} {share_text(step.dev)}",
             duration(step.seconds),
             self.estimate(),
         ]
@@ -238,10 +241,11 @@ class LiveProgress(TrainingProgress):
     def _picture(self) -> RenderableType:
         table = Table(box=None, pad_edge=False, header_style="bold")
         measure = next((left[0] for step in self.steps[-1:] if (left := _left(step)) is not None), "")
-        for heading in ("iteration", "objective", measure, "dev", "time"):
+        metric = next((f"dev {step.metric}" for step in self.steps[-1:] if step.dev is not None), "")
+        for heading in ("iteration", "objective", measure, metric, "time"):
             table.add_column(heading, justify="right")
         for step in self.steps[-self._ROWS :]:
-            dev, left = "" if step.dev is None else score_text(step.dev), _left(step)
+            dev, left = "" if step.dev is None else share_text(step.dev), _left(step)
             table.add_row(
                 f"{f'{step.start}: ' if step.start else ''}{step.iteration}",
                 figure(step.objective),

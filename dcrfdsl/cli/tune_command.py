@@ -135,7 +135,8 @@ class _JsonTrials:
         self.failure: OSError | None = None
 
     def __call__(self, trial: Trial) -> None:
-        line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "seconds": trial.seconds}
+        line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "metric": trial.metric}
+        line |= {"seconds": trial.seconds}
         if self.failure is None:
             try:
                 print(json_text(line | ({} if trial.complete else {"stopped": True})), flush=True)
@@ -144,10 +145,10 @@ class _JsonTrials:
 
 
 def _said(talk: Talk) -> Callable[[Trial], None]:
-    from .report import duration, score_text, setting_text
+    from .report import duration, setting_text, share_text
 
     def say(trial: Trial) -> None:
         values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
-        talk(f"trial {trial.number}: {values}: dev {score_text(trial.dev)}, {duration(trial.seconds)}")
+        talk(f"trial {trial.number}: {values}: dev {trial.metric} {share_text(trial.dev)}, {duration(trial.seconds)}")
 
     return say

@@ -11,6 +11,7 @@ from .class_scores import (
     ScoreRow as ScoreRow,
     confusion_of as confusion_of,
     scores_by_type as scores_by_type,
+    segments_compared as segments_compared,
 )
 from .corpus_scores import (
     evaluate_predictions as evaluate_predictions,
@@ -28,18 +29,23 @@ from .evaluation import (
     unseen_values as unseen_values,
 )
 from .isotonic import isotonic_fit as isotonic_fit
-from .label_scores import LabelTables as LabelTables, label_tables as label_tables
-from .metric_table import METRICS as METRICS, default_metrics as default_metrics, goodness as goodness
-from .reliability import Reliability as Reliability, reliability_of as reliability_of
-from .segment_scores import (
+from .known_segments import (
     AMBIGUOUS as AMBIGUOUS,
     MISSING as MISSING,
     UNSEEN as UNSEEN,
+    known_segments as known_segments,
+)
+from .label_scores import LabelTables as LabelTables, label_tables as label_tables
+from .metric_table import (
+    METRICS as METRICS,
+    default_metrics as default_metrics,
+    first_metric as first_metric,
+    goodness as goodness,
+)
+from .reliability import Reliability as Reliability, reliability_of as reliability_of
+from .segment_scores import (
     SegmentCounts as SegmentCounts,
     compared_segments as compared_segments,
-    same_segments as same_segments,
-    segment_counts as segment_counts,
-    segments_by_type as segments_by_type,
 )
 from .significance import (
     Interval as Interval,

@@ -21,9 +21,10 @@ import numpy as np
 
 from ..foundation import Ints
 from .evaluation import Evaluation, confusion
-from .segment_scores import UNSEEN, SegmentCounts, segments_by_type
+from .known_segments import UNSEEN
+from .segment_scores import ComparedSegments, SegmentCounts, compared_segments
 
-__all__ = ["NOTHING", "ClassScores", "Confusion", "ScoreRow", "confusion_of", "scores_by_type"]
+__all__ = ["NOTHING", "ClassScores", "Confusion", "ScoreRow", "confusion_of", "scores_by_type", "segments_compared"]
 
 NOTHING = None  # predicted in a sentence without any possible labelling
 UNKNOWN = "(unknown)"  # a gold value that the model does not know, where not even its text is known
@@ -168,17 +169,15 @@ def confusion_of(evaluation: Evaluation, label: str) -> Confusion:
     return Confusion(tuple(evaluation.known_states(label)), pairs)
 
 
+def segments_compared(evaluation: Evaluation, label: str, *, runs: bool = False) -> ComparedSegments:
+    """The gold and predicted segments of a label. runs: whether its states have no marks (`segment_scores`)."""
+    gold, predicted, sets = evaluation.gold[label], evaluation.predicted[label], evaluation.sets.get(label, ())
+    return compared_segments(gold, predicted, evaluation.states[label], evaluation.sentence_off, runs=runs, sets=sets)
+
+
 def scores_by_type(evaluation: Evaluation, label: str, *, runs: bool = False) -> ClassScores:
-    """The scores of each type of segment of a label. runs: whether its states have no marks (`segment_scores`)."""
-    return ClassScores(
-        segments_by_type(
-            evaluation.gold[label],
-            evaluation.predicted[label],
-            evaluation.states[label],
-            evaluation.sentence_off,
-            runs=runs,
-        )
-    )
+    """The scores of each type of segment of a label. Takes what `segments_compared` takes."""
+    return ClassScores(segments_compared(evaluation, label, runs=runs).by_type)
 
 
 def _row(counts: SegmentCounts) -> ScoreRow:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Integers, Mask, data_error, did_you_mean
-from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, violations
+from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, plain, violations
+from .class_scores import segments_compared
 from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, metric_error, tally_of
 from .tallies import Counts, ExactSum, Tally, Values, values_of
@@ -64,9 +65,33 @@ def prediction_tallies(
     `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
     the values of the training data. `views` are those that a metric may name.
     Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or `ambiguous`,
-    `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
-    leave out); `not_scored(joint_accuracy)` if some label is partly known.
+    `not_scored(y)` (tokens without a gold value), and `not_scored(segments(y))` and `not_judged(segments(y))` (gold and
+    predicted segments that unknown labels leave open) where a metric counts segments; with `ambiguous`, `ambiguous(y)`
+    (tokens with several); `not_scored(joint_accuracy)` if some label is partly known.
     Raises DcrfError if a metric cannot be computed or a label has no column.
+    """
+    evaluation = evaluation_of(spec, corpus, predicted, states, views, known_values)
+    evaluation = replace(evaluation, log_likelihood=log_likelihood, rank_risk=rank_risk)
+    tallies = _tallies(evaluation, spec.evaluate)
+    for label in spec.labels:
+        if isinstance(label.domain, Scheme):
+            allowed = legal_moves(label.domain.name, states[label.name])
+            broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
+            tallies.append(_number(f"illegal_moves({label.name})", len(broken)))
+    return [*tallies, *_left_out(spec, evaluation)]
+
+
+def evaluation_of(
+    spec: ModelSpec,
+    corpus: Corpus,
+    predicted: Mapping[str, Integers],
+    states: Mapping[str, Sequence[str]],
+    views: Mapping[str, View] = NO_VIEWS,
+    known_values: Callable[[str], Collection[str]] | None = None,
+) -> Evaluation:
+    """Gold and predicted labels of a corpus. DcrfError if a label has no column.
+
+    Takes what `prediction_tallies` takes.
     """
 
     def oov(column: str) -> Mask:
@@ -77,26 +102,6 @@ def prediction_tallies(
             raise metric_error(f"`oov_accuracy`: `{column}` is no column of texts", remedy)
         return unseen_values(texts, known_values(column))
 
-    evaluation = evaluation_of(spec, corpus, predicted, states, views)
-    evaluation = replace(evaluation, oov=oov, log_likelihood=log_likelihood, rank_risk=rank_risk)
-    tallies = _tallies(evaluation, spec.evaluate)
-    joint = any(tally.name == "joint_accuracy" for tally in tallies)
-    for label in spec.labels:
-        if isinstance(label.domain, Scheme):
-            allowed = legal_moves(label.domain.name, states[label.name])
-            broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
-            tallies.append(_number(f"illegal_moves({label.name})", len(broken)))
-    return [*tallies, *_left_out(spec, evaluation, joint=joint)]
-
-
-def evaluation_of(
-    spec: ModelSpec,
-    corpus: Corpus,
-    predicted: Mapping[str, Integers],
-    states: Mapping[str, Sequence[str]],
-    views: Mapping[str, View] = NO_VIEWS,
-) -> Evaluation:
-    """Gold and predicted labels of a corpus. DcrfError if a label has no column."""
     golds: dict[str, Gold] = {}
     for label in spec.labels:
         if not isinstance(corpus.columns.get(label.name), InternedColumn):
@@ -108,6 +113,7 @@ def evaluation_of(
         states={name: gold.states for name, gold in golds.items()},
         sentence_off=corpus.sentence_off,
         known={name: len(states[name]) for name in golds},
+        oov=oov,
         sets={name: gold.sets for name, gold in golds.items()},
         views=views,
         of_sentence=tuple(label.name for label in spec.labels if label.per == "sentence"),
@@ -126,7 +132,7 @@ def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]
     ]
 
 
-def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> list[Tally]:
+def _left_out(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
     """The number of tokens that the metrics of partly known labels leave out."""
     tallies = []
     partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
@@ -138,11 +144,31 @@ def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> list[T
         tallies.append(_number(f"not_scored({label.name})", missing))
         if label.ambiguous is not None:
             tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
-    if joint and partial:
-        tokens = evaluation.at_every_token()
-        scored = np.logical_and.reduce([tokens.scored(label) for label in tokens.gold])
-        tallies.append(_number("not_scored(joint_accuracy)", int(np.count_nonzero(~scored))))
-    return tallies
+    metrics = spec.evaluate or default_metrics({label: evaluation.known_states(label) for label in evaluation.gold})
+    counts: dict[str, int] = {}
+    for call in metrics if partial else ():
+        counts |= _left_out_of(call, evaluation, {label.name for label in partial})
+    return [*tallies, *(_number(name, count) for name, count in counts.items())]
+
+
+def _left_out_of(call: CallSpec, evaluation: Evaluation, partial: Collection[str]) -> dict[str, int]:
+    """What a metric of segments or of several labels leaves out, as not all labels are known."""
+    names = [str(plain(argument.value)) for argument in call.arguments]
+    written = f"({', '.join(names)})" if names else ""
+    if call.name == "joint_accuracy":
+        tokens = evaluation.of(names).at_every_token()
+        scored = np.logical_and.reduce([tokens.scored(label) for label in names or evaluation.gold])
+        return {f"not_scored(joint_accuracy{written})": int(np.count_nonzero(~scored))}
+    if call.name not in ("segments", "by_type"):
+        return {}
+    view = evaluation.views.get(names[0])
+    if (view.label if view else names[0]) not in partial:
+        return {}
+    compared = segments_compared(evaluation.of(names[:1]), names[0], runs=len(names) > 1)
+    return {
+        f"not_scored(segments{written})": len(compared.unsure.start),
+        f"not_judged(segments{written})": len(compared.open.start),
+    }
 
 
 def _number(name: str, count: int) -> Tally:

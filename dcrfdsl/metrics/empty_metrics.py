@@ -6,6 +6,7 @@ Not here: the metrics (`metric_table`), which are 0 if there is nothing to count
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ..data import Corpus, InternedColumn
 from ..foundation import Diagnostic
 from ..semantics import ModelSpec, plain
+from .class_scores import segments_compared
 from .evaluation import Evaluation, View, encode_gold, unseen_values
 from .metric_table import default_metrics
 
@@ -47,7 +49,8 @@ def empty_metric_warnings(
     warnings = []
     for call in spec.evaluate or default_metrics({name: states[name] for name in golds}):
         names = [str(plain(argument.value)) for argument in call.arguments]
-        judged = evaluation.seen_as(names[0]) if names and names[0] in views else evaluation
+        labels = names if call.name == "joint_accuracy" else names[:1]
+        judged = evaluation.of(labels) if labels else evaluation
         lacking = _LACKING[call.name](judged, *names) if call.name in _LACKING else None
         if lacking is not None:
             written = f"{call.name}({', '.join(names)})" if names else call.name
@@ -60,9 +63,10 @@ def _known(evaluation: Evaluation, label: str) -> str | None:
     return None if evaluation.scored(label).any() else f"no token has a known value of `{label}`"
 
 
-def _all_known(evaluation: Evaluation) -> str | None:
-    together = np.logical_and.reduce([evaluation.scored(label) for label in evaluation.gold])
-    return None if together.any() else "no token has known values of all labels"
+def _all_known(evaluation: Evaluation, *labels: str) -> str | None:
+    tokens = evaluation.at_every_token()
+    together = np.logical_and.reduce([tokens.scored(label) for label in labels or tokens.gold])
+    return None if together.any() else f"no token has known values of all {'these ' * bool(labels)}labels"
 
 
 def _some_known(evaluation: Evaluation, *labels: str) -> str | None:
@@ -70,10 +74,14 @@ def _some_known(evaluation: Evaluation, *labels: str) -> str | None:
     return None if some else f"no token has a known value of {f'`{labels[0]}`' if labels else 'a label'}"
 
 
-def _segments(evaluation: Evaluation, label: str, _: str = "") -> str | None:
+def _segments(evaluation: Evaluation, label: str, runs: str = "") -> str | None:
     codes = np.unique(evaluation.gold[label])
     states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
-    return None if any(state != "O" for state in states) else f"`{label}` has no segment"
+    if not any(state != "O" for state in states):
+        return f"`{label}` has no segment"
+    nothing = np.full(evaluation.num_tokens, -1)
+    found = segments_compared(replace(evaluation, predicted={label: nothing}), label, runs=bool(runs))
+    return None if len(found.golds.start) else f"no segment of `{label}` has two known ends"
 
 
 def _unknown_words(evaluation: Evaluation, label: str, column: str) -> str | None:

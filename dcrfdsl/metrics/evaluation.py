@@ -3,7 +3,7 @@
 A code is an index into the list of state texts. A gold code may also be `UNSEEN` or `MISSING`, name a set of codes
 (`AMBIGUOUS` - its number), or point behind the model's `known` states, at texts that occur only in the gold. A value
 that the model does not know counts as wrong; a missing value is not scored; an ambiguous value is right if the
-prediction is one of its states, and takes no part in segments. Latent variables and memories are not scored. Not here:
+prediction is one of its states. Latent variables and memories are not scored. Not here:
 the metrics (`metric_table`), decoding, printing.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, telling_tokens, value_of_sentence
 from ..foundation import Integers, Ints, Mask, Offsets
 from ..semantics import Label
-from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
+from .known_segments import AMBIGUOUS, MISSING, UNSEEN
 from .tallies import ExactSum
 
 __all__ = ["Evaluation", "Gold", "Seen", "View", "confusion", "encode_gold", "unseen_values"]
@@ -115,6 +115,22 @@ class Evaluation:
             of_sentence=(),
             told_at={},
         )
+
+    def of(self, names: Sequence[str]) -> Evaluation:
+        """What a metric of these labels and views looks at: one view alone, or several beside all labels."""
+        if len(names) == 1:
+            return self.seen_as(names[0]) if names[0] in self.views else self
+        out = self.at_every_token()
+        for one in [out.seen_as(name) for name in names if name in self.views]:
+            out = replace(
+                out,
+                gold={**out.gold, **one.gold},
+                predicted={**out.predicted, **one.predicted},
+                states={**out.states, **one.states},
+                known={**out.known, **one.known},
+                sets={**out.sets, **one.sets},
+            )
+        return out
 
     def known_states(self, label: str) -> Sequence[str]:
         return self.states[label][: self.known.get(label)]

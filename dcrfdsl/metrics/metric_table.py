@@ -14,17 +14,30 @@ import numpy as np
 from ..data import has_segments, split_mark
 from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean, json_text
 from ..semantics import Argument, CallSpec, Reference, fits_metric, metric_usages, plain
-from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type
+from .by_sentence import correct_tokens
+from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
-from .segment_scores import SegmentCounts, ratio, segment_counts
+from .segment_scores import SegmentCounts, ratio
 from .tallies import Counts, Tally, Values
 
-__all__ = ["METRICS", "Metric", "default_metrics", "goodness", "metric_error", "tally_of"]
+__all__ = ["METRICS", "Metric", "default_metrics", "first_metric", "goodness", "metric_error", "tally_of"]
 
 
 def goodness(name: str, value: float) -> float:
     """A value of `measure`, negated for risks so that more is better: training and tuning compare it."""
     return 1.0 - value if name in METRICS and METRICS[name].is_risk else value
+
+
+def first_metric(metrics: Sequence[CallSpec], states: Mapping[str, Sequence[str]]) -> str:
+    """The name of the value that `goodness` compares, as `segments(y).f1` or `1 - hamming_risk`.
+
+    metrics: of the template.   states: the model's, of each scored label.
+    """
+    call = (tuple(metrics) or default_metrics(states))[0]
+    names = [str(plain(argument.value)) for argument in call.arguments]
+    written = f"{call.name}({', '.join(names)})" if names else call.name
+    metric = METRICS[call.name]
+    return f"1 - {written}" if metric.is_risk else written + metric.first
 
 
 def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]:
@@ -45,13 +58,13 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
     if not fits_metric(metric.takes, names):
         expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, metric.takes))
         raise metric_error(f"found `{written}`, expected {expected}", None)
-    if names and names[0] in evaluation.views:
-        evaluation = evaluation.seen_as(names[0])
-    if names and names[0] not in evaluation.gold:
-        guess = did_you_mean(names[0], evaluation.gold)
+    labels = names if metric.takes[:1] == ("label*",) else names[:1]
+    if unknown := [name for name in labels if name not in {*evaluation.views, *evaluation.gold}]:
+        guess = did_you_mean(unknown[0], evaluation.gold)
         raise metric_error(
-            f"`{written}`: `{names[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
+            f"`{written}`: `{unknown[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
         )
+    evaluation = evaluation.of(labels) if labels else evaluation
     return Tally(written if names else call.name, metric.count(evaluation, *names), metric.values)
 
 
@@ -62,16 +75,13 @@ def _accuracy(evaluation: Evaluation, label: str) -> Counts:
     return _part(evaluation.right(label), evaluation.scored(label))
 
 
-def _joint_accuracy(evaluation: Evaluation) -> Counts:
-    """The tokens with every label right, among those whose labels are all known (ambiguous counts as known).
+def _joint_accuracy(evaluation: Evaluation, *labels: str) -> Counts:
+    """The tokens with each of these labels right (of all, if none is named), among those whose labels are all known.
 
-    A token with a missing label is left out: judged by its other labels it would be easier than the rest.
+    Ambiguous counts as known. A token with a missing label is left out: judged by its other labels it would be easier
+    than the rest. A label of the sentence counts at each token.
     """
-    evaluation = evaluation.at_every_token()
-    right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
-    for label in evaluation.gold:
-        right &= evaluation.right(label)
-        scored &= evaluation.scored(label)
+    right, scored = correct_tokens(evaluation.at_every_token(), labels or tuple(evaluation.gold))
     return _part(right, scored)
 
 
@@ -87,13 +97,7 @@ def _sentence_accuracy(evaluation: Evaluation, *labels: str) -> Counts:
 
 def _segments(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
     _require_segments(evaluation, "segments", label, runs)
-    return segment_counts(
-        evaluation.gold[label],
-        evaluation.predicted[label],
-        evaluation.states[label],
-        evaluation.sentence_off,
-        runs=bool(runs),
-    )
+    return segments_compared(evaluation, label, runs=bool(runs)).counts
 
 
 def _by_type(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
@@ -212,13 +216,15 @@ def _mean_rank(name: str, counts: Counts) -> Values:
 @dataclass(frozen=True)
 class Metric:
     """`takes` names the arguments of the call, a label first; those that may be left out end in `?`, and after the
-    first they are words.   count: of some sentences and the arguments; counts of several parts add up.   values: of
-    name and counts.   is_risk: whether less is better, in 0–1.
+    first they are words; `label*` stands for any number of labels.   count: of some sentences and the arguments; counts
+    of several parts add up.   values: of name and counts.   first: what the name of the first value ends in.
+    is_risk: whether less is better, in 0–1.
     """
 
     takes: tuple[str, ...]
     count: Callable[..., Counts]
     values: Callable[[str, Counts], Values] = _share
+    first: str = ""
     is_risk: bool = False
 
 
@@ -226,12 +232,12 @@ METRICS: Table[Metric] = Table(
     "metric",
     {
         "accuracy": Metric(("label",), _accuracy),
-        "joint_accuracy": Metric((), _joint_accuracy),
+        "joint_accuracy": Metric(("label*",), _joint_accuracy),
         "sentence_accuracy": Metric(("label?",), _sentence_accuracy),
-        "segments": Metric(("label", "runs?"), _segments, _scores_of_segments),
-        "by_state": Metric(("label",), _by_state, _scores_of_classes),
-        "by_type": Metric(("label", "runs?"), _by_type, _scores_of_classes),
-        "confusion": Metric(("label",), _confusion, _cells),
+        "segments": Metric(("label", "runs?"), _segments, _scores_of_segments, ".f1"),
+        "by_state": Metric(("label",), _by_state, _scores_of_classes, ".macro_f1"),
+        "by_type": Metric(("label", "runs?"), _by_type, _scores_of_classes, ".macro_f1"),
+        "confusion": Metric(("label",), _confusion, _cells, ".right"),
         "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
         "log_likelihood": Metric((), _log_likelihood, _sum),
         "zero_one_risk": Metric((), _zero_one_risk, is_risk=True),

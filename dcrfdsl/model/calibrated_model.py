@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from ..data import Corpus, Segments, mark_table, segments_of
+from ..data import Corpus, mark_table
 from ..foundation import (  # fmt: skip
     CORPUS,
     DcrfError,
@@ -26,7 +26,7 @@ from ..foundation import (  # fmt: skip
     require_whole,
 )
 from ..inference import Workers
-from ..metrics import AMBIGUOUS, MISSING, Evaluation, Reliability, isotonic_fit, reliability_of, same_segments
+from ..metrics import AMBIGUOUS, Evaluation, Reliability, isotonic_fit, known_segments, reliability_of
 from .calibration import calibration_of
 from .case_sums import sums_fit
 from .confidences import KINDS, Confidence, LabelSegments, SegmentConfidence, label_segments, log_shares, part_cases
@@ -272,21 +272,13 @@ def _verdicts(
     of = [label] if label else list(labels)
     if kind in ("layers", "sentences"):  # wholes, whose tokens all have a label of the sentence
         evaluation = evaluation.at_every_token()
-    known = np.logical_and.reduce([evaluation.scored(name) & (evaluation.gold[name] > AMBIGUOUS) for name in of])
     if kind == "segments":
-        return _verdicts_of_segments(evaluation, label, segments[label].found, known)
+        mark, kinds, _ = mark_table(evaluation.states[label])  # the model's states come first, and so do their types
+        found, sets = segments[label].found, evaluation.sets.get(label, ())
+        judged = known_segments(evaluation.gold[label], found, mark, kinds, off, sets)
+        return judged.right, ~judged.open
+    known = np.logical_and.reduce([evaluation.scored(name) & (evaluation.gold[name] > AMBIGUOUS) for name in of])
     right = np.logical_and.reduce([evaluation.right(name) for name in of])
     if kind == "tokens":
         return right, known
     return np.logical_and.reduceat(right, off[:-1]), np.logical_and.reduceat(known, off[:-1])
-
-
-def _verdicts_of_segments(evaluation: Evaluation, label: str, ours: Segments, known: Mask) -> tuple[Mask, Mask]:
-    """The same of segments; one is known if all of it is, and the neighbours that end it. known [N]: gold values."""
-    off = evaluation.sentence_off
-    mark, kind, _ = mark_table(evaluation.states[label])  # the model's states come first, and so do their types
-    golds = segments_of(np.where(known, evaluation.gold[label], MISSING), mark, kind, off)
-    unknown = np.cumsum(np.concatenate([[0], ~known]))
-    sentence = np.searchsorted(off, ours.start, side="right") - 1
-    first, last = np.maximum(ours.start - 1, off[sentence]), np.minimum(ours.end + 2, off[sentence + 1])
-    return same_segments(golds, ours, len(known)), unknown[last] == unknown[first]

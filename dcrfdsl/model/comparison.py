@@ -27,15 +27,22 @@ from ..metrics import (
     require_level,
     sentence_counts,
 )
+from ..semantics import CallSpec, plain
 from .trained_model import TrainedModel
 
 __all__ = ["ComparedCases", "ComparedScore", "Comparison", "compare"]
+
+KINDS = (
+    "accuracy", "oov_accuracy", "confusion", "joint_accuracy", "hamming_risk", "segments",
+    "sentence_accuracy", "zero_one_risk",
+)  # fmt: skip
 
 
 class ComparedScore(NamedTuple):
     """A score of all models.
 
-    name: as `evaluate` has it: `accuracy(y)`, `segments(y)` (F1), `segments(y).TYPE` …
+    name: as `evaluate` has it: `accuracy(y)`, `segments(y)` (F1), `segments(y).TYPE` … After the common ones come those
+        that a template names and all models can be measured by, if they are sums over sentences.
     values: of each model, 0–1.
     intervals: of each, by the bootstrap.
     p_values: of the difference from the first model, two-sided, by paired randomisation; None for the first.
@@ -140,7 +147,10 @@ def compare(
         prediction = model.predict(corpora[name], threads=threads)
         evaluations.append(model.judged(corpora[name], prediction))
         predictions[name] = {label: tuple(prediction.texts(label)) for label in labels}
-    counts = [{one.name: one for one in sentence_counts(evaluation, labels)} for evaluation in evaluations]
+    metrics = _common_metrics(list(models.values()), evaluations, labels)
+    every = [sentence_counts(evaluation, labels, metrics) for evaluation in evaluations]
+    # means over classes are left out: two models may know other classes, and then counts cannot be exchanged
+    counts = [{one.name: one for one in of_model if not one.macro} for of_model in every]
     first = evaluations[0]
     return Comparison(
         tuple(models),
@@ -171,6 +181,21 @@ def _require_same_sentences(corpora: Mapping[str, Corpus]) -> None:
         raise _error("empty-file", "there is nothing to compare: the data has no token", "give it sentences")
 
 
+def _common_metrics(
+    models: Sequence[TrainedModel], evaluations: Sequence[Evaluation], labels: Sequence[str]
+) -> list[CallSpec]:
+    """The metrics of all templates that all models can be measured by."""
+    known = {*labels, *set.intersection(*(set(evaluation.views) for evaluation in evaluations))}
+    columns = set.intersection(*(set(model.known_values) for model in models))
+    metrics = []
+    for call in (call for model in models for call in model.spec.evaluate):
+        names = [str(plain(argument.value)) for argument in call.arguments]
+        of = names if call.name == "joint_accuracy" else names[:1]
+        if set(of) <= known and (call.name != "oov_accuracy" or names[1] in columns):
+            metrics.append(call)
+    return metrics
+
+
 def _names(counts: Sequence[Mapping[str, SentenceCounts]]) -> list[str]:
     """The names of all scores in order; one model may find segments of types that another does not."""
     return sorted({name: None for one in counts for name in one}, key=_place)
@@ -178,8 +203,7 @@ def _names(counts: Sequence[Mapping[str, SentenceCounts]]) -> list[str]:
 
 def _place(name: str) -> tuple[int, str]:
     """Scores by token first, sentences last, types behind all segments of their label."""
-    kinds = ("accuracy", "joint_accuracy", "segments", "sentence_accuracy")
-    return kinds.index(name.partition("(")[0]), name
+    return KINDS.index(name.partition("(")[0]), name
 
 
 def _score(

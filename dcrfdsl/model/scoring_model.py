@@ -26,6 +26,7 @@ from ..metrics import (
     added,
     empty_metric_warnings,
     evaluation_of,
+    first_metric,
     goodness,
     label_tables,
     prediction_tallies,
@@ -252,7 +253,9 @@ class ScoringModel(EventModel):
         corpus: gold data.
         prediction: what `predict` gives for it.
         """
-        return evaluation_of(self.spec, corpus, _predicted_codes(corpus, prediction), self.states, self._views())
+        predicted = _predicted_codes(corpus, prediction)
+        known = self.known_values.__getitem__
+        return evaluation_of(self.spec, corpus, predicted, self.states, self._views(), known)
 
     def _views(self) -> dict[str, View]:
         """The views of the template, for metrics."""
@@ -270,7 +273,12 @@ class ScoringModel(EventModel):
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         """
         name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
-        return FirstScore(name, float(goodness(name, value)))
+        return FirstScore(self.first_metric, float(goodness(name, value)))
+
+    @property
+    def first_metric(self) -> str:
+        """The name of that metric, as `segments(y).f1`; of a risk, of what it leaves of 1."""
+        return first_metric(self.spec.evaluate, {label: self.states[label] for label in self.labels})
 
     def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
         """The status of a pruned run, with what pruning leaves out of gold data."""

@@ -267,7 +267,8 @@ class Iteration(NamedTuple):
 
     start: the number of the random start, from 1; 0 if there is only one.   gradient_norm: for methods that step after
     single sequences, of the sum of their gradients, each taken before its own step; None if there is no gradient.
-    gap: the duality gap, if a dual is solved.
+    gap: the duality gap, if a dual is solved.   metric: what `dev` is, as `segments(y).f1`; empty without `dev`, and in
+    older model files.
     """
 
     iteration: int
@@ -277,6 +278,7 @@ class Iteration(NamedTuple):
     dev: float | None = None
     start: int = 0
     gap: float | None = None
+    metric: str = ""
 
 
 Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with the weights; True stops

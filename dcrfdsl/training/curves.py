@@ -1,6 +1,6 @@
 """Learning curves as files: a row for each iteration of every stage that ran.
 
-    stage, start, iteration, objective, gradient_norm, seconds, dev, gap
+    stage, start, iteration, objective, gradient_norm, seconds, dev, gap, metric (what `dev` is)
 
 `FORMATS` is the table of file formats, chosen by the ending of the file's name. `start` numbers random starts from 1; 0
 means that there was only one. `seconds` begin anew with each stage and start. `dev` is empty without held-out data,
@@ -23,7 +23,7 @@ from .line_files import LineFile
 
 __all__ = ["FORMATS", "CurveWriter", "check_curve_path", "write_curve"]
 
-COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev", "gap")
+COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev", "gap", "metric")
 Row = dict[str, str | int | float | None]
 
 

@@ -164,7 +164,7 @@ class _Watch:
             step = step._replace(iteration=earlier.iteration + step.iteration, seconds=earlier.seconds + step.seconds)
         if self._evaluate is not None:
             self._score = self._evaluate(self._objective.weights_of(weights), self._objective.voters)
-            step = step._replace(dev=self._score)
+            step = step._replace(dev=self._score, metric=self._stage.model.first_metric)
             if self._best is None or self._score > self._best.score:
                 self._best = _BestScored(self._score, step.iteration, weights.copy())
             patience = self._stage.settings.patience

@@ -39,6 +39,7 @@ class Trial:
     """One training with some values of the constants. Values other than numbers are written as in a template.
 
     dev: the score on the held-out data.   seconds: of training and scoring.   complete: whether it ran to its end.
+    metric: what `dev` is.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Trial:
     dev: float
     seconds: float
     complete: bool = True
+    metric: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ class ConstantSearch:
         """Adds a trial that has ended with these values. Returns its score."""
         self._metric = ended.metric or self._metric
         shown = {name: _plain(value) for name, value in values.items()}
-        trial = Trial(len(self._trials) + 1, shown, ended.dev, ended.seconds, ended.complete)
+        trial = Trial(len(self._trials) + 1, shown, ended.dev, ended.seconds, ended.complete, self._metric)
         self._trials.append(trial)
         if self.on_trial is not None:
             self.on_trial(trial)

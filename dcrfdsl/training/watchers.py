@@ -48,7 +48,7 @@ def progress_bar(bar: Bar) -> Callable[[Iteration], None]:
     def report(step: Iteration) -> None:
         shown = {"objective": f"{step.objective:.6g}"}
         if step.dev is not None:
-            shown["dev"] = f"{step.dev:.4f}"
+            shown[f"dev {step.metric}"] = f"{step.dev:.4f}"
         bar.set_postfix(shown, refresh=False)
         bar.update(1)
 

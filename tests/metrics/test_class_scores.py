@@ -18,9 +18,9 @@ from dcrfdsl.metrics import (
     Confusion,
     Evaluation,
     SegmentCounts,
+    compared_segments,
     confusion_of,
     scores_by_type,
-    segment_counts,
 )
 
 STATES = ("N", "V", "D", "never")
@@ -105,7 +105,8 @@ RUNS = {
     "cut in two": ([1, 1, 1], [1, 0, 1], (0, 3, 1)),
     "O is outside": ([0, 3, 0], [0, 3, 3], (1, 1, 2)),
     "a value that the model does not know ends a run": ([0, UNSEEN, 0], [0, 0, 0], (0, 1, 2)),
-    "a missing value is outside in both": ([0, MISSING, 1], [0, 0, 1], (2, 2, 2)),
+    "a missing value between two types leaves both open": ([2, 3, 0, MISSING, 1], [2, 3, 0, 0, 1], (1, 1, 1)),
+    "a missing value within a run goes on": ([0, MISSING, 0, 1], [0, 0, 1, 1], (0, 2, 2)),
     "nothing predicted": ([0, 0], [-1, -1], (0, 0, 1)),
 }
 
@@ -114,14 +115,14 @@ RUNS = {
 def test_a_run_of_a_state_is_a_segment(name: str) -> None:
     gold, predicted, expected = RUNS[name]
     off = np.array([0, len(gold)])
-    assert segment_counts(np.array(gold), np.array(predicted), FIELDS, off, runs=True) == expected
+    assert compared_segments(np.array(gold), np.array(predicted), FIELDS, off, runs=True).counts == expected
     by_type = scores_by_type(evaluation(gold, predicted, FIELDS), "y", runs=True)
     assert tuple(map(sum, zip(*by_type.counts.values(), strict=True))) == expected
 
 
 def test_runs_end_with_their_sentence() -> None:
     codes = np.array([0, 0, 0])
-    assert segment_counts(codes, codes, FIELDS, np.array([0, 1, 3]), runs=True) == (2, 2, 2)
+    assert compared_segments(codes, codes, FIELDS, np.array([0, 1, 3]), runs=True).counts == (2, 2, 2)
 
 
 def test_fields_score_as_the_same_with_marks() -> None:
@@ -136,15 +137,15 @@ def test_fields_score_as_the_same_with_marks() -> None:
         tags = [FIELDS[c] if c == 3 else f"{'B' if b else 'I'}-{FIELDS[c]}" for c, b in zip(codes, begins, strict=True)]
         return np.array([marked.index(tag) for tag in tags])
 
-    expected = segment_counts(with_marks(gold), with_marks(predicted), marked, off)
-    assert segment_counts(gold, predicted, FIELDS, off, runs=True) == expected
+    expected = compared_segments(with_marks(gold), with_marks(predicted), marked, off).counts
+    assert compared_segments(gold, predicted, FIELDS, off, runs=True).counts == expected
     assert expected.correct > 0
 
 
 def test_nothing_predicted_is_never_a_right_segment() -> None:
     """Where no state is O, too."""
     off = np.array([0, 2])
-    assert segment_counts(np.array([0, 0]), np.array([-1, -1]), ("B-X", "I-X"), off) == (0, 0, 2)
+    assert compared_segments(np.array([0, 0]), np.array([-1, -1]), ("B-X", "I-X"), off).counts == (0, 0, 2)
 
 
 def test_what_the_model_does_not_know_has_a_row() -> None:

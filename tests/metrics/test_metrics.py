@@ -19,13 +19,14 @@ from dcrfdsl.metrics import (
     UNSEEN,
     Evaluation,
     SegmentCounts,
+    compared_segments,
     confusion,
     default_metrics,
     encode_gold,
     evaluate_predictions,
+    first_metric,
+    goodness,
     measure,
-    segment_counts,
-    segments_by_type,
     unseen_values,
 )
 from dcrfdsl.semantics.schema.expressions import Argument, Reference
@@ -50,7 +51,7 @@ def coded(sentences: Sentences, states: Sequence[str]) -> tuple[np.ndarray, np.n
 def counts(gold: Sentences, predicted: Sentences) -> SegmentCounts:
     states = sorted({*chain(*gold), *chain(*predicted)})
     codes, off = coded(gold, states)
-    return segment_counts(codes, coded(predicted, states)[0], states, off)
+    return compared_segments(codes, coded(predicted, states)[0], states, off).counts
 
 
 # segments ---------------------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def test_types_add_up_to_the_whole(pairs: list[list[tuple[str, str]]]) -> None:
     gold, predicted = ([[pair[side] for pair in sentence] for sentence in pairs] for side in (0, 1))
     states = sorted({"O", *chain(*gold), *chain(*predicted)})
     codes, off = coded(gold, states)
-    by_type = segments_by_type(codes, coded(predicted, states)[0], states, off)
+    by_type = compared_segments(codes, coded(predicted, states)[0], states, off).by_type
     kinds = {kind for tags in (*gold, *predicted) for _, _, kind in plain_segments(tags)}
     assert list(by_type) == sorted(kinds)
     assert tuple(map(sum, zip(*by_type.values(), strict=True))) == (counts(gold, predicted) if kinds else ())
@@ -330,7 +331,7 @@ def test_a_segment_of_a_type_that_the_model_does_not_know_is_a_gold_segment() ->
     assert (found["segments(y).precision"], found["segments(y).recall"], found["unseen_labels"]) == (0.5, 0.5, 2)
 
 
-def test_missing_gold_hides_a_predicted_segment() -> None:
+def test_a_predicted_segment_where_gold_is_missing_does_not_count() -> None:
     found = measure(one_label([1, MISSING, MISSING], [1, 0, 1], ("O", "B-A"), 2, [0, 3]), [call("segments(y)")])
     assert found["segments(y).f1"] == 1.0
 
@@ -382,42 +383,6 @@ def test_joint_accuracy_counts_tokens_whose_labels_are_all_known(name: str) -> N
         {"x": "abc", "y": "abc"}, np.array([0, 2]), sets={"x": [(0, 1)], "y": [(0, 1)]},
     )  # fmt: skip
     assert measure(evaluation, [call("joint_accuracy")])["joint_accuracy"] == (right + 1) / (counted + 1)
-
-
-HIDDEN = {
-    # gold (`?`: missing, `*`: one of B-A and I-A), predicted; segments right, predicted, gold
-    "a whole segment is hidden": ("? O B-A", "B-A O B-A", (1, 1, 1)),
-    "a segment ends where the gold is hidden": ("B-A ? O", "B-A I-A O", (1, 1, 1)),
-    "a segment goes on behind what is hidden": ("B-A * I-A", "B-A I-A I-A", (2, 2, 2)),
-    "the visible part differs": ("B-A * I-A", "B-A I-A O", (1, 1, 2)),
-    "the visible part has another type": ("* I-A", "B-B I-B", (0, 1, 1)),
-    "a segment is broken at what is hidden": ("B-A ? B-A", "B-A B-A I-A", (2, 2, 2)),
-}
-
-
-@pytest.mark.parametrize("name", HIDDEN)
-def test_a_position_that_cannot_be_compared_is_outside_in_both(name: str) -> None:
-    gold, predicted, expected = HIDDEN[name]
-    states = ["O", "B-A", "I-A", "B-B", "I-B"]
-    codes = {"?": MISSING, "*": AMBIGUOUS, **{state: code for code, state in enumerate(states)}}
-    columns = [np.array([codes[tag] for tag in text.split()]) for text in (gold, predicted)]
-    assert segment_counts(columns[0], columns[1], states, np.array([0, len(columns[0])])) == expected
-
-
-@given(tag_pairs("BI"), st.data())
-def test_hidden_positions_count_as_if_both_sides_had_said_outside(
-    pairs: list[list[tuple[str, str]]], data: st.DataObject
-) -> None:
-    gold, predicted = ([[pair[side] for pair in sentence] for sentence in pairs] for side in (0, 1))
-    states = sorted({"O", *chain(*gold), *chain(*predicted)})
-    codes, off = coded(gold, states)
-    ours, _ = coded(predicted, states)
-    hidden = np.array(data.draw(st.lists(st.booleans(), min_size=len(codes), max_size=len(codes))), bool)
-    marks = data.draw(st.lists(st.sampled_from([MISSING, AMBIGUOUS, AMBIGUOUS - 3]), min_size=1))
-    seen = np.where(hidden, np.resize(marks, len(codes)), codes)
-    outside = states.index("O")
-    expected = segment_counts(np.where(hidden, outside, codes), np.where(hidden, outside, ours), states, off)
-    assert segment_counts(seen, ours, states, off) == expected
 
 
 # from a corpus --------------------------------------------------------------------------------------------------------
@@ -482,6 +447,8 @@ def test_what_partly_known_labels_leave_out_is_counted() -> None:
         "not_scored(x)": 2,
         "not_scored(y)": 1,
         "ambiguous(y)": 1,
+        "not_scored(segments(y))": 0,
+        "not_judged(segments(y))": 1,
         "not_scored(joint_accuracy)": 2,
     }
 
@@ -527,3 +494,19 @@ def test_gold_that_is_not_there_is_one_message() -> None:
 def test_confusion_counts_pairs() -> None:
     table = confusion(np.array([0, 0, 1, UNSEEN, 2]), np.array([0, 1, 1, 0, 0]), 2)
     assert table.tolist() == [[1, 1], [0, 1]]
+
+
+FIRST = ["accuracy(y)", "joint_accuracy", "segments(y)", "by_state(y)", "by_type(y)", "confusion(y)", "hamming_risk"]
+
+
+@pytest.mark.parametrize("metric", FIRST)
+def test_the_first_metric_is_named_as_its_first_value(metric: str) -> None:
+    evaluation = one_label([1, 0, 0], [1, 2, 0], ("O", "B-A", "I-A"), 3, [0, 3])
+    name, value = next(iter(measure(evaluation, [call(metric)]).items()))
+    told = first_metric([call(metric)], evaluation.states)
+    assert told == (f"1 - {name}" if goodness(name, value) != value else name)
+
+
+def test_without_metrics_the_default_one_is_named() -> None:
+    assert first_metric([], {"y": ("O", "B-A")}) == "segments(y).f1"
+    assert first_metric([], {"y": ("a", "b"), "z": ("a", "b")}) == "accuracy(y)"

@@ -70,13 +70,18 @@ def cut_at(*places: int) -> Callable[[Corpus], list[Corpus]]:
 @pytest.mark.parametrize("cut", [cut_at(), cut_at(7), cut_at(*range(1, 24)), cut_at(3, 3, 20)])
 def test_parts_score_as_the_whole(cut: Callable[[Corpus], list[Corpus]]) -> None:
     whole = model().evaluate(gold())
-    assert list(whole)[-4:] == [
+    assert list(whole)[-8:] == [
         "not_scored(pos)",
         "not_scored(chunk)",
         "ambiguous(chunk)",
+        "not_scored(segments(chunk))",
+        "not_judged(segments(chunk))",
         "not_scored(joint_accuracy)",
+        "not_scored(segments(pos, runs))",
+        "not_judged(segments(pos, runs))",
     ]
     assert whole["unseen_labels"] > 0
+    assert all(whole[f"not_{how}(segments(chunk))"] > 0 for how in ("scored", "judged"))
     assert model().evaluate_parts(cut(gold())) == whole
     assert model().evaluate_parts(model().on(part) for part in cut(gold()) if part.num_tokens) == whole
 

@@ -162,11 +162,12 @@ def test_the_file_says_what_json_lines_say(name: str, here: Path, capsys: pytest
     rows: list[dict[str, Any]] = (
         list(csv.DictReader(text.splitlines())) if name.endswith("csv") else list(map(json.loads, text.splitlines()))
     )
-    assert list(rows[0]) == ["stage", "start", *COLUMNS, "gap"]
+    assert list(rows[0]) == ["stage", "start", *COLUMNS, "gap", "metric"]
     assert [row["stage"] for row in rows] == ["one"] * 3 + ["two"] * (len(rows) - 3)
     assert [[float(row[column]) for column in COLUMNS] for row in rows] == [
         [step[column] for column in COLUMNS] for step in steps
     ]
+    assert {one["metric"] for one in (*rows, *steps)} == {"accuracy(y)"}
 
 
 def test_a_score_that_is_not_there_is_empty(here: Path) -> None:

@@ -24,7 +24,7 @@ STAGES = (
 )
 OF_ITERATION = {
     "event", "time", "stage", "iteration", "objective", "gradient_norm", "seconds", "dev", "start", "memory_mb",
-    "inference",
+    "inference", "metric",
 }  # fmt: skip
 
 

@@ -377,7 +377,7 @@ def test_the_command_prints_trials_as_json(here: Path, capsys: Captured) -> None
     )
     *trials, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert [trial["trial"] for trial in trials] == [1, 2]
-    assert trials[0].keys() == {"trial", "values", "dev", "seconds"}
+    assert trials[0].keys() == {"trial", "values", "dev", "metric", "seconds"}
     assert last["tuned"] == max(trials, key=lambda trial: trial["dev"])["values"]
 
 

@@ -38,7 +38,7 @@ def test_a_bar_moves_once_an_iteration() -> None:
     record = trained(dcrfdsl.progress_bar(bar)).record
     assert bar.calls.count(("update", 1)) == record.iterations
     last = [call for call in bar.calls if call[0] == "shown"][-1]
-    assert last == ("shown", {"objective": f"{record.objective:.6g}", "dev": "1.0000"}, False)
+    assert last == ("shown", {"objective": f"{record.objective:.6g}", "dev accuracy(y)": "1.0000"}, False)
 
 
 def test_scalars_are_those_of_the_curve() -> None:

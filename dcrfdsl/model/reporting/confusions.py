@@ -19,7 +19,7 @@ import numpy as np
 
 from ...data import Segments
 from ...foundation import Ints, Mask
-from ...metrics import Evaluation, compared_segments, confusion
+from ...metrics import Evaluation, confusion, segments_compared
 
 __all__ = ["SegmentConfusion", "StateConfusion", "most_confused", "segment_confusion", "state_confusion"]
 
@@ -63,15 +63,16 @@ def state_confusion(evaluation: Evaluation, label: str) -> StateConfusion:
 
 def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
     """Counts of gold and predicted segments of a label with segments."""
-    off, states, predicted = evaluation.sentence_off, evaluation.states[label], np.asarray(evaluation.predicted[label])
-    golds, ours, _, types = compared_segments(evaluation.gold[label], predicted, states, off)
-    size, num_tokens = len(types), int(off[-1])
+    found, num_tokens = segments_compared(evaluation, label), evaluation.num_tokens
+    golds, ours, types = found.golds, found.ours, found.types
+    size = len(types)
     partner = _same_tokens(golds, ours, num_tokens)
     matched = partner >= 0
     same = np.bincount(golds.kind[matched] * size + ours.kind[partner[matched]], minlength=size * size)
     alone = np.ones(len(ours.start), np.bool_)
     alone[partner[matched]] = False
     touched, touches = _shares_a_token(golds, ours, num_tokens), _shares_a_token(ours, golds, num_tokens)
+    touches |= _shares_a_token(ours, found.unsure, num_tokens)
 
     def counted(segments: Segments, chosen: Mask) -> Ints:
         return np.bincount(segments.kind[chosen], minlength=size).astype(np.int64)

@@ -32,11 +32,12 @@ from .optimizer_rules import stage_views
 __all__ = ["METRICS", "RULES", "fits_metric", "metric_usages", "needs_segments", "not_measurable"]
 
 RUNS = "runs?"  # a word: runs of one state are segments
+LABELS = "label*"  # any number of labels, or none
 METRICS: Table[tuple[str, ...]] = Table(
     "metric",
     {
         "accuracy": ("label",),
-        "joint_accuracy": (),
+        "joint_accuracy": (LABELS,),
         "sentence_accuracy": ("label?",),
         "segments": ("label", RUNS),
         "by_state": ("label",),
@@ -66,6 +67,8 @@ _WITH_SCORES = ("log_likelihood", "rank_risk")
 
 def metric_usages(name: str, takes: Sequence[str]) -> list[str]:
     """How a metric may be written: `segments(label)`, `segments(label, runs)`."""
+    if takes == (LABELS,):
+        return [name, f"{name}(label, label, …)"]
     least = sum(not word.endswith("?") for word in takes)
     calls = (", ".join(word.removesuffix("?") for word in takes[:n]) for n in range(least, len(takes) + 1))
     return [f"{name}({words})" if words else name for words in calls]
@@ -73,6 +76,8 @@ def metric_usages(name: str, takes: Sequence[str]) -> list[str]:
 
 def fits_metric(takes: Sequence[str], given: Sequence[str]) -> bool:
     """Whether these are the arguments of a metric by their number, and by the words that may follow the first."""
+    if takes == (LABELS,):
+        return len(given) != 1 and len({*given}) == len(given)
     least = sum(not word.endswith("?") for word in takes)
     words = zip(takes[1:], given[1:], strict=False)
     return least <= len(given) <= len(takes) and all(w.removesuffix("?") == one for w, one in words if w.endswith("?"))
@@ -219,9 +224,10 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
         yield context.complaint("bad-argument", message, path, f"expected {usage}", help=example)
         return
     runs = RUNS in wanted and len(given) == len(wanted)
-    for n, (word, argument) in enumerate(zip(wanted, call.arguments, strict=False)):
+    words = [LABELS] * len(given) if wanted == (LABELS,) else wanted
+    for n, (word, argument) in enumerate(zip(words, call.arguments, strict=False)):
         at = (*path, "arguments", n, "value")
-        value, kind = argument.value, word.removesuffix("?")
+        value, kind = argument.value, word.rstrip("?*")
         if word == RUNS:
             continue
         if not isinstance(value, Reference) or value.place != Here():

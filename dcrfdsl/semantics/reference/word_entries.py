@@ -245,10 +245,12 @@ DOMAINS: Words = {
 }
 METRIC_TEXTS: Mapping[str, str] = {
     "accuracy": "The share of positions where the label is right.",
-    "joint_accuracy": "The share of positions where all labels are right.",
+    "joint_accuracy": "The share of positions where all labels are right, or all of those that are named, among the "
+    "positions where all of these are known. A label of the sentence counts at each of its positions.",
     "sentence_accuracy": "The share of sentences where every label is right, or every one of the label that is named.",
     "segments": "Precision, recall and F1 of segments, as conlleval counts them. With `runs`, for states without "
-    "marks, a run of one state other than `O` is a segment.",
+    "marks, a run of one state other than `O` is a segment. A gap of missing labels is bridged where the segment goes "
+    "on behind it; where an end stays unknown, the segment is left out, and a predicted one that may be right too.",
     "by_state": "Precision, recall, F1 and support of each state, and their micro, macro and weighted "
     "means. The macro F1 comes first, so it decides a search.",
     "by_type": "Precision, recall, F1 and support of each type of segment, and their micro, macro and weighted "
