@@ -113,8 +113,9 @@ def tag(options: TagOptions) -> None:
     probability], …]}, likeliest first; latent variables and memories are among the variables. `decode certified` and
     `optimal` add "score", "bound" (no labelling scores more) and "proven": whether the labels are the best.
 
-    --pretty is for people: segments in brackets with their type, other labels behind their words, without O; a label
-    that is the same for the whole sentence stands alone.
+    --pretty is for people: segments in brackets with their type, other labels behind their words, without O; labels
+    below the words where several differ from word to word; a label that is the same for the whole sentence alone; a
+    sequence of numbers as runs of states with their positions from 1.
 
     \b
     Example:
@@ -274,13 +275,14 @@ def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer]
 
 def _pretty(model: TrainedModel) -> Callable[[Chunk, Answer], None]:
     """Writes answers for people."""
-    from .pretty_tags import PrettySentences
-    from .terminal import print_lines
+    from .pretty_tags import WIDTH, PrettySentences
+    from .terminal import print_lines, terminal
 
     pretty = PrettySentences({label: model.states[label] for label in model.labels})
+    width = terminal(sys.stdout).width if sys.stdout.isatty() else WIDTH
 
     def write(chunk: Chunk, answer: Answer) -> None:
-        print_lines(*pretty.lines(chunk.corpus, answer.columns))
+        print_lines(*pretty.lines(chunk.corpus, answer.columns, width))
         sys.stdout.flush()
 
     return write

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
+from ..data import runs_of
 from ..foundation import printable
 
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..metrics import Evaluation
 
-__all__ = ["Mistakes", "word_column"]
+__all__ = ["Mistakes"]
 
 NO_LABEL = "_"  # as `tag` writes it
 
@@ -29,13 +30,22 @@ class _Mistake(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """A sentence with mistakes. number: from 1, of all sentences.   words: None where all texts are labels."""
+    """A sentence with mistakes. number: from 1, of all sentences.   words: None if it has none."""
 
     number: int
     file: str
     line: int
     words: Sequence[str] | None
     mistakes: Sequence[_Mistake]
+
+    def runs(self) -> Iterator[tuple[str, _Mistake]]:
+        """The mistakes, the same one at neighbouring tokens once: at which tokens, `3` or `3–17`, and the first one."""
+        for label in dict.fromkeys(mistake.label for mistake in self.mistakes):
+            of_label = [mistake for mistake in self.mistakes if mistake.label == label]
+            keys = [(one.gold, one.predicted, one.token - n) for n, one in enumerate(of_label)]
+            for _, first, last in runs_of(keys):
+                low, high = of_label[first].token, of_label[last].token
+                yield str(low) if low == high else f"{low}–{high}", of_label[first]
 
 
 @dataclass
@@ -50,6 +60,8 @@ class Mistakes:
     def add(self, evaluation: Evaluation, corpus: Corpus) -> None:
         """Those of a part of the data."""
         import numpy as np
+
+        from ..data import word_column
 
         wrong = {y: evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold}
         tokens = np.flatnonzero(np.logical_or.reduce(list(wrong.values())))
@@ -82,7 +94,7 @@ class Mistakes:
         ]
 
     def lines(self) -> Iterator[Text]:
-        """A line for each sentence, its words, and a line for each mistake."""
+        """A line for each sentence, its words, and a line for each mistake; without words, for each run of one."""
         for one in self._kept:
             yield Text()
             yield Text(printable(f"sentence {one.number:,}, {one.file}:{one.line}"), style="bold")
@@ -90,9 +102,9 @@ class Mistakes:
             if one.words is not None:
                 words = [Text(printable(w), style="red" if n in wrong else "") for n, w in enumerate(one.words, 1)]
                 yield Text("  ").append_text(Text(" ").join(words))
-            for mistake in one.mistakes:
+            for at, mistake in one.runs() if one.words is None else ((str(m.token), m) for m in one.mistakes):
                 word = "" if one.words is None else f" {one.words[mistake.token - 1]}"
-                line = Text(printable(f"  {mistake.token}{word}: {mistake.label} is "))
+                line = Text(printable(f"  {at}{word}: {mistake.label} is "))
                 line.append(printable(mistake.gold), style="green").append(", predicted ")
                 yield line.append(printable(mistake.predicted), style="red")
         yield Text()
@@ -105,11 +117,3 @@ class Mistakes:
 def _state(evaluation: Evaluation, label: str, token: int) -> str:
     code = int(evaluation.predicted[label][token])
     return evaluation.states[label][code] if code >= 0 else NO_LABEL
-
-
-def word_column(corpus: Corpus, labels: Any) -> str | None:
-    """The first column of texts that is no label; None if there is none."""
-    from ..data import InternedColumn
-
-    texts = (name for name, column in corpus.columns.items() if isinstance(column, InternedColumn))
-    return next((name for name in texts if name not in labels), None)

@@ -56,5 +56,6 @@ from .sentence_states import (
     telling_tokens as telling_tokens,
     value_of_sentence as value_of_sentence,
 )
+from .shown_words import runs_of as runs_of, word_column as word_column
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
 from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

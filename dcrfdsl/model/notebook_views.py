@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, has_segments, mark_table, segments_of, split_mark
+from ..data import Corpus, InternedColumn, has_segments, mark_table, segments_of, split_mark, word_column
 from ..foundation import (
     Block,
     Codes,
@@ -23,7 +23,7 @@ from ..foundation import (
 )
 from ..semantics import template_listing, to_text
 from .model_story import stages_of, transition_weights
-from .reporting import shown_column, training_blocks, transition_blocks
+from .reporting import training_blocks, transition_blocks
 
 if TYPE_CHECKING:
     from .prediction import Prediction
@@ -100,7 +100,7 @@ def _troubles(prediction: Prediction) -> Iterator[Block]:
 
 def _words(corpus: Corpus, labels: Sequence[str], first: int, last: int) -> list[str]:
     """The words of some tokens, or their numbers in the sentence where the data has none."""
-    name = shown_column(corpus, labels)
+    name = word_column(corpus, labels)
     column = None if name is None else corpus.columns[name]
     if isinstance(column, InternedColumn):
         return [column.text(t) for t in range(first, last)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn
+from ..data import Corpus, InternedColumn, word_column
 from ..foundation import DcrfError, Floats, Mask, data_error
 from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
@@ -32,7 +32,6 @@ from .reporting import (
     Term,
     Why,
     error_list,
-    shown_column,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def findings_on(
     labelled = _Labelled(model, corpus, evaluation, marginals)
     errors = error_list(evaluation, {label: marginals[label] for label in model.labels if marginals})
     listed = errors.first(choices.errors)
-    word = shown_column(corpus, model.labels)
+    word = word_column(corpus, model.labels)
     return Findings(
         corpus=corpus,
         evaluation=evaluation,

@@ -447,7 +447,7 @@ def test_train_json_is_the_contract(here: Path, capsys: Captured) -> None:
     *steps, last = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [step["iteration"] for step in steps] == list(range(1, len(steps) + 1))
     for step in steps:
-        assert step.keys() == {"iteration", "objective", "gradient_norm", "seconds", "dev"}
+        assert step.keys() == {"iteration", "objective", "gradient_norm", "seconds", "dev", "metric"}
     assert [step["seconds"] for step in steps] == sorted(step["seconds"] for step in steps)
     assert last.keys() == {
         "weights", "objective", "iterations", "converged", "seconds", "peak_mb", "stage", "model",

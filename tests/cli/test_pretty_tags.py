@@ -34,8 +34,9 @@ ROWS = [
 TEXT = "a\nb\nc\n\nd\nd\n\n[e]\x1b[31m\n"
 SHOWN = """\
 sentence 1, text.txt:1
-  part   [X a b] c
-  kind   a/k b c/l
+         a    b    c
+  part   B-X  I-X  .
+  kind   k    .    l
   whole  yes
 
 sentence 2, text.txt:5
@@ -92,8 +93,8 @@ def test_a_terminal_shows_states_in_colours(
     if no_color:
         assert out.startswith(SHOWN) and "\x1b" not in out
         return
-    assert f"{COLOUR}36m[X a b]" in out and f"{COLOUR}32m[Y d]" in out  # a type has one colour
-    assert f"{COLOUR}36m/k" in out and f"{COLOUR}32ml" in out
+    assert f"{COLOUR}36mB-X" in out and f"{COLOUR}32m[Y d]" in out  # a type has one colour
+    assert f"{COLOUR}36mk" in out and f"{COLOUR}32ml" in out
 
 
 def sentence(words: str) -> Corpus:
@@ -120,10 +121,42 @@ def test_a_line_shows_a_label(name: str) -> None:
     assert [text.plain for text in lines] == ["sentence 1, f:1", f"  {line}"]
 
 
-def test_a_corpus_without_words_has_numbers() -> None:
-    corpus = Corpus("f", np.array([0, 2]), {}, np.array([1, 2]))
-    lines = PrettySentences({"y": ["N", "V"]}).lines(corpus, {"y": ["N", "V"]})
-    assert [text.plain for text in lines][1] == "  1/N 2/V"
+RUNS = {
+    # states of the model, predicted: line
+    "runs": ("N V", "N N V", "N 1–2, V 3"),
+    "segments": ("O B-X I-X", "B-X I-X O", "X 1–2, O 3"),
+    "segments that touch": ("O B-X I-X", "B-X B-X I-X", "X 1, X 2–3"),
+    "nothing is possible": ("N V", "_ _ _", "no labelling is possible"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_corpus_without_words_has_runs(name: str) -> None:
+    states, predicted, line = RUNS[name]
+    corpus = Corpus("f", np.array([0, 3]), {}, np.array([1, 2, 3]))
+    lines = PrettySentences({"y": states.split()}).lines(corpus, {"y": predicted.split()})
+    assert [text.plain for text in lines][1] == f"  {line}"
+
+
+def test_texts_that_are_numbers_are_no_words() -> None:
+    times = " ".join(f"{t / 7:.3f}" for t in range(150))
+    labels = {"y": ["walk"] * 52 + ["run"] * 98, "z": ["on"] * 150}
+    lines = PrettySentences({"y": ["walk", "run"], "z": ["on", "off"]}).lines(sentence(times), labels)
+    assert [text.plain for text in lines] == ["sentence 1, f:1", "  y  walk 1–52, run 53–150", "  z  on 1–150"]
+
+
+def test_several_labels_stand_below_their_words_in_columns() -> None:
+    """A word of two columns' width counts as two; a full line goes on below."""
+    words, labels = "a 東京 c", {"part": ["N", "V", "N"], "kind": ["k", "long", "_"]}
+    states = {"part": ["N", "V"], "kind": ["k", "long"]}
+    lines = PrettySentences(states).lines(sentence(words), labels)
+    assert [text.plain for text in lines][1:] == [
+        "        a  東京  c",
+        "  part  N  V     N",
+        "  kind  k  long  .",
+    ]
+    narrow = [text.plain for text in PrettySentences(states).lines(sentence(words), labels, width=16)]
+    assert narrow[1:] == ["        a  東京", "  part  N  V", "  kind  k  long", "        c", "  part  N", "  kind  ."]
 
 
 @pytest.mark.parametrize("option", ["--json", "--nbest=2", "--marginals", "--apart"])

@@ -34,6 +34,7 @@ class Step:
     dev: float | None = None
     start: int = 0
     gap: float | None = None
+    metric: str = ""
 
 
 def run(count: int, *, factor: float = 0.5, pace: float = 2.0) -> list[Step]:
@@ -96,15 +97,15 @@ def test_file_size(size: int, text: str, tmp_path: Path) -> None:
 
 def test_plain_lines_show_dev_scores_as_percentages() -> None:
     stream = io.StringIO()
-    show(PlainProgress(stream), [Step(1, 2.0, 1.0, 0.5, 0.9712)])
-    assert stream.getvalue() == "iteration 1: objective 2.0000, gradient 1, dev 97.12, 0.5 s\n"
+    show(PlainProgress(stream), [Step(1, 2.0, 1.0, 0.5, 0.9712, metric="accuracy(y)")])
+    assert stream.getvalue() == "iteration 1: objective 2.0000, gradient 1, dev accuracy(y) 97.12 %, 0.5 s\n"
 
 
 def test_json_lines_are_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
-    show(JsonLines(), [Step(1, 2.5, 1.0, 0.5), Step(2, 2.25, 0.5, 0.75, 0.5)])
+    show(JsonLines(), [Step(1, 2.5, 1.0, 0.5), Step(2, 2.25, 0.5, 0.75, 0.5, metric="accuracy(y)")])
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
         {"iteration": 1, "objective": 2.5, "gradient_norm": 1.0, "seconds": 0.5},
-        {"iteration": 2, "objective": 2.25, "gradient_norm": 0.5, "seconds": 0.75, "dev": 0.5},
+        {"iteration": 2, "objective": 2.25, "gradient_norm": 0.5, "seconds": 0.75, "dev": 0.5, "metric": "accuracy(y)"},
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from pathlib import Path
@@ -52,7 +53,10 @@ def check_golden(path: Path, actual: str, *, update: bool) -> None:
         path.write_text(actual, encoding="utf-8")
         return
     assert path.exists(), f"no expected output in {path.name}; run pytest --update-golden and read what it writes"
-    assert actual == path.read_text(encoding="utf-8")
+    expected = path.read_text(encoding="utf-8")
+    assert actual == expected, f"{path.name} expects other output:\n" + "\n".join(
+        difflib.unified_diff(expected.splitlines(), actual.splitlines(), "expected", "actual", lineterm="")
+    )
 
 
 def shared(*parts: str) -> Path:

@@ -16,5 +16,4 @@ from .wrong_labels import (
     Term as Term,
     Why as Why,
     error_list as error_list,
-    shown_column as shown_column,
 )

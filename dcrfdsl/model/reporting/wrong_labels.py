@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...data import Corpus, InternedColumn
+from ...data import Corpus, word_column
 from ...foundation import Floats, Integers, Ints, Mask, json_text, printable
 from ...metrics import Evaluation
 
-__all__ = ["ErrorList", "Term", "Why", "error_list", "error_pages", "shown_column"]
+__all__ = ["ErrorList", "Term", "Why", "error_list", "error_pages"]
 
 PAGE_BYTES = 2_400_000  # of the data of one page's browser: with all else the page stays below 3 MB
 
@@ -108,11 +108,6 @@ def _of_states(table: Floats | None, tokens: Ints, states: Integers) -> Floats:
     return found
 
 
-def shown_column(corpus: Corpus, labels: Sequence[str]) -> str | None:
-    """The first column of texts that is no label: what people call the words."""
-    return next((n for n, c in corpus.columns.items() if isinstance(c, InternedColumn) and n not in labels), None)
-
-
 # the browser's data -----------------------------------------------------------------------------------------------
 
 
@@ -183,7 +178,7 @@ class _Page:
 
     def _sentence(self, sentence: int) -> dict[str, Any]:
         start, end = (int(n) for n in self.corpus.sentence_off[sentence : sentence + 2])
-        word = shown_column(self.corpus, self.all.labels)
+        word = word_column(self.corpus, self.all.labels)
         texts = self.corpus.text_column(word) if word is not None else None
         return {
             "n": sentence + 1,
