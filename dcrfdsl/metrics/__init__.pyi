@@ -29,12 +29,6 @@ from .evaluation import (
     unseen_values as unseen_values,
 )
 from .isotonic import isotonic_fit as isotonic_fit
-from .known_segments import (
-    AMBIGUOUS as AMBIGUOUS,
-    MISSING as MISSING,
-    UNSEEN as UNSEEN,
-    known_segments as known_segments,
-)
 from .label_scores import LabelTables as LabelTables, label_tables as label_tables
 from .metric_table import (
     METRICS as METRICS,
@@ -43,6 +37,12 @@ from .metric_table import (
     goodness as goodness,
 )
 from .reliability import Reliability as Reliability, reliability_of as reliability_of
+from .segment_gaps import (
+    AMBIGUOUS as AMBIGUOUS,
+    MISSING as MISSING,
+    UNSEEN as UNSEEN,
+    known_segments as known_segments,
+)
 from .segment_scores import (
     SegmentCounts as SegmentCounts,
     compared_segments as compared_segments,

@@ -20,7 +20,7 @@ from ..foundation import Floats, Ints, Mask, Offsets
 from ..semantics import CallSpec, plain
 from .class_scores import segments_compared
 from .evaluation import Evaluation
-from .known_segments import MISSING, UNSEEN
+from .segment_gaps import MISSING, UNSEEN
 
 __all__ = ["SentenceCounts", "correct_sentences", "correct_tokens", "sentence_counts"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..foundation import Ints
 from .evaluation import Evaluation, confusion
-from .known_segments import UNSEEN
+from .segment_gaps import UNSEEN
 from .segment_scores import ComparedSegments, SegmentCounts, compared_segments
 
 __all__ = ["NOTHING", "ClassScores", "Confusion", "ScoreRow", "confusion_of", "scores_by_type", "segments_compared"]

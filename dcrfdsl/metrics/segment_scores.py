@@ -2,7 +2,7 @@
 
 With `runs`, states have no marks: a segment is a run of one state other than `O`, as the fields of a citation are.
 
-Not here: the definition of a segment (`data.segment_types`), what unknown gold labels leave open (`known_segments`),
+Not here: the definition of a segment (`data.segment_types`), what unknown gold labels leave open (`segment_gaps`),
 the metrics of a template.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..data import Segments, mark_table, run_table, segments_of
 from ..foundation import Integers, Mask, Offsets
-from .known_segments import known_segments
+from .segment_gaps import known_segments
 
 __all__ = ["ComparedSegments", "SegmentCounts", "compared_segments", "ratio"]
 
@@ -85,7 +85,7 @@ def compared_segments(
     """Gold and predicted codes [N] of `states` as segments; a prediction of -1 is outside.
 
     runs: whether states have no marks.   sets: the codes that ambiguous gold values may be. The same rules read IOB1,
-    IOB2 and IOBES, and output that breaks its scheme. Where gold labels are missing or ambiguous, `known_segments` says
+    IOB2 and IOBES, and output that breaks its scheme. Where gold labels are missing or ambiguous, `segment_gaps` says
     which segments count.
     """
     mark, kind, types = run_table(states) if runs else mark_table(states)

@@ -16,7 +16,7 @@ from ..foundation import Floats, Ints, figure
 from ..graph import CliqueTemplate
 from ..optimizers import Iteration
 from .record import TrainingRecord, content_hash, versions
-from .reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights
+from .reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights, setting_words
 
 if TYPE_CHECKING:
     from .trained_model import TrainedModel
@@ -95,8 +95,9 @@ def _stage(record: Mapping[str, Any]) -> StageRun:
     settings = record["settings"]
     data = f"{record['sentences']:,} sentences, {record['tokens']:,} tokens"
     facts = [
-        ("criterion", str(settings.get("criterion", {}).get("method", ""))),
-        ("optimizer", str(settings.get("optimizer", {}).get("method", ""))),
+        ("criterion", setting_words(settings.get("criterion", ""))),
+        ("optimizer", setting_words(settings.get("optimizer", ""))),
+        ("prior", setting_words(settings.get("prior", ""))),
         ("inference", record["inference"]),
         ("objective at the end", figure(record["objective"])),
         ("iterations", f"{record['iterations']:,}, with {record['evaluations']:,} evaluations"),
@@ -113,7 +114,7 @@ def _stage(record: Mapping[str, Any]) -> StageRun:
 
 def _curve(rows: Sequence[Sequence[Any]]) -> list[CurvePoint]:
     steps = (Iteration(*row) for row in rows)
-    return [CurvePoint(step.iteration, step.objective, step.dev, step.start) for step in steps]
+    return [CurvePoint(step.iteration, step.objective, step.dev, step.start, step.metric) for step in steps]
 
 
 # the record -------------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ def findings_on(
         corpus=corpus,
         evaluation=evaluation,
         values=values,
+        metrics=model.spec.evaluate,
         sampling=choices.sampling,
         marginals={label: marginals[label] for label in model.labels if marginals},
         errors=listed,

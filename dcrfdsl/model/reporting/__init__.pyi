@@ -7,7 +7,11 @@ from .findings import (
     StrongWeights as StrongWeights,
     TransitionWeights as TransitionWeights,
 )
-from .model_sections import training_blocks as training_blocks, transition_blocks as transition_blocks
+from .model_sections import (
+    setting_words as setting_words,
+    training_blocks as training_blocks,
+    transition_blocks as transition_blocks,
+)
 from .page_library import require_jinja as require_jinja
 from .page_writer import write_report as write_report
 from .unrolled_sentences import Told as Told, sentence_graph as sentence_graph

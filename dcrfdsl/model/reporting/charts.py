@@ -21,6 +21,7 @@ __all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
 WIDTH, HEIGHT = 480.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet
+LOG_FROM = 100.0  # the ratio of largest to smallest from which a scale is logarithmic
 MOST_POINTS = 400  # of a line: more could not be told apart
 
 Point = tuple[float, float]
@@ -34,10 +35,11 @@ class Series(NamedTuple):
 
 
 class _Plane:
-    """The area of a chart: from numbers to pixels."""
+    """The area of a chart: from numbers to pixels.   log: whether heights go by the logarithm of numbers above 0."""
 
-    def __init__(self, xs: tuple[float, float], ys: tuple[float, float]):
-        self.xs, self.ys = _wide(xs), _wide(ys)
+    def __init__(self, xs: tuple[float, float], ys: tuple[float, float], *, log: bool = False):
+        self.xs, self.log = _wide(xs), log
+        self.ys = _wide((math.log10(ys[0]), math.log10(ys[1])) if log else ys)
 
     def x(self, value: float) -> float:
         low, high = self.xs
@@ -45,12 +47,13 @@ class _Plane:
 
     def y(self, value: float) -> float:
         low, high = self.ys
+        value = math.log10(value) if self.log else value
         return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self, x_name: str, y_name: str, x_ticks: Sequence[float]) -> list[Markup]:
         """Axes with ticks and names."""
         parts = [_line("axis", (LEFT, HEIGHT - BOTTOM), (WIDTH - RIGHT, HEIGHT - BOTTOM))]
-        for tick in _ticks(*self.ys):
+        for tick in _decades(*self.ys) if self.log else _ticks(*self.ys):
             y = self.y(tick)
             parts += [_line("grid", (LEFT, y), (WIDTH - RIGHT, y)), _text((LEFT - 6, y + 4), _number(tick), "end")]
         for tick in x_ticks:
@@ -63,13 +66,18 @@ class _Plane:
 
 
 def line_chart(title: str, lines: Sequence[Series], x_name: str, y_name: str) -> Markup:
-    """Lines with a legend if there are several. Points that are not finite are left out."""
+    """Lines with a legend if there are several. Points that are not finite are left out.
+
+    Numbers above 0 that span two decades or more stand on a logarithmic scale, and the axis says so.
+    """
     kept = [Series(one.name, [p for p in one.points if all(map(math.isfinite, p))]) for one in lines]
     every = [point for one in kept for point in one.points]
     if not every:
         return Markup("")
-    plane = _Plane(_span(x for x, _ in every), _span(y for _, y in every))
-    parts = plane.frame(x_name, y_name, _ticks(*plane.xs))
+    low, high = _span(y for _, y in every)
+    log = low > 0.0 and high >= LOG_FROM * low
+    plane = _Plane(_span(x for x, _ in every), (low, high), log=log)
+    parts = plane.frame(x_name, f"{y_name} (log scale)" if log else y_name, _ticks(*plane.xs))
     for number, one in enumerate(kept):
         points = _thinned(one.points)
         path = " ".join(f"{plane.x(x):.1f},{plane.y(y):.1f}" for x, y in points)
@@ -165,6 +173,12 @@ def _ticks(low: float, high: float, about: int = 5) -> list[float]:
     step = next(unit * times for times in (1, 2, 2.5, 5, 10) if unit * times >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten within a span of logarithms, at most six."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    return [10.0**n for n in range(first, last + 1, max(1, math.ceil((last - first + 1) / 6)))]
 
 
 def _number(value: float) -> str:

@@ -14,18 +14,22 @@ from ...data import Corpus
 from ...foundation import Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
+from ...semantics import CallSpec
 from .wrong_labels import ErrorList, Why
 
 __all__ = ["CurvePoint", "DrawnSentence", "Findings", "Sampling", "StageRun", "StrongWeights", "TransitionWeights"]
 
 
 class CurvePoint(NamedTuple):
-    """An iteration of training.   dev: a score in 0–1, or a log-likelihood.   start: a random start, 0 if only one."""
+    """An iteration of training.   dev: a score in 0–1, or a log-likelihood.   start: a random start, 0 if only one.
+    metric: what `dev` is; empty if unknown.
+    """
 
     iteration: int
     objective: float
     dev: float | None
     start: int
+    metric: str = ""
 
 
 class StageRun(NamedTuple):
@@ -82,7 +86,8 @@ class Findings:
     """A model on data with labels.
 
     corpus, evaluation: the data, and gold beside predicted labels.
-    values: the metrics of the template by name, as `evaluate` gives them.   sampling: of the intervals.
+    values: the metrics of the template by name, as `evaluate` gives them.   metrics: these metrics.
+    sampling: of the intervals.
     marginals: by label, [N, K] p(y_t = state | x); empty if there are none, which `notes` then explain.
     errors, whys: wrong labels and explanations by their number.   num_errors: how many there are, with those left out.
     new: [N] words that training did not have; None if unknown.
@@ -94,6 +99,7 @@ class Findings:
     corpus: Corpus
     evaluation: Evaluation
     values: Mapping[str, float | int]
+    metrics: Sequence[CallSpec]
     sampling: Sampling
     marginals: Mapping[str, Floats]
     errors: ErrorList

@@ -27,6 +27,7 @@ from ...foundation import (
     signed_shade,
 )
 from ...graph import svg
+from ...metrics import UNSEEN
 from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
@@ -36,6 +37,7 @@ __all__ = [
     "data_section",
     "graph_section",
     "record_section",
+    "setting_words",
     "template_section",
     "training_blocks",
     "training_section",
@@ -67,7 +69,7 @@ def training_blocks(stages: Sequence[StageRun], trials: Sequence[Mapping[str, An
         blocks += [Paragraph(note, kind="note") for note in stage.notes]
         blocks += _curves(stage)
         if stage.settings:
-            rows = [[name, _setting(value)] for name, value in stage.settings.items()]
+            rows = [[name, setting_words(value)] for name, value in stage.settings.items()]
             blocks.append(
                 Fold("Every setting", [TextTable(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
             )
@@ -82,46 +84,62 @@ def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
     rows = [
         [
             str(trial["number"]),
-            *(_setting(trial["values"][name]) for name in names),
-            f"{trial['dev']:.4f}",
+            *(setting_words(trial["values"][name]) for name in names),
+            f"{_shown(trial['dev']):.2f}",
             f"{trial['seconds']:.1f} s{'' if trial['complete'] else ', stopped early'}",
         ]
         for trial in trials
     ]
-    return TextTable("Trials", ["trial", *names, "score on held-out data", "time"], rows)
+    metric = trials[0].get("metric") or "score"
+    unit = "in nats" if any(trial["dev"] < 0.0 for trial in trials) else "in %"
+    return TextTable("Trials", ["trial", *names, f"{metric} on held-out data, {unit}", "time"], rows)
 
 
 def _curves(stage: StageRun) -> Iterator[Block]:
     starts = [(start, list(points)) for start, points in groupby(stage.curve, key=lambda point: point.start)]
     if not starts or len(stage.curve) < 2:
         return
-    for what, y_name in (("objective", "objective, in nats"), ("dev", "score on held-out data")):
-        lines = [Series(f"start {start}" if start else what, _points(points, what)) for start, points in starts]
+    metric = stage.curve[-1].metric
+    for what, y_name in (("objective", "objective, in nats"), ("dev", _dev_name(stage.curve))):
+        name = metric if what == "dev" and metric else what
+        lines = [Series(f"start {start}" if start else name, _points(points, what)) for start, points in starts]
         title = f"{y_name.capitalize()} by iteration, stage {stage.name}"
         drawn = line_chart(title, lines, "iteration", y_name)
         if drawn:
             yield Picture(drawn, title)
     last = stage.curve if len(stage.curve) <= 40 else [*stage.curve[:: -(-len(stage.curve) // 40)], stage.curve[-1]]
     rows = [
-        [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{point.dev:.4f}"]
+        [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{_shown(point.dev):.2f}"]
         for point in last
     ]
-    yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", ["iteration", "objective", "held-out score"], rows)])
+    head = ["iteration", "objective", _dev_name(stage.curve)]
+    yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", head, rows)])
+
+
+def _dev_name(curve: Sequence[CurvePoint]) -> str:
+    """What the scores on held-out data are: shares in per cent, or log-likelihoods, which are negative."""
+    unit = "in nats" if any(point.dev is not None and point.dev < 0.0 for point in curve) else "in %"
+    return f"{curve[-1].metric or 'score'} on held-out data, {unit}"
+
+
+def _shown(dev: float) -> float:
+    return 100.0 * dev if dev >= 0.0 else dev
 
 
 def _points(points: Sequence[CurvePoint], what: str) -> list[tuple[float, float]]:
-    numbers = [(float(point.iteration), point.objective if what == "objective" else point.dev) for point in points]
-    return [(x, y) for x, y in numbers if y is not None]
+    if what == "objective":
+        return [(float(point.iteration), point.objective) for point in points]
+    return [(float(point.iteration), _shown(point.dev)) for point in points if point.dev is not None]
 
 
-def _setting(value: Any) -> str:
+def setting_words(value: Any) -> str:
     """A setting as a template writes it: `gaussian(variance = 10)`."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{name} = {_setting(part)}" for name, part in value.items() if name != "method")
+        inner = ", ".join(f"{name} = {setting_words(part)}" for name, part in value.items() if name != "method")
         method = str(value.get("method", ""))
         return f"{method}({inner})" if inner or not method else method
     if isinstance(value, list | tuple):
-        return ", ".join(map(_setting, value)) or "none"
+        return ", ".join(map(setting_words, value)) or "none"
     names = {None: "none", True: "yes", False: "no"}
     return names[value] if value is None or isinstance(value, bool) else str(value)
 
@@ -242,10 +260,11 @@ def _columns(corpus: Corpus) -> TextTable:
 
 
 def _frequencies(found: Findings, label: str) -> TextTable:
-    """How often each state is gold, and how often it was predicted."""
+    """How often each state is gold, and how often it was predicted, where one gold state is known."""
     names, size = found.evaluation.states[label], len(found.evaluation.states[label])
     gold, predicted = (np.asarray(of[label]) for of in (found.evaluation.gold, found.evaluation.predicted))
-    golds, ours = (np.bincount(codes[codes >= 0], minlength=size) for codes in (gold, predicted))
+    known = gold >= UNSEEN
+    golds, ours = (np.bincount(codes[known & (codes >= 0)], minlength=size) for codes in (gold, predicted))
     order = [k for k in np.argsort(-golds, kind="stable").tolist() if golds[k] or ours[k]]
     rows = [
         [names[k], f"{golds[k]:,}", f"{100 * golds[k] / max(1, golds.sum()):.2f}", f"{ours[k]:,}"]
@@ -254,7 +273,9 @@ def _frequencies(found: Findings, label: str) -> TextTable:
     if rest := order[MOST_STATES:]:
         share = 100 * golds[rest].sum() / max(1, golds.sum())
         rows.append([f"{len(rest):,} more", f"{golds[rest].sum():,}", f"{share:.2f}", f"{ours[rest].sum():,}"])
-    return TextTable(f"States of {label}", ["state", "gold", "%", "predicted"], rows)
+    where = "" if known.all() else f", at the {known.sum():,} tokens with one gold state"
+    caption = f"States of {label}{where}"
+    return TextTable(caption, ["state", "gold", "%", "predicted"], rows)
 
 
 # template and record ----------------------------------------------------------------------------------------------

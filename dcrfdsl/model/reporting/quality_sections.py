@@ -41,14 +41,14 @@ OTHERS = "all others"
 
 def score_section(found: Findings) -> Section:
     """The template's metrics, and common scores with intervals."""
-    counts = list(sentence_counts(found.evaluation, list(found.evaluation.gold)))
+    counts = list(sentence_counts(found.evaluation, list(found.evaluation.gold), found.metrics))
     level, draws, seed = found.sampling
     intervals = bootstrap_intervals(
         [(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed
     )  # fmt: skip
     pairs = list(zip(counts, intervals, strict=True))
-    whole = [pair for pair in pairs if ")." not in pair[0].name]
-    types = [pair for pair in pairs if ")." in pair[0].name]
+    whole = [pair for pair in pairs if not _is_of_type(pair[0])]
+    types = [pair for pair in pairs if _is_of_type(pair[0])]
     blocks: list[Block] = [Paragraph(note[:1].upper() + note[1:], kind="note") for note in found.notes]
     blocks.append(_score_table(f"Scores with {100 * level:g} % intervals", whole))
     if types:
@@ -64,11 +64,18 @@ def score_section(found: Findings) -> Section:
     return Section("scores", "Scores", blocks)
 
 
+def _is_of_type(one: SentenceCounts) -> bool:
+    return ")." in one.name and one.name.startswith("segments(")
+
+
 def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> TextTable:
     rows = []
     for one, interval in pairs:
-        sums = one.counts.sum(axis=0).tolist()
-        parts = [f"{sum_:,}" for sum_ in sums] if len(sums) == 3 else [f"{sums[0]:,}", "", f"{sums[1]:,}"]
+        size = 3 if one.macro else one.counts.shape[1]
+        sums = one.counts.reshape(-1, size).sum(axis=0).tolist()
+        parts = [f"{sum_:,}" for sum_ in sums] if size == 3 else [f"{sums[0]:,}", "", f"{sums[1]:,}"]
+        if one.name.endswith("_risk"):  # of what is wrong
+            parts[0] = f"{sums[1] - sums[0]:,}"
         bounds = f"{100 * interval.low:.2f} – {100 * interval.high:.2f}"
         rows.append([one.name, f"{100 * one.value:.2f}", bounds, *parts])
     return TextTable(caption, ["score", "%", "interval", "right", "predicted", "gold or all"], rows)

@@ -3,7 +3,8 @@
 The data are cut into pages of bounded size. A sentence is there once, whatever the number of its errors:
 
     labels      name and texts of each label that is scored; codes below index these texts
-    sentences   number n, line, words w, by label the codes of the prediction p, and {position: gold code} of errors g
+    sentences   number n, line, words w (null if it has none), by label the codes of the prediction p, and
+                {position: gold code} of errors g
     errors      [label, sentence (its place in the list), position, gold, predicted, probability, gold's, why, is new]
     whys        explanations, see `Why`
 
@@ -183,7 +184,7 @@ class _Page:
         return {
             "n": sentence + 1,
             "line": int(self.corpus.token_line[start]),
-            "w": [printable(texts.text(t)) if texts is not None else str(t - start + 1) for t in range(start, end)],
+            "w": None if texts is None else [printable(texts.text(t)) for t in range(start, end)],
             "p": [np.asarray(self.evaluation.predicted[y])[start:end].tolist() for y in self.all.labels],
             "g": [self._wrong(number, start, end) for number in range(len(self.all.labels))],
         }

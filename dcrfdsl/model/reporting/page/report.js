@@ -69,7 +69,31 @@
   const errors = data.errors.map(([label, sentence, at, gold, predicted, sure, sureGold, why, fresh]) => ({
     label, sentence: data.sentences[sentence], at, gold, predicted, sure, sureGold, why: data.whys[why], fresh,
   }));
-  let kept = errors;
+  // In a sequence without words neighbours with the same mistake are one item, the most confident one for all.
+  const wrongAt = ({ g, p }, label, t, gold, predicted) => g[label][t] === gold && p[label][t] === predicted;
+  const seen = new Set();
+  const items = errors.filter((e) => {
+    const { sentence, label, gold, predicted } = e;
+    e.first = e.last = e.at;
+    if (sentence.w) return true;
+    while (wrongAt(sentence, label, e.first - 1, gold, predicted)) e.first -= 1;
+    while (wrongAt(sentence, label, e.last + 1, gold, predicted)) e.last += 1;
+    const key = `${sentence.n} ${label} ${e.first}`;
+    return !seen.has(key) && seen.add(key);
+  });
+  const range = (first, last) => (first === last ? `${first + 1}` : `${first + 1}–${last + 1}`);
+  // runs of tokens for which all of `parts(t)` stay the same: first and last token, from 0
+  const runs = (size, parts) => {
+    const found = [];
+    for (let t = 0; t < size; t += 1) {
+      const key = JSON.stringify(parts(t));
+      const before = found.at(-1);
+      if (before && before.key === key) before.last = t;
+      else found.push({ key, first: t, last: t });
+    }
+    return found;
+  };
+  let kept = items;
   let page = 0;
 
   const text = (label, code) => (code < 0 ? "nothing" : data.labels[label].texts[code]);
@@ -99,11 +123,11 @@
   const filter = () => {
     const word = form.word.value.toLowerCase();
     const least = 10 * Number(form.least.value || 0);
-    kept = errors.filter((e) =>
+    kept = items.filter((e) =>
       (form.label.value === ALL || data.labels[e.label].name === form.label.value)
       && (form.gold.value === ALL || text(e.label, e.gold) === form.gold.value)
       && (form.predicted.value === ALL || text(e.label, e.predicted) === form.predicted.value)
-      && (!word || e.sentence.w[e.at].toLowerCase().includes(word))
+      && (!word || (e.sentence.w?.[e.at] ?? "").toLowerCase().includes(word))
       && (!least || e.sure >= least)
       && (!form.explained.checked || e.why)
       && (!form.fresh.checked || e.fresh));
@@ -114,6 +138,18 @@
 
   const sentenceLine = (error) => {
     const line = make("p", undefined, "sentence");
+    const { p, g } = error.sentence;
+    const states = p[error.label];
+    if (!error.sentence.w) {
+      const parts = runs(states.length, (t) => [states[t], g[error.label][t] ?? null]);
+      parts.forEach(({ first, last }, n) => {
+        if (n) line.append(", ");
+        const wrong = g[error.label][first] !== undefined;
+        const tag = first === error.first ? "mark" : wrong ? "u" : "bdi";
+        line.append(make(tag, `${text(error.label, states[first])} ${range(first, last)}`));
+      });
+      return line;
+    }
     error.sentence.w.forEach((word, t) => {
       if (t) line.append(" ");
       const wrong = error.sentence.g[error.label][t] !== undefined;
@@ -139,7 +175,8 @@
     for (const row of rows) {
       const line = make("tr", undefined, row.kind);
       row.cells.forEach((cell, n) => {
-        const element = make("td", undefined, words.includes(n) ? "w" : undefined);
+        const kinds = [words.includes(n) && "w", row.wrong?.[n] && "wrong"].filter(Boolean).join(" ");
+        const element = make("td", undefined, kinds || undefined);
         const inner = make("bdi", cell);
         inner.dir = direction;
         element.append(inner);
@@ -180,15 +217,18 @@
 
   const labelsPart = (error) => {
     const { w, p, g } = error.sentence;
-    const rows = w.map((word, t) => ({
-      cells: [`${t + 1}`, word, ...data.labels.flatMap((_, y) => {
-        const predicted = text(y, p[y][t]);
-        const wrong = g[y][t] !== undefined;
-        return [predicted, wrong ? text(y, g[y][t]) : ""];
+    const places = w ? w.map((_, t) => ({ first: t, last: t }))
+      : runs(p[0].length, (t) => data.labels.map((_, y) => [p[y][t], g[y][t] ?? null]));
+    const before = (first, last) => [range(first, last), ...(w ? [w[first]] : [])];
+    const rows = places.map(({ first, last }) => ({
+      cells: [...before(first, last), ...data.labels.flatMap((_, y) => {
+        const wrong = g[y][first] !== undefined;
+        return [text(y, p[y][first]), wrong ? text(y, g[y][first]) : ""];
       })],
-      kind: g.some((of) => of[t] !== undefined) ? "wrong" : undefined,
+      wrong: [...before(first, last).map(() => false),
+        ...data.labels.flatMap((_, y) => [g[y][first] !== undefined, false])],
     }));
-    const head = ["", "word", ...data.labels.flatMap(({ name }) => [name, "gold, where it differs"])];
+    const head = [w ? "" : "tokens", ...(w ? ["word"] : []), ...data.labels.flatMap(({ name }) => [name, "gold, where it differs"])];
     return table("The sentence with its labels", head, rows, head.map((_, n) => n).slice(1));
   };
 
@@ -197,12 +237,12 @@
     const whole = make("li");
     const title = make("p", undefined, "title");
     const name = data.labels[error.label].name;
-    const word = make("strong", w[error.at]);
+    const word = make("strong", w ? w[error.at] : range(error.first, error.last));
     word.dir = "auto";
     title.append(word, ` ${name}: `, make("del", text(error.label, error.predicted)));
     title.append(error.sure < 0 ? "" : ` (${percent(error.sure)})`, ", gold ", make("ins", text(error.label, error.gold)));
     title.append(error.sureGold < 0 ? "" : ` (${percent(error.sureGold)})`);
-    const place = make("span", `sentence ${n}, token ${error.at + 1}, line ${line}${error.fresh ? ", new word" : ""}`, "place");
+    const place = make("span", `sentence ${n}, token ${range(error.first, error.last)}, line ${line}${error.fresh ? ", new word" : ""}`, "place");
     const more = make("details");
     more.append(make("summary", error.why ? "Why, and the whole sentence" : "The whole sentence"));
     more.addEventListener("toggle", () => {
@@ -218,7 +258,7 @@
     list.start = page * PAGE + 1;
     list.replaceChildren(...kept.slice(page * PAGE, (page + 1) * PAGE).map(item));
     const few = kept.length === 1 ? "1 error" : `${kept.length.toLocaleString("en")} errors`;
-    document.getElementById("count").textContent = `${few} of ${errors.length.toLocaleString("en")}`;
+    document.getElementById("count").textContent = `${few} of ${items.length.toLocaleString("en")}`;
     document.getElementById("page-number").textContent = `${page + 1} of ${pages}`;
     document.getElementById("before").disabled = page === 0;
     document.getElementById("after").disabled = page + 1 >= pages;
