@@ -37,7 +37,8 @@ register("numba:compile", Counter())
 from dcrfdsl.kernels.optimization.cuts import Cuts
 from dcrfdsl.kernels.optimization.dual_ascent import primal_and_gap
 one = np.ones(1)
-cuts = Cuts(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), one, 5 * one, one, 0 * one)
+off, other = np.array([0, 1]), np.zeros(1, np.int64)
+cuts = Cuts(off, off, np.zeros(1, np.int32), one, off, other, 5 * one, one, 0 * one)
 """
 SHOW = GAPS + "print(primal_and_gap(cuts, one, False, one)[0], Counter.compiled)"
 # one small kernel

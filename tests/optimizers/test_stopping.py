@@ -300,8 +300,9 @@ class Margins(Objective):
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
         if self.loss == 0.0:
             return empty_cuts(1)
+        off = np.array([0, 1])
         return Cuts(
-            np.array([0, 1]), np.array([0, 1]), np.array([0], np.int32), np.array([self.value]), np.array([self.loss]),
+            off, off, np.array([0], np.int32), np.array([self.value]), off, np.array([1]), np.array([self.loss]),
             np.array([self.value**2]), np.zeros(1),
         )  # fmt: skip
 

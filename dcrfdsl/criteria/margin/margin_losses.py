@@ -28,7 +28,9 @@ STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
 
 
 class MarginLoss(Protocol):
-    """A loss that is no constant."""
+    """A loss that is no constant. least: what a labelling costs at least that costs anything."""
+
+    least: float
 
     def augmented(self) -> Supervision:
         """The training data in a graph whose scores have the loss added, times `STATE_COST`. Its first variables are
@@ -47,8 +49,12 @@ def margin_loss(supervision: Supervision, loss: MethodSettings) -> MarginLoss | 
 
 
 def _sums(cost: Floats, off: Ints) -> Floats:
-    """The sums of the costs of tokens over sequences; `off`: from the first token."""
-    return np.diff(np.append(0.0, np.cumsum(cost))[off])
+    """The sums of the costs of tokens over sequences; `off`: from the first token.
+
+    Each is added up by itself, so that rounding does not depend on the sequences before it.
+    """
+    size = len(off) - 1
+    return np.bincount(np.repeat(np.arange(size), np.diff(off)), cost, size)
 
 
 class StateCosts:
@@ -56,6 +62,7 @@ class StateCosts:
 
     def __init__(self, supervision: Supervision, loss: HammingLoss | CostLoss):
         self._supervision, self._costs = supervision, _costs_of(supervision, loss)
+        self.least = min((float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._costs.values()), default=np.inf)
 
     def augmented(self) -> Supervision:
         """See `MarginLoss`."""
@@ -102,6 +109,8 @@ def _costs_of(supervision: Supervision, loss: HammingLoss | CostLoss) -> Mapping
 
 class SegmentCosts:
     """One for each gold segment that is missed, and for each false segment."""
+
+    least = 1.0
 
     def __init__(self, supervision: Supervision, loss: SegmentsLoss):
         self._supervision, self._variables = supervision, supervision.labels_named(loss.labels)

@@ -59,7 +59,7 @@ __all__ = ["Hmsvm", "build_hmsvm", "margin_remarks"]
 
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
-TIE = 5e-7  # of scores: less decides nothing, as losses are 1 or more, and rounding would go in circles
+TIE = 5e-7  # of scores, where losses are 1 or more: less decides nothing, and rounding would go in circles
 
 
 class Hmsvm(Criterion):
@@ -77,7 +77,7 @@ class Hmsvm(Criterion):
         """
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
-        self._loss = loss
+        self._loss, self._tie = loss, TIE * (1.0 if loss is None else min(1.0, loss.least))
         self._supervision, self.inference_description, self.num_weights = (
             supervision,
             inference.name,
@@ -172,9 +172,21 @@ class Hmsvm(Criterion):
         if self._loss is not None:
             of_rank = np.stack([self._loss.of(first, last, labellings[n]) for n in range(len(wrong))])
             loss = of_rank[rank, sequence]
-        cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
+        others = self._other_states(labellings, rank, first + sequence)
+        cuts = Cuts(block_off, ends, index, value, *others, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
         return cuts
+
+    def _other_states(self, labellings: Codes, rank: Ints, sequence: Ints) -> tuple[Ints, Ints]:
+        """What each of these labellings is known by (see `Cuts`): offsets [n+1], and states other than those of y*."""
+        off = self._data.labelling_off
+        size = off[sequence + 1] - off[sequence]
+        owner = np.repeat(np.arange(len(sequence)), size)
+        variable = np.arange(len(owner)) - (np.cumsum(size) - size)[owner]
+        flat = off[sequence][owner] + variable
+        state = labellings[rank[owner], flat]
+        other = np.flatnonzero(state != self._known[flat])
+        return np.searchsorted(owner[other], np.arange(len(sequence) + 1)), variable[other] << 32 | state[other]
 
     def _wrong(self, first: int, last: int, labelling: Codes) -> Ints:
         """How many wrong states of each label a labelling has in each of these sequences, [labels, last - first]."""
@@ -197,7 +209,7 @@ class Hmsvm(Criterion):
         return scores
 
     def complete(self, weights: Floats) -> bool:
-        """See `MarginProblem.complete`. A labelling stays where no other is better by more than `TIE`."""
+        """See `MarginProblem.complete`. A labelling stays where no other is better by more than a tie."""
         if self.clamped is None:
             return False
         before, clamped = self._known.copy(), self.clamped
@@ -210,7 +222,7 @@ class Hmsvm(Criterion):
             for codes in (before, self._known)
         )
         off = clamped.data.labelling_off
-        for s in np.flatnonzero(clamped.partly & ~(best > kept + TIE) & np.isfinite(kept)).tolist():
+        for s in np.flatnonzero(clamped.partly & ~(best > kept + self._tie) & np.isfinite(kept)).tolist():
             self._known[off[s] : off[s + 1]] = before[off[s] : off[s + 1]]
         return not np.array_equal(before, self._known)
 

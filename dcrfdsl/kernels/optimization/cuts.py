@@ -50,12 +50,18 @@ class Metric(NamedTuple):
 
 
 class Cuts(NamedTuple):
-    """Cuts of blocks one after another."""
+    """Cuts of blocks one after another. Each is that of one labelling, and no block has two of one labelling.
+
+    A labelling is known by its states that are not those of the known labelling, each as variable · 2³² + state: two
+    labellings may have the same d and ℓ, and sums that are added up in another order may differ for one labelling.
+    """
 
     block_off: Ints  # [S+1]  cuts of a block
     off: Ints  #       [n+1]  entries of a cut
     weight: NDArray[np.int32]  # numbers of weights, ascending in a cut
     value: Floats  #           the entries of d
+    other_off: Ints  # [n+1]  other states of the labelling of a cut
+    other: Ints  #            ascending in a cut
     loss: Floats  #    [n]
     norm: Floats  #    [n]    ‖d‖²
     alpha: Floats  #   [n]
@@ -64,8 +70,8 @@ class Cuts(NamedTuple):
 def empty_cuts(blocks: int) -> Cuts:
     """No cut for any block."""
     return Cuts(
-        np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0),
-        np.zeros(0), np.zeros(0),
+        np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0),
+        np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0),
     )  # fmt: skip
 
 
@@ -214,24 +220,20 @@ def products_of(cuts, metric, num_weights):
 
 @kernel
 def is_repeated(cuts, others):
-    """Whether each of `others` is among the cuts of its block, [others].
-
-    Labellings with the same feature differences give equal cuts; each of `others` is matched with a different one.
-    """
-    out, is_taken = np.zeros(len(others.loss), np.bool_), np.zeros(len(cuts.loss), np.bool_)
+    """Whether the labelling of each of `others` has a cut in its block already, [others]."""
+    out = np.zeros(len(others.loss), np.bool_)
     for i in range(len(cuts.block_off) - 1):
         for m in range(others.block_off[i], others.block_off[i + 1]):
-            b, size = others.off[m], others.off[m + 1] - others.off[m]
+            b, size = others.other_off[m], others.other_off[m + 1] - others.other_off[m]
             for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
-                a = cuts.off[n]
-                if is_taken[n] or cuts.off[n + 1] - a != size or cuts.loss[n] != others.loss[m]:
-                    continue
-                same = True
-                for e in range(size):
-                    same &= cuts.weight[a + e] == others.weight[b + e]
-                    same &= cuts.value[a + e] == others.value[b + e]
+                a = cuts.other_off[n]
+                same = cuts.other_off[n + 1] - a == size
+                e = 0
+                while same and e < size:
+                    same = cuts.other[a + e] == others.other[b + e]
+                    e += 1
                 if same:
-                    out[m] = is_taken[n] = True
+                    out[m] = True
                     break
     return out
 
@@ -240,19 +242,21 @@ def is_repeated(cuts, others):
 def join_cuts(first, first_keeps, second, second_keeps):
     """The kept cuts of both, block by block, those of `first` before those of `second`."""
     blocks = len(first.block_off) - 1
-    count, size = 0, 0
-    for n in range(len(first_keeps)):
-        if first_keeps[n]:
-            count += 1
-            size += first.off[n + 1] - first.off[n]
-    for n in range(len(second_keeps)):
-        if second_keeps[n]:
-            count += 1
-            size += second.off[n + 1] - second.off[n]
-    block_off, off = np.zeros(blocks + 1, np.int64), np.zeros(count + 1, np.int64)
-    weight, value = np.empty(size, np.int32), np.empty(size)
+    count, size, others = 0, 0, 0
+    for source, keeps in ((first, first_keeps), (second, second_keeps)):
+        for n in range(len(keeps)):
+            if keeps[n]:
+                count += 1
+                size += source.off[n + 1] - source.off[n]
+                others += source.other_off[n + 1] - source.other_off[n]
+    block_off, off, other_off = (
+        np.zeros(blocks + 1, np.int64),
+        np.zeros(count + 1, np.int64),
+        np.zeros(count + 1, np.int64),
+    )
+    weight, value, other = np.empty(size, np.int32), np.empty(size), np.empty(others, np.int64)
     loss, norm, alpha = np.empty(count), np.empty(count), np.empty(count)
-    at, end = 0, 0
+    at, end, ended = 0, 0, 0
     for i in range(blocks):
         for source, keeps in ((first, first_keeps), (second, second_keeps)):
             for n in range(source.block_off[i], source.block_off[i + 1]):
@@ -262,8 +266,11 @@ def join_cuts(first, first_keeps, second, second_keeps):
                     weight[end] = source.weight[e]
                     value[end] = source.value[e]
                     end += 1
+                for e in range(source.other_off[n], source.other_off[n + 1]):
+                    other[ended] = source.other[e]
+                    ended += 1
                 loss[at], norm[at], alpha[at] = source.loss[n], source.norm[n], source.alpha[n]
                 at += 1
-                off[at] = end
+                off[at], other_off[at] = end, ended
         block_off[i + 1] = at
-    return Cuts(block_off, off, weight, value, loss, norm, alpha)
+    return Cuts(block_off, off, weight, value, other_off, other, loss, norm, alpha)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints, check_offsets, check_within, recalled
+from ...foundation import Floats, check_offsets, check_within, recalled
 from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated, join_cuts, primal_and_gap
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 from ..run_state import NotNow, RunState
@@ -101,35 +101,40 @@ def slice_cuts(cuts: Cuts, first: int, last: int) -> Cuts:
     """The cuts of blocks `first` to `last` - 1."""
     a, b = int(cuts.block_off[first]), int(cuts.block_off[last])
     begin, end = int(cuts.off[a]), int(cuts.off[b])
+    started, ended = int(cuts.other_off[a]), int(cuts.other_off[b])
     return Cuts(
-        cuts.block_off[first : last + 1] - a, cuts.off[a : b + 1] - begin,
-        cuts.weight[begin:end], cuts.value[begin:end], cuts.loss[a:b], cuts.norm[a:b], cuts.alpha[a:b],
+        cuts.block_off[first : last + 1] - a, cuts.off[a : b + 1] - begin, cuts.weight[begin:end],
+        cuts.value[begin:end], cuts.other_off[a : b + 1] - started, cuts.other[started:ended], cuts.loss[a:b],
+        cuts.norm[a:b], cuts.alpha[a:b],
     )  # fmt: skip
 
 
 def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
     """The cuts of consecutive blocks."""
 
-    def offsets(name: str) -> Ints:
+    def joined(name: str) -> Any:
+        if not name.endswith("off"):
+            return np.concatenate([getattr(part, name) for part in parts])
         ends = np.cumsum([0, *(int(getattr(part, name)[-1]) for part in parts)])
         shifted = [getattr(part, name)[1:] + end for part, end in zip(parts, ends, strict=False)]
         return np.concatenate([np.zeros(1, np.int64), *shifted])
 
-    columns = [np.concatenate(column) for column in zip(*(part[2:] for part in parts), strict=True)]
-    return Cuts(offsets("block_off"), offsets("off"), *columns)
+    return Cuts(*map(joined, Cuts._fields))
 
 
 def _recalled_cuts(saved: Sequence[Any], blocks: int, num_weights: int) -> Cuts:
     """The cuts of a checkpoint. `Unfit` if they do not fit together, or not this problem."""
     named = dict(zip(Cuts._fields, saved, strict=True))
-    count, entries = named["loss"].size, named["weight"].size
+    count, entries, others = (named[name].size for name in ("loss", "weight", "other"))
     cuts = Cuts(
         recalled(named, "block_off", blocks + 1, dtype=np.int64), recalled(named, "off", count + 1, dtype=np.int64),
         recalled(named, "weight", entries, dtype=np.int32), recalled(named, "value", entries),
+        recalled(named, "other_off", count + 1, dtype=np.int64), recalled(named, "other", others, dtype=np.int64),
         *(recalled(named, name, count) for name in ("loss", "norm", "alpha")),
     )  # fmt: skip
     check_offsets(cuts.block_off, count, "block_off")
     check_offsets(cuts.off, entries, "off")
+    check_offsets(cuts.other_off, others, "other_off")
     check_within(cuts.weight, 0, num_weights, "weight")
     return cuts
 
