@@ -10,12 +10,20 @@ from ..foundation import figure
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
-__all__ = ["training_notes"]
+__all__ = ["earlier_notes", "training_notes"]
 
 
 def decode_words(rule: str, criterion: str) -> str:
     """A decoding rule that follows from the criterion, in words."""
     return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
+
+
+def earlier_notes(model: TrainedModel, stage: str | None) -> list[str]:
+    """The notes of the record on the stages before the last one.   stage: the last one, as it was asked for."""
+    from ..semantics import stage_chain
+
+    count = len(stage_chain(model.spec, stage)) - 1
+    return [note for record in model.record.before[-count:] for note in record["notes"]] if count else []
 
 
 def training_notes(model: TrainedModel) -> Iterator[str]:

@@ -30,7 +30,7 @@ from .interrupts import Interruption
 from .options import Argument, Option, with_options
 from .output_clashes import Output, files_of_template, refuse_clash, refuse_foreign
 from .parted_data import PartOptions, opened_parts
-from .probabilities import training_notes
+from .probabilities import earlier_notes, training_notes
 from .tune_command import (
     Jobs,
     Search,
@@ -376,7 +376,7 @@ def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequ
         if record.tuning:
             summary["tuned"] = record.tuning["values"]
         print(json_text(summary), flush=True)
-    for note in record.notes:
+    for note in (*earlier_notes(model, options.stage), *record.notes):
         if note not in {one.message for one in lost}:
             talk(note if note.startswith("note: ") else f"warning: {note}")
     if record.rounds:

@@ -151,6 +151,10 @@ class Penalty:
         gradient += pull
         return 0.5 * float(np.sum(pull * weights)) + self.add_rest(weights, gradient)
 
+    def value(self, weights: Floats) -> float:
+        """P(λ)."""
+        return self.add(weights, np.zeros(len(weights)))
+
     def add_rest(self, weights: Floats, gradient: Floats) -> float:
         """The same for the terms that are not quadratic."""
         value = 0.0

@@ -124,7 +124,16 @@ def _called(context: CursorContext, placed: Placed, word: Word) -> ReferenceEntr
 
 def _entry_here(word: str, context: CursorContext) -> ReferenceEntry | None:
     found = [entry for entry in entries_named(word) if entry.name == word and entry.kind != "message"]
-    kinds = (*kinds_here(context), "feature function", "test", "column type", "decoding rule", "metric", "domain")
+    kinds = (
+        *kinds_here(context),
+        "feature function",
+        "function of a segment",
+        "test",
+        "column type",
+        "decoding rule",
+        "metric",
+        "domain",
+    )
     for kind in kinds:
         for entry in found:
             if entry.kind == kind:

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..criteria import Criterion, weights_by_template
-from ..optimizers import Outcome
+from ..foundation import figure
+from ..optimizers import Outcome, ignores_start
 from ..semantics import AutoSettings, GroupLassoPrior, inference_settings
 from .stage import Stage
 
 __all__ = ["diagnostics_of"]
 
 NAMED = 8  # templates that a message names
+WORSE = 1e-4  # rise of a loss, relative: less is how near to the optimum an optimizer gets
 
 
 def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
     """The messages about a stage, a sentence or two each."""
     return [
         *_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective),
-        *_of_groups(stage, outcome),
+        *_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome),
     ]  # fmt: skip
+
+
+def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> Iterator[str]:
+    """Messages that a stage has ended with a worse loss, or a worse held-out score, than that of the weights with which
+    it began. Those of an earlier stage or model alone: all weights at 0 are no model.
+    """
+    begun = stage.model.weights
+    if not begun.any() or ignores_start(objective, stage.settings.optimizer):
+        return
+    if "gradient" in stage.settings.criterion.offers:
+        point = objective.start(begun)
+        before, after = objective.value_and_gradient(point)[0], outcome.objective
+        forces = (0.0, 0.0)
+        if objective.penalty is not None:
+            forces = objective.penalty.value(point), objective.penalty.value(outcome.weights)
+            before, after = before - forces[0], after - forces[1]
+        if after - before > WORSE * abs(before):
+            why = "the optimizer found no better point"
+            if forces[1] < forces[0]:
+                why = (
+                    f"the prior outweighs it, and its penalty fell from {figure(forces[0])} to {figure(forces[1])}; a "
+                    "weaker prior keeps the loss"
+                )
+            yield (
+                f"stage `{stage.label}` ends with a worse loss than it began with: {figure(after)} after "
+                f"{figure(before)}, since {why}"
+            )
+    if stage.dev is not None:
+        score = stage.model.evaluator(stage.dev, stage.supervision.workers, stage.settings.decode, stage.label)
+        earlier, later = score(begun, stage.model.voters), score(outcome.weights, outcome.voters)
+        if later < earlier:
+            yield (
+                f"stage `{stage.label}` ends with a worse held-out score than it began with: {later:.4f} after "
+                f"{earlier:.4f}; `patience` keeps the best weights on the way, or leave the stage out"
+            )
 
 
 def _of_groups(stage: Stage, outcome: Outcome) -> Sequence[str]:

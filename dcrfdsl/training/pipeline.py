@@ -260,15 +260,18 @@ def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun, jobs: int)
 def _record_of(
     stage: Stage, corpus: TrainingData, objective: Criterion, outcome: Outcome, rounds: Sequence[InductionRound]
 ) -> TrainingRecord:
-    objective.close()
-    refuse_not_finite(stage, outcome)
+    try:
+        refuse_not_finite(stage, outcome)
+        notes = diagnostics_of(stage, objective, outcome)
+    finally:
+        objective.close()
     return TrainingRecord.of(
         stage.label,
         stage.settings,
         outcome,
         corpus,
         objective.inference_description,
-        diagnostics_of(stage, objective, outcome),
+        notes,
         stage.model.record,
         stage.curve,
         rounds,

@@ -40,7 +40,7 @@ PAGES: dict[str, Page] = {
         "Features, tests and places",
         "The list of what a clique can look at: all feature functions, tests, crosses, and the places where they are "
         "read. Functions of your own are described in [Own feature functions](../how-to/own-features.md).",
-        ("feature function", "test", "place"),
+        ("feature function", "function of a segment", "test", "place"),
     ),
     "data": Page(
         "Data formats, column types and domains",
@@ -72,7 +72,8 @@ PAGES: dict[str, Page] = {
     "searches.", ("metric", "search range")),
 }  # fmt: skip
 PLURALS = {
-    "feature function": "Feature functions", "test": "Tests", "place": "Places", "data format": "Data formats",
+    "feature function": "Feature functions", "function of a segment": "Functions of a `segment` statement",
+    "test": "Tests", "place": "Places", "data format": "Data formats",
     "column type": "Column types", "domain": "Domains", "inference method": "Inference methods",
     "decoding rule": "Decoding rules", "training criterion": "Criteria", "loss": "Losses of `mce`",
     "smoothing function": "Smoothing functions of `mce`", "loss of a margin": "Losses of `hmsvm`",

@@ -114,8 +114,10 @@ def test_an_example_has_no_mistake(entry: ReferenceEntry, folder: Path) -> None:
     assert entry.example
     path = folder / "example.dcrf"
     path.write_text(whole(entry.example), encoding="utf-8")
-    problems = [d.message for d in dcrfdsl.check(dcrfdsl.load_template(path)) if d.severity == "error"]
-    assert problems == [], path.read_text()
+    resolved = dcrfdsl.load_template(path)
+    for stage in [stage.label for stage in resolved.require().stages] or [None]:
+        problems = [d.message for d in dcrfdsl.check(resolved, stage=stage) if d.severity == "error"]
+        assert problems == [], path.read_text()
     assert entry.name.strip('[].…{}"') in entry.example or entry.kind in ("place", "domain", "column type")
 
 
@@ -138,8 +140,21 @@ def test_every_setting_stands_in_an_example(entry: ReferenceEntry) -> None:
 def test_an_example_of_a_setting_has_no_mistake(example: str, folder: Path) -> None:
     path = folder / "example.dcrf"
     path.write_text(whole(example), encoding="utf-8")
-    found = [d.message for d in dcrfdsl.check(dcrfdsl.load_template(path)) if d.severity != "note"]
-    assert found == [], path.read_text()
+    resolved = dcrfdsl.load_template(path)
+    for stage in [stage.label for stage in resolved.require().stages] or [None]:  # by default the last one is checked
+        found = [d.message for d in dcrfdsl.check(resolved, stage=stage) if d.severity != "note"]
+        assert found == [], path.read_text()
+
+
+@pytest.mark.parametrize("entry", [entry for entry in WITH_EXAMPLES if entry.written_out], ids=ids)
+def test_settings_written_out_have_no_mistake(entry: ReferenceEntry, folder: Path) -> None:
+    """As `explain` shows them, in every stage."""
+    path = folder / "example.dcrf"
+    path.write_text(whole(entry.written_out), encoding="utf-8")
+    resolved = dcrfdsl.load_template(path)
+    for stage in [stage.label for stage in resolved.require().stages] or [None]:
+        problems = [d.message for d in dcrfdsl.check(resolved, stage=stage) if d.severity == "error"]
+        assert problems == [], path.read_text()
 
 
 VALUES = {"number": "0.5", "whole number": "2", "yes or no": "yes", "names": None, "name": None}

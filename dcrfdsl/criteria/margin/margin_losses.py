@@ -54,7 +54,8 @@ def _sums(cost: Floats, off: Ints) -> Floats:
     Each is added up by itself, so that rounding does not depend on the sequences before it.
     """
     size = len(off) - 1
-    return np.bincount(np.repeat(np.arange(size), np.diff(off)), cost, size)
+    sums: Floats = np.bincount(np.repeat(np.arange(size), np.diff(off)), cost, size).astype(np.float64)
+    return sums
 
 
 class StateCosts:

@@ -1,4 +1,4 @@
-"""Rules on `train mce`: the labels of a loss, and the combinations of its settings.
+"""Rules on `train mce`: the labels of a loss, and the combinations of its settings; labels that a loss leaves out.
 
 Not here: unknown settings (`setting_rules`), optimizers (`optimizer_rules`), facts that need data or graph
 (`criteria.mce`).
@@ -10,8 +10,18 @@ import math
 from collections.abc import Iterator
 
 from ...foundation import Diagnostic
-from ..schema import Apply, Path, Reference, as_call, nodes, shift_of_site
-from ..settings import INFERENCE, LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
+from ..schema import Apply, CliqueSpec, Path, Reference, as_call, nodes, shift_of_site
+from ..settings import (
+    INFERENCE,
+    LOSSES,
+    SMOOTH,
+    HmsvmSettings,
+    LabelLoss,
+    MceSettings,
+    MeasureLoss,
+    NoPrior,
+    SequenceLoss,
+)
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 from .risk_rules import EXACT, takes_exact
@@ -130,4 +140,57 @@ def single_sentences(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-RULES: tuple[Rule, ...] = (loss_labels, together, single_sentences)
+def unread_labels(context: Context) -> Iterator[Diagnostic]:
+    """A loss that names some labels asks nothing of the gold values of the others."""
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
+        if not isinstance(criterion, MceSettings | HmsvmSettings):
+            continue
+        named = getattr(criterion.loss, criterion.loss.names, ()) if criterion.loss.names else ()
+        if not named or any(context.named(name, "label") is None for name in named):
+            continue
+        for label in context.spec.labels:
+            if label.name not in named and not _stays(stage, label.name):
+                message, remedy = _unread(context, stage, named, label.name)
+                at = stage.place("loss")
+                yield context.complaint(
+                    "unread-label", message, at, "not in this loss", help=remedy, severity="warning"
+                )
+
+
+def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: str) -> tuple[str, str]:
+    """What comes of it that a loss of `named` labels leaves a label out, and what to do."""
+    criterion = stage.settings.criterion
+    if isinstance(criterion, HmsvmSettings):
+        remedy = "write `loss = hamming` or `loss = zero_one`, which count every label"
+        return f"`loss = {criterion.loss.method}` asks no margin of `{label}`, whose weights may stay 0", remedy
+    remedy = f"name it in the loss, as in `label({', '.join([*named, label])})`"
+    cliques = [clique for clique in context.spec.cliques if _is_of(clique, label)]
+    if any(_is_of(clique, name) for clique in cliques for name in named):
+        return f"no loss reads `{label}`: its gold values do not count in this stage", remedy
+    if cliques and _follows(stage):
+        keeping = [f"prior.{clique.name or 'NAME'} = none" for clique in cliques]
+        remedy += f", or keep the weights of its cliques by {listed(dict.fromkeys(keeping))}"
+    return f"no loss reads `{label}`: only the prior moves the weights of its cliques, towards 0", remedy
+
+
+def _follows(stage: StageView) -> bool:
+    """Whether it begins with the weights of another stage."""
+    stages = stage.context.spec.stages
+    return bool(stages) and stages[stage.number].after is not None
+
+
+def _is_of(clique: CliqueSpec, label: str) -> bool:
+    return any(site.variable == label for site in clique.sites)
+
+
+def _stays(stage: StageView, label: str) -> bool:
+    """Whether a later stage of `mce` leaves the weights of a label's cliques as they are: none of them has a prior."""
+    if not _follows(stage) or isinstance(stage.settings.criterion, HmsvmSettings):
+        return False
+    priors, general = stage.settings.clique_priors, stage.settings.prior
+    cliques = [clique for clique in stage.context.spec.cliques if _is_of(clique, label)]
+    return all(isinstance(priors.get(clique.label, general), NoPrior) for clique in cliques)
+
+
+RULES: tuple[Rule, ...] = (loss_labels, together, single_sentences, unread_labels)

@@ -298,6 +298,14 @@ _MEANING: dict[str, tuple[str, str]] = {
         "point to the next. So the objective may fall below what exact inference gives, and its gradient may jump.",
         "Train under `exact`, or under `trw`, which bounds log Z from above. `infer mean_field` then serves tagging.",
     ),
+    "unread-label": (
+        "A loss that names labels asks nothing of the others: their gold values do not count in this stage. By `mce` "
+        "only the prior moves the weights of their cliques, so they go to 0, and what an earlier stage has taught of "
+        "these labels is lost. Under `hmsvm` weights of 0 break no margin that is asked of them.",
+        "Name every label that the model is to predict: `loss = label(chunk, pos)`, `loss = fscore(chunk, name)`. Or "
+        "leave the weights of a clique as the stage before left them: `prior.CLIQUE = none`. Or train the other label "
+        "in a model of its own.",
+    ),
     "loss-settings": (
         "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
         "`loss = sequence` takes every `psi`, `measure` and `smoothing`. Segments need `sigmoid`, and off chains also "

@@ -65,6 +65,13 @@ DECODED_BY = {
     "bidirectional": "`local`",
     "piecewise": "`local` where its named pieces make up a directed model, else by `joint`",
 }
+DEFAULT_PRIORS = {
+    "mce": "`gaussian(variance = 1000)`, as an error counts 1 at most, and where `loss` is a ratio of counts "
+    "`gaussian(variance = 1e5)`; any other prior without a written strength is as many times weaker than in "
+    "`likelihood`, 100 or 10,000",
+    "exponential": "`none`, and `gaussian(variance = 10)` with `weight = 1`: with any other weight a sentence counts "
+    "the less the longer it is, and a penalty would outweigh all but the shortest",
+}
 SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 
@@ -106,7 +113,8 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         "none",
         "",
         "",
-        "an observation kernel in place of a clique's features, for `hmsvm`",
+        "an observation kernel in place of a clique's features, for `hmsvm`; its `bias` stays linear, with weights of "
+        "its own",
         STAGE_EXAMPLES["kernel.CLIQUE"],
     )
     prior = SettingEntry(
@@ -132,7 +140,8 @@ def _facts(name: str, kind: type[MethodSettings]) -> str:
     """What follows from the class: how a criterion can be trained and decoded, which priors an optimizer treats."""
     if issubclass(kind, CriterionSettings):
         optimizers = ", ".join(f"`{other}`" for other in TRAINED_BY[name])
-        prior = "A prior is added to it." if kind.takes_prior else "It takes no prior."
+        usual = DEFAULT_PRIORS.get(name, "`gaussian(variance = 10)`")
+        prior = f"A prior is added to it, by default {usual}." if kind.takes_prior else "It takes no prior."
         rule = DECODED_BY.get(name, f"`{kind.decode or 'joint'}`")
         return f"Optimizers: {optimizers}. {prior} Unless the template says otherwise, its models decode by {rule}."
     if issubclass(kind, OptimizerSettings):

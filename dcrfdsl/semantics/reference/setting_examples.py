@@ -53,7 +53,8 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "mce": (
             "train mce(loss = fscore(chunk), gamma = 2) as recall\n"
             "train mce(loss = fscore(chunk), segments = literal) as written\n"
-            "train mce(loss = label(chunk), psi = 2, normalise = yes) as soft\n"
+            "train mce(loss = label(chunk), psi = 2) as soft\n"
+            "train mce(psi = 2, normalise = yes) as mean\n"
             "train mce(measure = ratio, smoothing = logistic) as ratios"
         ),
         "induce": (

@@ -100,7 +100,7 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "segment LABEL up to N [as NAME] [with OPTION = …]: FEATURE, …",
         "Features of whole segments, with a weight for each type: a semi-Markov model, exact.",
         "A segment is one of the label's scheme (`O` is none), or without a scheme a longest run of one state. "
-        "`length` is its number of tokens, `joined(word)` its words as one text, `any(word)` each of them, "
+        "`length` is its number of tokens, `joined(word)` its words as one text, `any(word)` each of them once, "
         "`first(word)` and `last(word)` those at its ends, `first(word[-1])` and `last(word[1])` those beside it; "
         "functions and tests go around these. Tokens and moves have their cliques beside it, and the model may "
         "have other labels.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..checks import FORMATS, METRICS, metric_usages
-from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
+from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import SETTING_EXAMPLES
 
@@ -268,6 +268,11 @@ METRIC_TEXTS: Mapping[str, str] = {
 def word_entries() -> Iterator[ReferenceEntry]:
     """An entry for each word that stands inside a statement."""
     yield from (_function(signature) for signature in FUNCTIONS.values())
+    for name, meaning in SEGMENT_FUNCTIONS.items():
+        yield ReferenceEntry(
+            "function of a segment", name, f"segment LABEL up to N: {name}(COLUMN)",
+            f"{meaning[0].upper()}{meaning[1:]}.", example=f"segment chunk up to 8: lower({name}(word))",
+        )  # fmt: skip
     yield from _plain("test", TESTS)
     yield from _plain("place", PLACES)
     for name, data_format in FORMATS.items():

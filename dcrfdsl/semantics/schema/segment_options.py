@@ -22,7 +22,7 @@ __all__ = ["LENGTH", "SEGMENT_FUNCTIONS", "SegmentClass", "SegmentOptions", "lon
 LENGTH = "length"  # alone in the list of a `segment`: the number of tokens
 SEGMENT_FUNCTIONS = {
     "joined": "the values of all tokens of the segment, joined by blanks",
-    "any": "each value that some token of the segment has",
+    "any": "each value that some token of the segment has, once however many have it",
     "first": "the value of the first token of the segment; `first(word[-1])` is the one before it",
     "last": "the value of the last token of the segment; `last(word[1])` is the one after it",
 }

@@ -41,6 +41,7 @@ from .prior_settings import (
     PRIORS as PRIORS,
     GaussianPrior as GaussianPrior,
     GroupLassoPrior as GroupLassoPrior,
+    NoPrior as NoPrior,
     Prior as Prior,
 )
 from .pruned_settings import PrunedSettings as PrunedSettings

@@ -119,14 +119,17 @@ class MceSettings(CriterionSettings):
 
     method = "mce"
     source = "Suzuki 2006, eq. 5–16"
-    example = "train mce(loss = fscore(chunk)): prior = gaussian(variance = 10)"
+    example = (
+        "train likelihood as map\ntrain mce(loss = fscore(chunk)) as errors after map: prior = gaussian(variance = 1e5)"
+    )
     offers = ("gradient", "sequences")
     margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
     loss: MethodSettings = setting(SequenceLoss(), "what is counted")
     psi: float = setting(
-        math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7): of the sentence, or of the span "
-        "where `loss` judges spans of a chain; at most 1e6, or `inf`, which is the maximum", ge=LEAST,
+        math.inf, "ψ: the sharpness of the soft maximum (eq. 7), a sum over all wrong labellings of the sentence; "
+        "where `loss` judges spans, of a chain alone, over all wrong states of the span, each with the best labels "
+        "around it. At most 1e6, or `inf`, which is the maximum", ge=LEAST,
     )  # fmt: skip
     gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", ge=LEAST, le=LONGEST)
     segments: Literal["conlleval", "literal"] = setting(
@@ -143,6 +146,13 @@ class MceSettings(CriterionSettings):
         "softmax", "d of scores (`softmax`, eq. 7), or of the paper's appendix the `difference` of probabilities or "
         "the `ratio` of potentials",
     )  # fmt: skip
+
+    @property
+    def ease(self) -> float:
+        """An error counts 1 at most, and in a ratio of counts one over their number. Times the variance of a
+        likelihood, 10, these are the paper's C: 10³, and 10⁵ for the F-score.
+        """
+        return 1e4 if isinstance(self.loss, MeasureLoss) else 100.0
 
     @field_validator("psi")
     @classmethod

@@ -68,6 +68,13 @@ class CriterionSettings(MethodSettings):
     decode: ClassVar[str | None] = None
 
     @property
+    def ease(self) -> float:
+        """How many times weaker a penalty is here than beside a likelihood, which is in nats, if its strength is not
+        written. Infinite: there is none by default, and one that is written is as beside a likelihood.
+        """
+        return 1.0
+
+    @property
     def passes(self) -> tuple[int, int] | None:
         """How many iterations there will be, at least and at most, where these settings say so."""
         return None

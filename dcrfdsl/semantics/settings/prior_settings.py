@@ -6,8 +6,10 @@ room that computes penalties. Not here: which optimizers treat which shape (`tra
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
 
 from ...foundation import Table
 from .method_settings import LARGEST, LEAST, MethodSettings, Shape, setting
@@ -18,7 +20,18 @@ __all__ = [
 
 
 class Prior(MethodSettings):
-    """Base of priors."""
+    """Base of priors. strengths: the settings that say how strong the penalty is, each with 1 if it is weaker where
+    the number is larger, else -1.
+    """
+
+    strengths: ClassVar[Mapping[str, int]] = {}
+
+    def eased(self, factor: float) -> Self:
+        """The prior with every strength that is not written so many times weaker; see `CriterionSettings.ease`."""
+        left = [name for name in self.strengths if name not in self.model_fields_set]
+        if not left or factor == 1.0 or math.isinf(factor):
+            return self
+        return self.model_copy(update={name: getattr(self, name) * factor ** self.strengths[name] for name in left})
 
     @property
     @abstractmethod
@@ -45,6 +58,7 @@ class GaussianPrior(Prior):
     method = "gaussian"
     source = "Sutton 2004, §3.3"
     example = "train likelihood: prior = gaussian(variance = 5)"
+    strengths = {"variance": 1}
     variance: float = setting(
         10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", ge=LEAST, le=LARGEST
     )
@@ -68,6 +82,7 @@ class LaplacePrior(Prior):
 
     method = "laplace"
     example = "train likelihood: prior = laplace(scale = 2)"
+    strengths = {"scale": 1}
     scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", ge=LEAST, le=LARGEST)
 
     @property
@@ -81,6 +96,7 @@ class LphiPrior(Prior):
     method = "lphi"
     source = "Suzuki 2006, eq. 2"
     example = "train likelihood: prior = lphi(phi = 1.5, C = 2)"
+    strengths = {"C": 1}
     phi: float = setting(2.0, "the exponent φ", ge=1, le=100)
     C: float = setting(1.0, "the smaller, the stronger the penalty", unit="weight to the power φ", ge=LEAST, le=LARGEST)
 
@@ -95,6 +111,7 @@ class ElasticNetPrior(Prior):
     method = "elastic_net"
     source = "Zou & Hastie 2005"
     example = "train likelihood: prior = elastic_net(l1 = 0.1, l2 = 0.05)"
+    strengths = {"l1": -1, "l2": -1}
     l1: float = setting(0.1, "the factor of Σ |λ|", unit="per weight", ge=0, le=LARGEST)
     l2: float = setting(0.05, "the factor of Σ λ²", unit="per weight, squared", ge=0, le=LARGEST)
 
@@ -111,6 +128,7 @@ class GroupLassoPrior(Prior):
     method = "group_lasso"
     source = "Yuan & Lin 2006"
     example = "train likelihood: prior = group_lasso(strength = 2)"
+    strengths = {"strength": -1}
     strength: float = setting(1.0, "the larger, the fewer groups are left", unit="per weight", ge=LEAST, le=LARGEST)
     groups: Literal["templates", "features"] = setting(
         "templates", "`templates`: the weights of a clique that one feature of its list gives, each offset by itself, "

@@ -6,6 +6,7 @@ Not here: the computations (`criteria.risks.marginal_risk`, `criteria.risks.expo
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -36,6 +37,11 @@ class ExponentialSettings(CriterionSettings):
         "uniform", "w_i of a sequence: `uniform` is 1 over the number of its wrong labellings, so that each sequence "
         "counts 1 where all weights are 0; a number π gives π to the power of the number of its labels",
     )  # fmt: skip
+
+    @property
+    def ease(self) -> float:
+        """Weights below 1 fall with the power of the length, so that any penalty outweighs all but the shortest."""
+        return 1.0 if self.weight == 1.0 else math.inf
 
 
 class AdaboostSettings(CriterionSettings):

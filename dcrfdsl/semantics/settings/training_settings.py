@@ -8,7 +8,10 @@ and risks (`margin_settings`, `loss_settings`, `risk_settings`).
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+import math
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import model_validator
 
 from ...foundation import Table
 from ..schema import Frozen
@@ -346,7 +349,10 @@ class TrainSettings(Frozen, Generic[Chosen]):
     """
 
     criterion: Chosen
-    prior: Prior = setting(GaussianPrior(), "the prior of all weights; `prior.CLIQUE` that of one clique")
+    prior: Prior = setting(
+        GaussianPrior(), "the prior of all weights; `prior.CLIQUE` that of one clique. A strength that is not written "
+        "fits the criterion, see there"
+    )  # fmt: skip
     clique_priors: dict[str, Prior] = {}
     clique_kernels: dict[str, MethodSettings] = {}
     optimizer: OptimizerSettings = setting(AutoOptimizer(), "what fits the weights")
@@ -360,3 +366,18 @@ class TrainSettings(Frozen, Generic[Chosen]):
         None, "training ends when the dev score has not risen for so many iterations, and keeps the best weights",
         unit="iterations", ge=1,
     )  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fitting_priors(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Gives each prior the strength that fits the criterion, where none is written."""
+        criterion = given.get("criterion")
+        if not isinstance(criterion, CriterionSettings):
+            return given
+        prior = given.get("prior", NoPrior() if math.isinf(criterion.ease) else GaussianPrior())
+        cliques = {name: _eased(one, criterion) for name, one in given.get("clique_priors", {}).items()}
+        return {**given, "prior": _eased(prior, criterion), "clique_priors": cliques}
+
+
+def _eased(prior: Any, criterion: CriterionSettings) -> Any:
+    return prior.eased(criterion.ease) if isinstance(prior, Prior) else prior

@@ -66,8 +66,11 @@ def _stage(spec: ModelSpec, stage: Stage) -> Stage:
     settled = stage_settings(spec, stage.label)
     criterion = settled.criterion
     call = _filled(spec, stage.criterion, type(criterion), criterion)
+    priors: dict[tuple[str, ...], MethodSettings] = {("prior",): settled.prior}
+    priors |= {("prior", name): prior for name, prior in settled.clique_priors.items()}
     written = [
-        item.model_copy(update={"value": _method(spec, item.value, _TABLES.get(item.key[0]))}) for item in call.settings
+        item.model_copy(update={"value": _method(spec, item.value, _TABLES.get(item.key[0]), priors.get(item.key))})
+        for item in call.settings
     ]
     known = {item.key[0] for item in written if len(item.key) == 1} | _names(call)
     missing = {name: value for name, value in _stage_defaults(spec, stage, criterion).items() if name not in known}
@@ -103,7 +106,7 @@ def _filled(
             continue
         if name in kind.idle_beside and getattr(settled, kind.idle_beside[name][0], None) == kind.idle_beside[name][1]:
             continue
-        value = _value(field.get_default(call_default_factory=True))
+        value = _value(getattr(settled, name, field.get_default(call_default_factory=True)))
         if value is not None:
             arguments.append(ex.Argument(name=name, value=value))
     settings = tuple(
@@ -117,12 +120,16 @@ def _names(call: CallSpec) -> set[str]:
     return {argument.name for argument in call.arguments if argument.name is not None}
 
 
-def _method(spec: ModelSpec, value: ex.Value, table: Table[Any] | None) -> ex.Value:
-    """A value that names a method of `table`, with all settings; any other value as it is."""
+def _method(
+    spec: ModelSpec, value: ex.Value, table: Table[Any] | None, settled: MethodSettings | None = None
+) -> ex.Value:
+    """A value that names a method of `table`, with all settings; any other value as it is.   settled: its settings,
+    where they are known.
+    """
     call = None if table is None else as_call(value)
     if table is None or call is None or call.name not in table or spec.constant(call.name) is not None:
         return value
-    return _as_value(_filled(spec, call, table[call.name]))
+    return _as_value(_filled(spec, call, table[call.name], settled))
 
 
 def _value(value: Any) -> ex.Value | None:
