@@ -1,4 +1,4 @@
-"""The note of `tag` and `eval` on labels that are proven to be the best. Not here: the proof (`inference.decoding`)."""
+"""Notes of `tag` and `eval` on what is proven of the labels. Not here: the proof (`inference.decoding`, `model`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..foundation import figure
 if TYPE_CHECKING:
     from ..inference import RunStatus
 
-__all__ = ["bound_note"]
+__all__ = ["bound_note", "compared_note"]
 
 
 def bound_note(status: RunStatus) -> str:
@@ -19,4 +19,13 @@ def bound_note(status: RunStatus) -> str:
     return (
         f"note: the labels of {status.certified:,} of {status.bounded:,} sentences are proven to be the best; on the "
         f"others no labels score more than {figure(status.mean_gap)} above those found, on average"
+    )
+
+
+def compared_note(count: int) -> str:
+    """On how many sentences nothing proves that no other labels are likelier than those of a model with latents."""
+    sentences = "1 sentence" if count == 1 else f"{count:,} sentences"
+    return (
+        f"note: latent variables are summed out: the labels of {sentences} are the likeliest of those that were "
+        "compared, and nothing proves that no others are likelier"
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, render
-from .bound_notes import bound_note
+from .bound_notes import bound_note, compared_note
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
 from .inputs import load_model, read_features, stream_gold
 from .options import Argument, Option, with_options
@@ -191,6 +191,8 @@ class _Outcome:
                 f"note: on {status.unproven:,} of {status.graphs:,} sentences the search for the best labels that keep "
                 "to `once` gave up: the labels keep to it, and need not be the best"
             )
+        if status.compared:
+            talk(compared_note(status.compared))
         if status.bounded:
             talk(bound_note(status))
         if not status.converged:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import figure, json_text
-from .bound_notes import bound_note
+from .bound_notes import bound_note, compared_note
 from .confidence_columns import ConfidenceColumns
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ class Notes:
     ranked: bool = False
     bounds: RunStatus | None = None  # sums over sentences with a bound on their score
     unproven: int = 0  # sentences on which the search that keeps to `once` gave up
+    compared: int = 0  # sentences whose labels are the likeliest of some, with latent variables summed out
 
     def add(self, more: Notes) -> None:
-        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven"):
+        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven", "compared"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
         if more.bounds is not None:
             self.bounds = more.bounds if self.bounds is None else self.bounds + more.bounds
@@ -124,6 +125,8 @@ class Notes:
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
                 f"the best there are; their total score is {figure(self.score)}"
             )
+        if self.compared:
+            yield compared_note(self.compared)
         if self.bounds is not None:
             yield bound_note(self.bounds)
         if self.unproven:
@@ -202,7 +205,8 @@ class Tagger:
             prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)
             answer.status = prediction.status
             scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
-            if answer.status.approximate and scores:
+            answer.notes.compared += answer.status.compared
+            if answer.status.approximate and scores and not answer.status.compared:
                 answer.notes.searched += len(scores)
                 answer.notes.score += sum(scores)
             columns = {label: prediction.texts(label) for label in prediction.codes}

@@ -42,9 +42,9 @@ from .decoding.labellings import (
     parts_by_width as parts_by_width,
 )
 from .decoding.latent_decoding import (
-    best_candidates as best_candidates,
     latents_first_fits as latents_first_fits,
     nbest_summing_latents as nbest_summing_latents,
+    ranked_candidates as ranked_candidates,
 )
 from .decoding.local_decoding import LocalDecoder as LocalDecoder
 from .decoding.local_pieces import (
@@ -70,7 +70,7 @@ from .methods.method_table import (
     check_width as check_width,
     choose_method as choose_method,
 )
-from .methods.mixed import MixedMethod as MixedMethod
+from .methods.mixed import MixedMethod as MixedMethod, Part as Part
 from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
 from .methods.pruned_method import PrunedMethod as PrunedMethod
 from .methods.segment_method import SegmentMethod as SegmentMethod

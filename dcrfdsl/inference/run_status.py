@@ -12,7 +12,7 @@ from ..foundation import Floats, Ints
 
 __all__ = ["MOST_PLACES", "GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
 
-_BOUNDS = ("bounded", "certified", "gap", "nodes")
+_COUNTS = ("bounded", "certified", "gap", "nodes", "compared")
 MOST_PLACES = 5  # named in a message
 
 
@@ -77,6 +77,8 @@ class RunStatus:
     bounded: how many were decoded with an upper bound on what any labelling scores; `certified`: how many of them are
         proven to have the best labelling, or none; `gap`: the bounds less the scores, summed over the others that have
         a labelling; `nodes`: of the searches, summed.
+    compared: how many have the likeliest labelling of those that were compared, with latent variables summed out, where
+        it is not proven that no other is likelier.
     """
 
     graphs: int = 0
@@ -94,6 +96,7 @@ class RunStatus:
     certified: int = 0
     gap: float = 0.0
     nodes: int = 0
+    compared: int = 0
 
     @property
     def converged(self) -> bool:
@@ -114,7 +117,7 @@ class RunStatus:
 
     def since(self, before: RunStatus) -> RunStatus:
         """This sum less what was counted `before`; the most iterations and the largest residual are those of both."""
-        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven", *_BOUNDS)
+        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven", *_COUNTS)
         counted = {name: getattr(self, name) - getattr(before, name) for name in counts}
         return replace(self, **counted, pruning=self.pruning.since(before.pruning))
 
@@ -131,7 +134,7 @@ class RunStatus:
             self.pruning + other.pruning,
             self.searched + other.searched,
             self.unproven + other.unproven,
-            *(getattr(self, name) + getattr(other, name) for name in _BOUNDS),
+            *(getattr(self, name) + getattr(other, name) for name in _COUNTS),
         )
 
 

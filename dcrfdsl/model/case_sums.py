@@ -9,16 +9,18 @@ it is exact with it. Not here: events and their cases (`label_events`), what is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..foundation import Floats, Ints32, Mask, data_error
 from ..inference import METHODS, RunStatus, Workers, repeated_data, run_inference
 from ..semantics import Case
-from .predictor import Predictor
 
-__all__ = ["CaseSums", "PlacedCase", "case_sums", "sums_fit"]
+if TYPE_CHECKING:
+    from .predictor import Predictor
+
+__all__ = ["CaseSums", "PlacedCase", "case_sums", "sums_fit", "sums_of_cases"]
 
 _EXACT = ("exact", "automaton")
 FEW_STATES = 128
@@ -48,6 +50,11 @@ def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats
     if not sums_fit(predictor):
         message = "the probability of an event is a ratio of sums over all labellings, and `pruned` leaves some out"
         raise data_error("cannot-prune", message, help="`tag --marginals` has the probabilities of single labels")
+    return sums_of_cases(predictor, cases, weights, workers)
+
+
+def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
+    """As `case_sums`, also where the model's own method leaves labellings out."""
     name, settings = predictor.comparable_method
     entry = METHODS[name]
     sets = _sets_of(cases, predictor.structure.graph.cards)

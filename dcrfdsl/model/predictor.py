@@ -33,7 +33,6 @@ from ..inference import (  # fmt: skip
     SingleRunDecoder,
     StageGuide,
     Workers,
-    best_candidates,
     best_labellings,
     bounded_decoding,
     check_samples_fit,
@@ -66,13 +65,9 @@ from ..semantics import (
 from .corpus_binding import EVENT, CorpusBinding
 from .decoded_labels import Decoded, checked_rule, possible_scores, refuse_samples
 from .explanation import Explanation, Question, explain_label
-from .supervised_data import fully_known
+from .proposed_labellings import best_proposed
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
-
-# If latent variables cannot be summed out exactly:
-POOL = 5  # labellings that are compared in addition to the number requested …
-PAIRS = 10  # … taken from this many labellings with latent states for each one requested
 
 KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
@@ -277,7 +272,7 @@ class Predictor:
         if graph.num_latents:
             nbest = self.nbest(weights, workers, 1, temperature)
             scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
-            return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
+            return Decoded(nbest.first(self.labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
         potentials = data.potentials_at(weights, self.own)
         best = run_decoding(data, method, potentials, workers)
@@ -327,27 +322,7 @@ class Predictor:
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
-        pool = POOL + PAIRS * count
-        joint = best_labellings(parts, weights, settings, pool, workers)
-        return self._best_proposed(joint, weights, workers, count)
-
-    def _best_proposed(self, joint: NBest, weights: Floats, workers: Workers, count: int) -> NBest:
-        """The best labellings among those of `joint` and the one with the likeliest state of every label.
-
-        `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
-        """
-        data, method = self.comparable(self.known)
-        free = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
-        marginals = self._of_labels(data.by_variable(free.marginals))
-        likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
-        candidates = []
-        for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
-            clamped, measure = self.comparable(fully_known(codes))
-            candidates.append((codes, run_inference(clamped, measure, clamped.potentials(weights), workers).log_z))
-        covered = np.array([best.probability.sum() if best.exact else 0.0 for best in joint.sentences])
-        log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
-        off = self.corpus.sentence_off
-        return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
+        return best_proposed(self, parts, weights, workers, count)
 
     def comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
         """As `_bound_to`, with the method of `comparable_method`."""
@@ -381,7 +356,8 @@ class Predictor:
     # layout -----------------------------------------------------------------------------------------------------------
 
     @property
-    def _labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:
+        """The names of the labels, in the order of the graph's variables."""
         return self.structure.graph.variables[: self.structure.graph.num_labels]
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:

@@ -96,32 +96,6 @@ class NBest:
             for label in labels
         ]
 
-    def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
-        """Yields one labelling of all sentences per rank, [`labels`, N], for at most `most` ranks. `lengths`: [S].
-
-        Repetitions of a labelling in its sentence are skipped. A sentence with fewer labellings repeats its last one.
-        """
-        ranks: list[list[int]] = []
-        for labellings in self.sentences:
-            first_of: dict[bytes, int] = {}
-            for rank in range(len(labellings)):
-                first_of.setdefault(b"".join(labellings.codes[label][rank].tobytes() for label in labels), rank)
-            ranks.append(list(first_of.values())[:most])
-        for n in range(max(map(len, ranks), default=0)):
-            chosen = [distinct[min(n, len(distinct) - 1)] if distinct else -1 for distinct in ranks]
-            yield np.array(
-                [
-                    np.concatenate(
-                        [
-                            labellings.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
-                            for labellings, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
-                        ]
-                    )
-                    for label in labels
-                ],
-                np.int32,
-            )
-
 
 @dataclass(frozen=True, eq=False)
 class Samples:

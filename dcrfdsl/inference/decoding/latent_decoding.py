@@ -2,31 +2,29 @@
 
 The search is exact if, for sequences of any length, summing out the latent variables before all labels leaves tables
 that fit: then `nbest_summing_latents` searches these. Otherwise no cheap exact method is known (summing and maximising
-do not commute), and `best_candidates` ranks labellings that other methods propose by their p(y | x).
+do not commute), and `ranked_candidates` ranks labellings that other methods propose by their p(y | x).
 Not here: models without latent variables (`labellings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Codes, Floats, Ints
+from ...foundation import Codes, Floats
 from ...graph import ModelGraph, order_cost
 from ...kernels.sequences import Latents, NBestLists, summed_nbest
 from ...kernels.tables import Potentials
 from ...semantics import MethodSettings
 from ..base import Expectations
 from ..bound import BoundData
-from ..run_status import RunStatus
 from ..workers import Workers
 from .labellings import Labellings, NBest, arenas, enough_memory, largest_table, ordered_labellings, room_for
 
-__all__ = ["best_candidates", "latents_first_fits", "nbest_summing_latents"]
+__all__ = ["latents_first_fits", "nbest_summing_latents", "ranked_candidates"]
 
-COMPLETE = 1e-9  # probability that may be missing from a list that counts as complete
+ROUNDING = 1e-12  # of a log Z, relative, and so of a probability; far more than was ever seen
 LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
 
 
@@ -60,44 +58,29 @@ def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, w
     return NBest(found, out.summary())
 
 
-def best_candidates(
-    candidates: Sequence[tuple[Codes, Floats]],
-    log_z: Floats,
-    sentence_off: Ints,
-    labels: Sequence[str],
-    count: int,
-    covered: Floats,
-    status: RunStatus,
-) -> NBest:
-    """The `count` best of some labellings of each sentence by log Σ_h exp score(y, h), best first, each once.
+def ranked_candidates(
+    labels: Sequence[str], codes: Sequence[Codes], scores: Floats, log_z: float, count: int, *, complete: bool
+) -> Labellings:
+    """The `count` best of some labellings of one sentence by log Σ_h exp score(y, h), best first.
 
-    candidates: labellings of the whole data set, [labels, N], with the log Z of each sentence clamped to them, [S]; the
-    first of equally good ones wins.   log_z [S]: of each sentence.   covered [S]: the total probability of the known
-    pairs of a labelling and latent states. A labelling that was not proposed has at most the remaining probability; if
-    no returned labelling has less than that, the result is exact.
+    codes: of each labelling, [labels, T], no two alike.   scores [R]: their log Σ_h exp score(y, h); those that are not
+    possible have -inf. The first of equally good ones wins.   log_z: of the sentence, nan if it is not known exactly.
+    complete: whether no other labelling is possible.
+
+    A labelling that is none of these has at most the probability that they leave. So the result is exact if it has
+    `count` labellings and none of them less than that, or if there are no others.
     """
-    sentences = []
-    for s, (first, last) in enumerate(zip(sentence_off[:-1].tolist(), sentence_off[1:].tolist(), strict=True)):
-        distinct: dict[bytes, tuple[Codes, float]] = {}
-        for codes, scores in candidates:
-            sentence_codes = np.ascontiguousarray(codes[:, first:last])
-            if np.isfinite(scores[s]):
-                distinct.setdefault(sentence_codes.tobytes(), (sentence_codes, float(scores[s])))
-        best = sorted(distinct.values(), key=lambda one: -one[1])[:count]
-        score = np.array([one[1] for one in best])
-        probability = np.exp(score - log_z[s])
-        proven = bool(probability.sum() > 1.0 - COMPLETE) or (
-            len(best) == count and bool(probability[-1] >= 1.0 - covered[s])
-        )
-        sentences.append(
-            Labellings(
-                {
-                    label: np.array([labelling[m] for labelling, _ in best], np.int32).reshape(len(best), last - first)
-                    for m, label in enumerate(labels)
-                },
-                score,
-                probability,
-                proven,
-            )
-        )
-    return NBest(tuple(sentences), replace(status, approximate=not all(labellings.exact for labellings in sentences)))
+    with np.errstate(invalid="ignore"):
+        probability = np.exp(scores - log_z)
+    possible = np.flatnonzero(np.isfinite(scores))
+    order = possible[np.argsort(-scores[possible], kind="stable")]
+    best = order[:count]
+    left = 1.0 - float(probability[order].sum()) + ROUNDING * max(1.0, abs(log_z))
+    proven = complete or (len(best) == count and bool(probability[best[-1]] >= left))
+    table = np.array([codes[n] for n in best], np.int32).reshape(len(best), len(labels), -1) if len(best) else None
+    length = codes[0].shape[1] if len(codes) else 0
+    of_label = {
+        label: np.ascontiguousarray(table[:, m]) if table is not None else np.zeros((0, length), np.int32)
+        for m, label in enumerate(labels)
+    }
+    return Labellings(of_label, scores[best], probability[best], proven)
