@@ -85,7 +85,8 @@ class Notes:
     compared: int = 0  # sentences whose labels are the likeliest of some, with latent variables summed out
 
     def add(self, more: Notes) -> None:
-        for name in ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven", "compared"):
+        added = ("exact", "tried", "approximate", "estimated", "searched", "score", "without", "unproven", "compared")
+        for name in added:
             setattr(self, name, getattr(self, name) + getattr(more, name))
         if more.bounds is not None:
             self.bounds = more.bounds if self.bounds is None else self.bounds + more.bounds
