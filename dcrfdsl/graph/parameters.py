@@ -19,6 +19,7 @@ from ..foundation import Floats, Ints, Ints32, Offsets, Unfit, array, check_offs
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..semantics import CliqueSpec
+from .implied_constraints import possible_entries, with_implied_constraints
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .segment_shapes import segment_instances
 from .templates import CliqueTemplate
@@ -260,8 +261,11 @@ def learn_parameters(
             which = np.arange(len(sentence))
         else:
             sentence, anchor = instances_of(template, sentence_off, pairs)
+            narrowed = template
+            if not complete.all() and template.num_assignments <= MOST_ASSIGNMENTS:
+                narrowed = with_implied_constraints(template, graph.templates)
             which, assignment = _assignments_to_count(
-                template, gold, sentence_off, sentence, anchor, pairs, bias_only and everything
+                narrowed, gold, sentence_off, sentence, anchor, pairs, bias_only and everything
             )
         counted = complete[sentence[which]]
         size = template.num_assignments
@@ -347,7 +351,7 @@ def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets
 
 
 def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> Ints:
-    """Every assignment of an instance that no hard constraint on its sites forbids. DcrfError if they are too many."""
+    """Every assignment of an instance that no hard constraint on some of its sites forbids. DcrfError if too many."""
     if template.num_assignments > MOST_ASSIGNMENTS:
         raise data_error(
             "too-wide",
@@ -358,7 +362,7 @@ def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: i
     if template.segments is not None:
         return np.arange(template.segments.named)
     kinds = [kind for kind in graph.kinds if kind.template.clique == clique and not graph.leaves_out(kind.template)]
-    parts = [kind.full_assignments()[np.isfinite(kind.hard())] for kind in kinds]  # tables of others may be huge
+    parts = [kind.full_assignments()[possible_entries(kind, graph.templates)] for kind in kinds]  # others may be huge
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 
