@@ -92,8 +92,9 @@ def infer(options: InferOptions) -> None:
         talk("note: the messages oscillated and were damped")
     if not status.converged and options.method == "gibbs":
         talk(
-            f"warning: the chains of `gibbs` do not agree: their average has a standard error of {status.residual:.1e} "
-            f"after {status.iterations} sweeps; try more --samples, or another method"
+            "warning: `gibbs` did not converge: its chains do not agree, or potentials of 0 keep single changes from "
+            f"likely assignments; a marginal may be off by {status.residual:.1e} after {status.iterations} sweeps; try "
+            "--method exact or trp, or more --samples"
         )
     elif not status.converged:
         talk(

@@ -72,7 +72,8 @@ def test_a_joint_state_has_a_weight_if_some_labelling_shows_it(name, edges):
 
 def test_states_that_training_does_not_know_have_weights_where_they_are_possible():
     text = (
-        'data conll(word, y)\nlabel y in bio(X, Z) with missing = "_"\nclique y: word\nclique y[-2], y[-1], y as wide: word\n'
+        'data conll(word, y)\nlabel y in bio(X, Z) with missing = "_"\nclique y: word\n'
+        "clique y[-2], y[-1], y as wide: word\n"
         "infer exact\ntrain likelihood: optimizer = lbfgs(max_iterations = 1)\n"
     )
     resolved = load_text(text)

@@ -284,6 +284,30 @@ def test_gibbs_says_where_its_chains_do_not_meet():
         assert result.status.converged or result.status.residual > 0.2
 
 
+TIES = {
+    "equal": ((2, 2), ((0, 1),), [[1, 0], [0, 3]]),
+    "a cycle": ((3, 3), ((0, 1),), [[0, 2, 0], [0, 0, 1], [1, 0, 0]]),
+    "one of two, each with a choice": ((4, 4), ((0, 1),), [[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 2], [0, 0, 2, 2]]),
+    "three": ((2, 2, 2), ((0, 1, 2),), [[[2, 0], [0, 0]], [[0, 0], [0, 1]]]),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_gibbs_has_not_converged_where_hard_ties_keep_its_chains_apart(name):
+    cards, scopes, table = TIES[name]
+    with np.errstate(divide="ignore"):
+        graph = FactorGraph(cards, scopes, (np.log(np.array(table, float)),))
+    assert not any(infer_graph(graph, "mar", GibbsSettings(samples=500, seed=s)).status.converged for s in range(12))
+
+
+def test_gibbs_converges_where_a_tie_leaves_one_labelling():
+    forced = FactorGraph((2, 2), ((0, 1), (0, 1)), (np.log(np.eye(2) + 1e-300), np.array([[-np.inf, 0.0], [0.0, 0.0]])))
+    single = FactorGraph((2, 2), ((0, 1), (1,)), (np.array([[-np.inf, -np.inf], [-np.inf, 0.0]]), np.zeros(2)))
+    for graph in (forced, single):
+        for seed in range(6):
+            assert infer_graph(graph, "mar", GibbsSettings(samples=500, seed=seed)).status.converged
+
+
 def test_gibbs_rarely_cries_wolf():
     """Of the small families, which mix, hardly any run says that it did not."""
     runs = [infer_graph(family_graph(family), "mar", GibbsSettings(seed=s)) for family in FAMILIES for s in range(8)]

@@ -8,9 +8,10 @@ consecutive samples, whose means are nearly independent if the chain forgets wit
 The samples come from several chains. The first starts at a good labelling that breaks no hard constraint
 (`feasible_search`), each other one at a local optimum near random states. Where the chains' marginals differ by more
 than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from one region of the labellings
-to another. The run has then not converged, and its error is that of the chains' average. A region in which no chain
-starts stays unseen. There is no estimate of log Z. The generator's state is an integer, so a sequence's draws depend on
-its seed alone.
+to another. The run has then not converged, and its error is that of the chains' average. Nor has it where a state that
+no chain could take has a labelling that is nearly as likely as the best one seen: hard constraints tie variables, so
+that no single one can change. Other regions in which no chain starts stay unseen. There is no estimate of log Z. The
+generator's state is an integer, so a sequence's draws depend on its seed alone.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 an
 CHAINS = 4
 APART = 4.0  # chains disagree if the error of their average is this many times the standard error within chains …
 FAR = 0.05  # … and the standard deviation of a marginal between chains exceeds this
+TIED = 64  # states without any draw for which a labelling is sought, spread over all of them
 
 
 class Sampling(NamedTuple):
@@ -127,7 +129,47 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
         if between > FAR**2 and between / chains > APART**2 * inside:
             agree, inside = False, between / chains
         error = max(error, inside)
+    share = _share_out_of_reach(g, shapes, edges, logs, node, hard, marginal, highest, labelling)
+    if share > FAR:
+        agree, error = False, max(error, share**2)
     return np.sqrt(error), agree, highest, OK
+
+
+@kernel
+def _share_out_of_reach(g, shapes, edges, logs, node, hard, marginal, highest, labelling):
+    """How likely a labelling is beside the best one seen if it has a state that no chain could take: φ / (φ + best).
+
+    That of the first such labelling that exceeds `FAR`, else the largest found; 0 if there is none. labelling:
+    overwritten.
+    """
+    v0, v1 = shapes.var_off[g], shapes.var_off[g + 1]
+    without = 0
+    for x in range(len(marginal)):
+        if marginal[x] == 0.0 and node[x] > -np.inf:
+            without += 1
+    if without == 0 or not hard.any():
+        return 0.0
+    every, number, share = (without + TIED - 1) // TIED, 0, 0.0
+    fixed = node.copy()
+    for v in range(v0, v1):
+        at = shapes.state_off[v]
+        for x in range(shapes.card[v]):
+            if marginal[at + x] > 0.0 or node[at + x] == -np.inf:
+                continue
+            number += 1
+            if number % every > 0:
+                continue
+            for other in range(shapes.card[v]):
+                if other != x:
+                    fixed[at + other] = -np.inf
+            if feasible_labelling(g, shapes, edges, logs, fixed, fixed.copy(), hard, labelling) == OK:
+                score = score_labelling(g, shapes, logs, labelling)
+                share = max(share, 1.0 / (1.0 + np.exp(highest - score)))
+            for other in range(shapes.card[v]):
+                fixed[at + other] = node[at + other]
+            if share > FAR:
+                return share
+    return share
 
 
 @kernel
