@@ -28,13 +28,14 @@ from .known_labels import (
 from .listed_cliques import clique_listing as clique_listing
 from .model_cost import (
     JoinedPairs as JoinedPairs,
+    MessageCost as MessageCost,
     exact_cost as exact_cost,
     exact_pays as exact_pays,
+    exact_seconds as exact_seconds,
+    message_cost as message_cost,
     pays_beside_messages as pays_beside_messages,
-    sweep_cost as sweep_cost,
-    sweep_messages as sweep_messages,
+    sweeps_to_converge as sweeps_to_converge,
     training_cost as training_cost,
-    wide_cost as wide_cost,
 )
 from .parameters import (
     AddedWeights as AddedWeights,

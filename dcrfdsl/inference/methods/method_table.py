@@ -22,10 +22,8 @@ from ...graph import (
     automaton_seconds,
     exact_cost,
     exact_pays,
+    message_cost,
     pays_beside_messages,
-    sweep_cost,
-    sweep_messages,
-    wide_cost,
 )
 from ...semantics import (
     AutoSettings,
@@ -130,11 +128,11 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
         return settings.method, settings
     if graph.relational:
         return "auto", settings
-    cost, sweep, messages, wide = exact_cost(graph), sweep_cost(graph), sweep_messages(graph), wide_cost(graph)
-    if exact_pays(cost, settings.max_table, sweep, messages, wide=wide):
+    cost, messages = exact_cost(graph), message_cost(graph)
+    if exact_pays(cost, settings.max_table, messages):
         return "exact", settings
     found = _automaton_fits(graph, parameters, settings.max_table)
-    if found and pays_beside_messages(automaton_seconds(found), sweep, messages, wide=wide):
+    if found and pays_beside_messages(automaton_seconds(found), messages):
         return ("exact" if cost.largest <= settings.max_table else "automaton"), settings
     return "trp", settings
 

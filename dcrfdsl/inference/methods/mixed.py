@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...foundation import Floats, Ints, Ints32
-from ...graph import GraphShape, OrderCost, ShapeBank, best_order, exact_pays, least_table, order_cost
+from ...graph import (
+    GraphShape,
+    MessageCost,
+    OrderCost,
+    ShapeBank,
+    best_order,
+    exact_pays,
+    least_table,
+    order_cost,
+    sweeps_to_converge,
+)
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings
 from ..base import Expectations, SequenceMethod
@@ -131,11 +141,17 @@ class MixedMethod:
 
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
     """Whether exact inference pays on a graph."""
+    positions = len(shape.cards) / shape.width if shape.width else ALONE
+    return exact_pays(cost, max_table, _messages(shape), positions)
+
+
+def _messages(shape: GraphShape) -> MessageCost:
+    """The cost of messages on a graph."""
     larger = [scope for scope in shape.scopes if len(scope) > 1]
     work = [len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger]
     wide = sum(each for each, scope in zip(work, larger, strict=True) if len(scope) > 2)
-    positions = len(shape.cards) / shape.width if shape.width else ALONE
-    return exact_pays(cost, max_table, sum(work), sum(map(len, larger)), positions, wide)
+    sweeps = sweeps_to_converge(len(shape.cards), sum(len(scope) - 1 for scope in larger), joined=True)
+    return MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
 
 
 def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
