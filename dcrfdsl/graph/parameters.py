@@ -53,6 +53,7 @@ class AddedWeights(NamedTuple):
 
 
 MOST_ASSIGNMENTS = 2**27  # of a clique, each with a weight
+MOST_NARROWED = 2**22  # of a clique whose unknown labels are counted as constraints on some of them allow
 _KEY = 1 << 32  # more than the assignments of any clique
 
 
@@ -262,7 +263,7 @@ def learn_parameters(
         else:
             sentence, anchor = instances_of(template, sentence_off, pairs)
             narrowed = template
-            if not complete.all() and template.num_assignments <= MOST_ASSIGNMENTS:
+            if not complete.all() and template.num_assignments <= MOST_NARROWED:
                 narrowed = with_implied_constraints(template, graph.templates)
             which, assignment = _assignments_to_count(
                 narrowed, gold, sentence_off, sentence, anchor, pairs, bias_only and everything
