@@ -175,7 +175,7 @@ class ModelVariables:
         name: of the memory.
         value: a condition (states `no` and `yes`) or `if_else(…)`. One that reads its own past is a function of itself.
         domain: its states, such as `states_of(role)`; by default they follow from `value`.
-        initially: its state before the first position.
+        initially: its state at the first position, whatever `value` says of it.
         doc: the comment above the statement.
 
         >>> m = Model()

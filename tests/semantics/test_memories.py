@@ -27,6 +27,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.features.values.observed import observed_codes
 from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.semantics import check
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable
 from dcrfdsl.semantics.conditions.memories import memory_states, memory_tables
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
@@ -276,3 +277,37 @@ def test_a_state_that_a_condition_excludes_is_not_missed() -> None:
 
 def test_the_cases_look_words_up_in_the_lexicons_that_they_mean() -> None:
     assert LEXICONS.by_name["kind"].index["Anna"] == "A" and "rome" in LEXICONS.by_name["towns"].index
+
+
+# the first value ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("memory m = w is x", True),
+        ("memory m = first", True),
+        ("memory m = not last", True),
+        ("memory m = not y[-1] is A", True),
+        ("memory m = not w[-1] is x", True),
+        ("memory m = m[-1] or w is x", True),
+        ("memory m = w is x initially yes", True),
+        ("memory m = not m[-1]", True),
+        ("memory m in {A, B} = B if m[-1] is A else A initially A", True),
+        ("memory m in states(y) = w initially C", True),
+        ("memory m = (w is x) and not first", False),
+        ("memory m = w is x or first initially yes", False),
+        ("memory m = w[-1] is x", False),
+        ("memory m = w[-1] is not x", False),
+        ("memory m = m[-1] or y[-1] is B", False),
+        ("memory m = m[-1] or y[-1] is B initially yes", False),
+        ("memory m = m[-1] and w[1] is x", False),
+        ("memory m in states(y) = y[-1] initially C", False),
+        ("memory m in states(y) = y[-1] if y[-1] is not C else m[-1] initially B", False),
+        ("memory m in {A, B} = B if first else A initially B", False),
+        ("memory m in {A, B} = B if m[-1] is B or y[-1] is C else A initially B", False),
+    ],
+)
+def test_a_first_value_that_the_expression_may_contradict_is_a_warning(text: str, warned: bool) -> None:
+    found = [one.slug for one in check(load_text(f"{HEAD}{text}\nclique y, m\n"))]
+    assert ("first-value" in found) == warned, found

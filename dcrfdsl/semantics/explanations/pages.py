@@ -260,6 +260,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Before the first position nothing is remembered, so the first value must be said; a test begins as `no`.",
         "End the statement with the state: `memory last in states(role) = role[-1] initially O`.",
     ),
+    "first-value": (
+        "At the first token a memory is `initially`, or `no`; its expression counts from the second one on.",
+        "Begin with another state, `initially yes`, or say that it begins so: `memory m = (word is a) and not first`.",
+    ),
     "copied-state": (
         "The value of the memory can be something that is none of its states.",
         "Give it the states of what it copies, `in states(role)`, or exclude the value by `if`.",

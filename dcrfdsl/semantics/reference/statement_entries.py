@@ -51,7 +51,8 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
     "memory": (
         "memory NAME [in DOMAIN] = EXPR [if CONDITION else EXPR] [initially STATE]",
         "A deterministic function of earlier labels and of observations, which carries a dependency over any distance.",
-        "It costs what a chain costs. A test of a label outside the sentence is false; a copy of one is `initially`.",
+        "It costs what a chain costs. At the first token it is `initially` (`no` for a test), whatever the expression "
+        "says of it. After it a test of a label outside the sentence is false, and a copy of one is `initially`.",
         "memory seen_verb = seen_verb[-1] or pos[-1] matches /VB.*/\nclique chunk, seen_verb as verbal: bias, pos",
     ),
     "view": (
