@@ -292,8 +292,10 @@ def test_the_cases_look_words_up_in_the_lexicons_that_they_mean() -> None:
         ("memory m = not w[-1] is x", True),
         ("memory m = m[-1] or w is x", True),
         ("memory m = w is x initially yes", True),
-        ("memory m = not m[-1]", True),
-        ("memory m in {A, B} = B if m[-1] is A else A initially A", True),
+        ("memory m = not m[-1]", False),  # a recurrence, which begins with its first value
+        ("memory m in {A, B} = B if m[-1] is A else A initially A", False),
+        ("memory m = first or m[-1]", True),
+        ("memory last in states(y) = y[-1] if y[-1] is not C else last[-1] initially C\nmemory m = w is x", True),
         ("memory m in states(y) = w initially C", True),
         ("memory m = (w is x) and not first", False),
         ("memory m = w is x or first initially yes", False),

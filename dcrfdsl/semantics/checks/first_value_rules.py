@@ -26,12 +26,16 @@ from ..schema import (
     Not,
     Or,
     Reference,
+    nodes,
     place_offset,
     plain,
+    reference_names,
     term_places,
     terms,
+    value_if_nodes,
 )
 from .context import Context, Rule
+from .evaluable_conditions import memory_can_be_tried
 
 __all__ = ["RULES", "values_at_the_first_token"]
 
@@ -44,10 +48,10 @@ def first_value(context: Context) -> Iterator[Diagnostic]:
     for n, memory in enumerate(context.spec.memories):
         states = context.states(memory.name) or (BOOLEAN if memory.domain is None else None)
         first = None if states is None else initial_state(memory, states)
-        if states is None or first not in states:
-            continue
+        if states is None or first not in states or not memory_can_be_tried(context, memory):
+            continue  # another rule says what is wrong
         values = values_at_the_first_token(context, memory, states, first)
-        if values is None or values <= {first}:
+        if values is None or values <= {first} or not values <= set(states):
             continue
         other = min(values - {first})
         remedy = f"begin with `initially {other}`, or let a clique read what the data say of that token"
@@ -63,8 +67,17 @@ def first_value(context: Context) -> Iterator[Diagnostic]:
 def values_at_the_first_token(
     context: Context, memory: Memory, states: Sequence[str], first: str
 ) -> frozenset[str] | None:
-    """What the expression of a memory may say of the first token; None if that cannot be told."""
+    """What the expression of a memory may say of the first token; None if that cannot be told.
+
+    Nor is it told of what reads memories alone: such a recurrence begins with `initially` by its nature.
+    """
     told = _Told(context, first)
+    read = {
+        node.name for _, node in value_if_nodes(memory.value)
+        if isinstance(node, Reference) and not is_word(context.spec, node)
+    }  # fmt: skip
+    if read <= context.spec.memories_by_name.keys():
+        return None
     value = memory.value
     try:
         if value.condition is None:
@@ -94,7 +107,7 @@ class _Told:
         if isinstance(node, Reference) and is_word(self.spec, node):
             settled = plain(self.spec.settled(node))
             return frozenset({node.name if settled is None else str(settled)})
-        if memory.domain is None or not isinstance(node, Reference | Apply) or _is_test(node):
+        if memory.domain is None or not isinstance(node, Reference | Apply) or self._is_test(node):
             return frozenset(YES if held else NO for held in self.truth(node))
         if self._lies_before(node):
             before = self._of_memory(node)
@@ -117,9 +130,19 @@ class _Told:
             raise _Unknown
         if any(self._lies_before(term) for term in read):
             return frozenset({False})
+        if any(name in self.spec.hidden_names for term in read for name in reference_names(nodes(term))):
+            raise _Unknown  # a label that is not known yet
         if isinstance(condition, Reference) and condition.name == "first" and place_offset(condition.place) == 0:
             return frozenset({True})
+        if isinstance(condition, Apply) and not self._is_test(condition):
+            raise _Unknown  # a text, or a function of one's own
         return EITHER
+
+    def _is_test(self, term: Reference | Apply) -> bool:
+        """Whether a term is a test, which has no text to copy."""
+        name = term.name if isinstance(term, Reference) else term.function
+        signature = None if name in self.spec.hidden_names else FUNCTIONS.get(name)
+        return signature is not None and signature.returns == "test"
 
     def _lies_before(self, term: Reference | Apply) -> bool:
         """Whether a part of a term lies before the sentence."""
@@ -152,12 +175,6 @@ def _holds(condition: Condition, state: str) -> bool:
         case Has(regex=regex):
             return compile_regex(regex).search(state) is not None
     raise _Unknown
-
-
-def _is_test(term: Reference | Apply) -> bool:
-    """Whether a term is a test, which has no text to copy."""
-    signature = FUNCTIONS.get(term.name if isinstance(term, Reference) else term.function)
-    return signature is not None and signature.returns == "test"
 
 
 RULES: tuple[Rule, ...] = (first_value,)
