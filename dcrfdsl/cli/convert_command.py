@@ -14,7 +14,7 @@ import click
 
 from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics, refuse
 from .inputs import STDIN, read_text
-from .options import Argument, Option
+from .options import Argument, Option, is_stdout
 from .output_clashes import Output, refuse_clash
 
 __all__ = ["convert"]
@@ -26,7 +26,13 @@ def convert(
     source: Annotated[str, Argument("FILE", help="Template, parameters or data, - is stdin; or a model of CRFsuite.")],
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help="Write it to this file (default: stdout, or FILE.model)."),
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            dash=True,
+            help="Write it to this file (default, or -: stdout; of a model FILE.model).",
+        ),
     ] = None,
     tool: Annotated[
         str | None,
@@ -85,6 +91,7 @@ def convert(
       dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
       dcrfdsl convert iob1.txt --from 'conll(word, ner)' --scheme bioes -o bioes.txt
     """
+    given, output = output, None if is_stdout(output) else output
     refuse_clash([Output("-o", output)], (source, template, data))
     of_templates = {"--columns": columns, "--label": label, "--data": data}
     if to is not None or scheme is not None:
@@ -106,6 +113,8 @@ def convert(
 
     if is_crfsuite_model(source):
         _refuse_idle(of_templates | {"--from": tool}, f"templates and data, and `{source}` is a model", "leave it out")
+        if given is not None and output is None:
+            refuse("bad-argument", "a model is not written to stdout", "give the name of a file after `-o`")
         convert_model(source, output, Talk(quiet))
         return
     from ..convert import convert_template

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, printable
 from .console import MOST_JOBS, Features, Json, Quiet, SetPaths, Talk, Threads, print_diagnostics, refuse
-from .inputs import STDIN, data_statement, read_features, read_gold, resolved_template
+from .inputs import STDIN, data_files, data_statement, read_features, read_gold, resolved_template
 from .options import Argument, Option, with_options
 from .output_clashes import Output, files_of_template, refuse_clash
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..data import Corpus
     from ..features import RegisteredFeature
-    from ..semantics import DataSpec, Resolved
+    from ..semantics import DataSpec, ModelSpec, Resolved
     from ..training import CrossValidation, Fold
 
 __all__ = ["cv"]
@@ -34,7 +35,7 @@ class CvOptions:
     """The command line of `cv`."""
 
     template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
-    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")]
+    data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
     folds: Annotated[int, Option("--folds", min=2, metavar="K", help="How many folds.")] = 5
     seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the shuffle into folds.")] = 0
     group: Annotated[
@@ -82,7 +83,7 @@ def cv(options: CvOptions) -> None:
     Example:
       dcrfdsl cv chunk.dcrf train.txt --folds 3
       dcrfdsl cv chunk.dcrf train.txt --folds 3 --jobs 2 -o predicted.txt
-      dcrfdsl cv chunk.dcrf train.txt --folds 3 --stages
+      dcrfdsl cv chunk.dcrf train.txt more.txt --folds 3 --stages
     """
     _refuse_unusable(options)
     from ..semantics import check_or_raise
@@ -93,7 +94,7 @@ def cv(options: CvOptions) -> None:
     for stage, resolved in templates.items():
         check_or_raise(resolved, stage=stage, registered=registered)
     announce_compiling(talk)
-    corpus = read_gold(options.data, next(iter(templates.values())).spec, talk, trains=True)
+    corpus = _gold(options, next(iter(templates.values())).spec, talk)
     seen = set[str]()
     for stage, resolved in templates.items():
         remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
@@ -114,6 +115,16 @@ def cv(options: CvOptions) -> None:
             _print(options, corpus, found)
 
 
+def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
+    """The sentences of all files."""
+    corpora = [read_gold(file, spec, talk, trains=True) for file in data_files(options.data)]
+    if len(corpora) == 1:
+        return corpora[0]
+    from ..training import joined_corpora
+
+    return joined_corpora(corpora)
+
+
 def _refuse_unusable(options: CvOptions) -> None:
     """Raises `DcrfError` for options that do not go together, and for an output that cannot be written."""
     from ..foundation import ensure_writable
@@ -128,22 +139,22 @@ def _refuse_unusable(options: CvOptions) -> None:
         refuse(
             "idle-option", "`-o` writes the predictions of one stage, and there are several", "name one by `--stage`"
         )
-    if options.data == STDIN:
+    if STDIN in options.data:
         refuse("idle-option", "`-o` reads the data twice, and stdin can be read once", "give the data as a file")
-    refuse_clash([Output("-o", options.output)], (options.template, options.data, *(options.features or ())))
+    refuse_clash([Output("-o", options.output)], (options.template, *options.data, *(options.features or ())))
     ensure_writable(options.output)
 
 
 def _templates(options: CvOptions) -> dict[str | None, Resolved]:
     """The stages to run, None for the last one, each with the template: in `--set` `train` is the stage that runs."""
     asked: list[str | None] = list(options.stage) if options.stage else [None]
-    first = resolved_template(options.template, options.set_, asked[0], options.data)
+    first = resolved_template(options.template, options.set_, asked[0], options.data[0])
     refuse_clash([Output("-o", options.output)], files_of_template(first))
     if options.stages:
         asked = list(first.spec.stage_numbers) or [None]
     if len(asked) == 1:
         return {asked[0]: first}
-    return {stage: resolved_template(options.template, options.set_, stage, options.data) for stage in asked}
+    return {stage: resolved_template(options.template, options.set_, stage, options.data[0]) for stage in asked}
 
 
 def _validated(
@@ -193,7 +204,8 @@ def _write(options: CvOptions, data: DataSpec, found: CrossValidation) -> None:
 
     data = with_gold_kept(data)
     output, done, pieces = TaggedOutput(data), 0, []
-    for chunk in stream_corpus(options.data, data, required=list(found.predictions), flush=False):
+    labels, files = list(found.predictions), data_files(options.data)
+    for chunk in chain.from_iterable(stream_corpus(file, data, required=labels, flush=False) for file in files):
         last = done + chunk.corpus.num_tokens
         pieces.append(output.write(chunk, {label: texts[done:last] for label, texts in found.predictions.items()}))
         done = last

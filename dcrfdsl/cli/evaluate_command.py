@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..foundation import json_text, render
 from .bound_notes import bound_note, compared_note
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
-from .inputs import load_model, read_features, stream_gold
+from .inputs import data_files, load_model, read_features, stream_gold
 from .options import Argument, Option, with_options
 from .prefetching import prefetched
 
@@ -32,7 +32,7 @@ class EvalOptions:
     """The command line of `eval`."""
 
     model: Annotated[str, Argument("MODEL", help="Model file.")]
-    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")]
+    data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
     by_label: Annotated[
         bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
     ] = False
@@ -52,7 +52,8 @@ class EvalOptions:
 def evaluate(options: EvalOptions) -> None:
     """Score a model on labelled data.
 
-    By the metrics that its template names. Data of any length takes a constant amount of memory.
+    By the metrics that its template names; several files count as one. Data of any length takes a constant amount of
+    memory.
 
     --by-label and --confusion show every label, by_state(y), by_type(y) and confusion(y) in the template this one. A
     row of a confusion matrix is a gold state, a column a predicted one. Large matrices are replaced by their commonest
@@ -62,6 +63,7 @@ def evaluate(options: EvalOptions) -> None:
     \b
     Example:
       dcrfdsl eval chunk.model test.txt
+      dcrfdsl eval chunk.model test.txt more.txt
       dcrfdsl eval chunk.model test.txt --by-label --confusion --errors 20
       dcrfdsl eval chunk.model test.txt --json
       dcrfdsl eval chunk.model test.txt --decode joint
@@ -72,8 +74,9 @@ def evaluate(options: EvalOptions) -> None:
     talk = Talk(options.quiet)
     trained = load_model(options.model, read_features(options.features))
     trained = trained if options.rounds is None else trained.at_round(options.rounds)
-    outcome, details = _Outcome(), _Details(options, trained.spec.evaluate)
-    parts = (trained.on(corpus) for corpus in stream_gold(options.data, trained.spec, talk) if corpus.num_tokens)
+    outcome, details, files = _Outcome(), _Details(options, trained.spec.evaluate), data_files(options.data)
+    corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
+    parts = (trained.on(corpus) for corpus in corpora if corpus.num_tokens)
     scores = trained.evaluate_parts(
         parts if options.threads == 1 else prefetched(parts),
         threads=options.threads,

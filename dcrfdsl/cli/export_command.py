@@ -17,6 +17,7 @@ from .console import Features, Json, Quiet, Rounds, Talk, refuse
 from .inputs import load_model, read_features, read_gold
 from .options import Argument, Option, with_options
 from .output_clashes import Output, refuse_clash
+from .parsers import DASH
 
 if TYPE_CHECKING:
     from ..model import TrainedModel
@@ -77,6 +78,8 @@ def export(options: ExportOptions) -> None:
 
 def _refuse_clashes(options: ExportOptions) -> None:
     """Raises `DcrfError` for outputs that are inputs. A model may be written again in its own place."""
+    if options.output == "-":
+        raise click.BadParameter(DASH, param_hint="-o")
     inputs = [options.dev, *(options.features or ())]
     if options.format != "model":
         inputs.append(options.model)

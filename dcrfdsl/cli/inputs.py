@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import click
+
 from ..foundation import (
     LONGEST_TEMPLATE,
     DcrfError,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STDIN",
+    "data_files",
     "data_statement",
     "load_model",
     "read_features",
@@ -127,6 +130,21 @@ def data_statement(spec: ModelSpec) -> DataSpec:
     if spec.data is None:
         refuse("no-data", "the model does not say how its data are read", "give its template a `data` statement")
     return spec.data
+
+
+def data_files(paths: Sequence[str]) -> list[str]:
+    """The data files of a command line, of a folder its files by name. `-` is stdin, which can be read once."""
+    if paths.count(STDIN) > 1:
+        raise click.BadParameter("`-` (stdin) can be given once only")
+    files: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            from ..training import files_in
+
+            files += map(str, files_in(Path(path)))
+        else:
+            files.append(path)
+    return files
 
 
 def read_gold(path: str, spec: ModelSpec, talk: Talk, *, trains: bool = False) -> Corpus:

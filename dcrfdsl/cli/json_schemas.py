@@ -154,7 +154,7 @@ _ROUND = _object(
 _MARGINALS = _by_name(_list(_maybe(_by_name(NUMBER))))
 _CLIQUE = _object(
     clique=TEXT,
-    sites=_list({"type": "array", "prefixItems": [TEXT, COUNT], "minItems": 2, "maxItems": 2}),
+    sites=_list({"type": "array", "prefixItems": [TEXT, FROM_ONE], "minItems": 2, "maxItems": 2}),
     states=_list({"type": "array", "items": {"type": ["string", "number"]}}),
 )
 _TAG = _object(

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 from .console import Quiet, Talk, refuse
-from .options import Argument, Option
+from .options import Argument, Option, is_stdout
 
 __all__ = ["new"]
 
 
 def new(
     template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to this new file.")] = None,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this new file (default, or -: stdout)."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """List the ready-made templates, or take one.
@@ -41,7 +44,7 @@ def new(
     text = ready[name].read_text(encoding="utf-8")
     lists = _lists(text, name)
     talk = Talk(quiet)
-    if output is None:
+    if output is None or is_stdout(output):
         print(text, end="")
         if lists:
             names = " and ".join(f"`{own}`" for own in lists)

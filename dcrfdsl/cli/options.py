@@ -21,15 +21,17 @@ Not here: the parser that is made of them (`parsers`), the options that several 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Argument", "Option", "with_options"]
+__all__ = ["Argument", "Option", "is_stdout", "with_options"]
 
 Options = TypeVar("Options", bound="DataclassInstance")
 
@@ -46,14 +48,20 @@ class Option:
 
     names: the long one first; "--yes/--no" is a pair of flags.   metavar: of its value, in the help.   min, max: the
     least and the largest number that are allowed, max beside min only.   envvar: the variable of the environment that
-    stands in for it.
+    stands in for it.   dash: whether `-` is stdout; elsewhere it is refused as the name of an output.
     """
 
     def __init__(
         self, *names: str, help: str, metavar: str | None = None, min: int | None = None, max: int | None = None,
-        envvar: str | None = None,
+        envvar: str | None = None, dash: bool = False,
     ):  # fmt: skip
+        self.dash = dash
         self.names, self.help, self.metavar, self.min, self.max, self.envvar = names, help, metavar, min, max, envvar
+
+
+def is_stdout(output: Path | None) -> bool:
+    """Whether the output of an option with `dash` goes to stdout: nothing is named, or `-`."""
+    return output is None or os.fspath(output) == "-"
 
 
 def with_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:

@@ -20,9 +20,10 @@ import click
 
 from .options import Argument, Option
 
-__all__ = ["command_parser", "value_type"]
+__all__ = ["DASH", "command_parser", "value_type"]
 
 FILES = {"DATA", "FILE", "MODEL", "TEMPLATE"}  # words of a metavar that stand for the name of a file or folder
+DASH = "this is not written to stdout; give the name of a file, or `./-` for one that is called `-`"
 EMPTY = "the name is empty, expected that of a file or folder"
 
 
@@ -78,15 +79,24 @@ def _click_type(kind: Any, declared: Argument | Option) -> click.ParamType:
         return _AtLeast(min=declared.min, max=declared.max)
     if kind is str and FILES.intersection(re.findall("[A-Z]+", declared.metavar or "")):
         return FILE_NAME
-    return TYPES[kind]
+    return TYPES[kind] if kind is not Path else _PathType(dash=isinstance(declared, Option) and declared.dash)
 
 
 class _PathType(click.Path):
-    """Paths. The empty one is none: Python would take it for the current folder."""
+    """Paths. The empty one is none: Python would take it for the current folder.
+
+    dash: whether `-` is stdout; no input is a path of this type.
+    """
+
+    def __init__(self, *, dash: bool):
+        super().__init__(path_type=Path)
+        self._dash = dash
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
             self.fail(EMPTY, param, ctx)
+        if value == "-" and not self._dash:
+            self.fail(DASH, param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -107,7 +117,7 @@ class _AtLeast(click.IntRange):
 
 FILE_NAME = _FileName()
 TYPES: dict[Any, click.ParamType] = {
-    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL, Path: _PathType(path_type=Path),
+    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL,
 }  # fmt: skip
 
 

@@ -19,8 +19,8 @@ __all__ = ["show"]
 def show(
     model: Annotated[str, Argument("MODEL", help="Model file.")],
     clique: Annotated[str | None, Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")] = None,
-    feature: Annotated[
-        str | None, Option("--feature", metavar="TEXT", help="Only features that contain this text.")
+    containing: Annotated[
+        str | None, Option("--containing", metavar="TEXT", help="Only features whose names contain this text.")
     ] = None,
     top: Annotated[int, Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
     path: Annotated[bool, Option("--path", help="The rounds of boosting, from the first on.")] = False,
@@ -39,7 +39,7 @@ def show(
     \b
     Example:
       dcrfdsl show chunk.model
-      dcrfdsl show chunk.model --clique words --feature "word=the" --top 50
+      dcrfdsl show chunk.model --clique words --containing "word=the" --top 50
       dcrfdsl show chunk.model --templates
       dcrfdsl show chunk.model --template > chunk.dcrf
       dcrfdsl show boosted.model --path
@@ -64,15 +64,15 @@ def show(
     if templates:
         _templates(trained, as_json)
         return
-    rows = trained.strongest_weights(top, clique, feature)
+    rows = trained.strongest_weights(top, clique, containing)
     if as_json:
         for name, text, states, weight in rows:
             print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
         return
     talk = Talk(quiet)
     _describe(trained, talk)
-    if not rows and feature is not None:
-        talk(f"no feature of a weight contains `{feature}`")
+    if not rows and containing is not None:
+        talk(f"no feature of a weight contains `{containing}`")
         return
     print_table(weights_table(rows))
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from click import BadParameter
 
 from .console import MOST_JOBS, Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, load_model, read_features
-from .options import Argument, Option, with_options
+from .options import Argument, Option, is_stdout, with_options
+from .output_clashes import Output, refuse_clash
 from .prefetching import prefetched
 from .tagging import Answer, Notes, Tagger
 
@@ -39,6 +41,10 @@ class TagOptions:
 
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
+    ] = None
     marginals: Annotated[
         bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
     ] = False
@@ -102,6 +108,8 @@ def tag(options: TagOptions) -> None:
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
     given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
 
+    With -o the output is a file, which is there when all is tagged, and not before.
+
     At a pipe or a terminal a sentence is answered once it ends, in a blank line (jsonl: with its line), if no more text
     is there by then: another program can send one and wait. --no-flush collects more, --flush does so for files too.
 
@@ -109,7 +117,7 @@ def tag(options: TagOptions) -> None:
 
     With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
     "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
-    --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
+    --clique-marginals "cliques": {"clique", "sites": [[variable, token from 1], …], "states": [[state, …,
     probability], …]}, likeliest first; latent variables and memories are among the variables. `decode certified` and
     `optimal` add "score", "bound" (no labelling scores more) and "proven": whether the labels are the best.
 
@@ -119,7 +127,7 @@ def tag(options: TagOptions) -> None:
 
     \b
     Example:
-      dcrfdsl tag chunk.model test.txt > tagged.txt
+      dcrfdsl tag chunk.model test.txt -o tagged.txt
       cat test.txt | dcrfdsl tag chunk.model --marginals
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
       dcrfdsl tag chunk.model test.txt --confidence
@@ -136,31 +144,49 @@ def tag(options: TagOptions) -> None:
     if (options.files or []).count(STDIN) > 1:
         raise BadParameter("`-` (stdin) can be given once only")
     _refuse_idle_beside_pretty(options)
+    output = None if is_stdout(options.output) else options.output
+    refuse_clash([Output("-o", output)], (options.model, *(options.files or ()), *(options.features or ())))
+    if output is not None and options.flush:
+        refuse("idle-option", "the file of `-o` is there when all is tagged, so `--flush` does nothing", "leave it out")
     check_decode(options.decode)
     if options.jobs is not None and options.jobs > 1 and options.flush:
         refuse("idle-option", "several jobs gather text, and `--flush` answers each sentence", "leave out one of them")
     from ..data import TaggedOutput
+    from ..foundation import ensure_writable, write_whole
     from ..inference import RunStatus
     from .compiler_notice import announce_compiling
 
+    if output is not None:
+        ensure_writable(output)
     model = load_model(options.model, read_features(options.features))
     model = model if options.rounds is None else model.at_round(options.rounds)
-    talk, status, notes, output = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
-    write = _pretty(model) if options.pretty else _written(output, as_json=options.as_json)
+    talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
+    written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
     answered = _answered_by_threads if options.jobs is None or options.jobs == 1 else _answered_by_processes
-    for chunk, answer in answered(model, options):
-        write(chunk, answer)
-        notes.add(answer.notes)
-        status += replace(answer.status, impossible=())  # the notes have the place of the first, and how many
-    if not options.as_json and not options.pretty:
-        sys.stdout.buffer.write(output.close())
+
+    def parts() -> Iterator[bytes]:
+        nonlocal status
+        for chunk, answer in answered(model, options):
+            yield written(chunk, answer)
+            notes.add(answer.notes)
+            status += replace(answer.status, impossible=())  # the notes have the place of the first, and how many
+        if not options.as_json and not options.pretty:
+            yield tagged.close()
+
+    if output is None:
+        for part in parts():
+            sys.stdout.buffer.write(part)
+            sys.stdout.flush()
+    else:
+        write_whole(output, parts())
+        talk(f"{output} written")
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
             f"(largest change {status.residual:.1e}); their labels are the best that was found"
         )
-    for note in (*notes.lines(model, options), *(f"note: {note}" for note in output.notes())):
+    for note in (*notes.lines(model, options), *(f"note: {note}" for note in tagged.notes())):
         talk(note)
 
 
@@ -257,35 +283,40 @@ def _refuse_idle_beside_pretty(options: TagOptions) -> None:
         refuse("idle-option", message, "leave out one of them")
 
 
-def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer], None]:
-    """Writes answers for programs."""
+def _written(output: TaggedOutput, *, as_json: bool) -> Callable[[Chunk, Answer], bytes]:
+    """The bytes of answers for programs."""
     from ..data import repeated
 
-    def write(chunk: Chunk, answer: Answer) -> None:
+    def written(chunk: Chunk, answer: Answer) -> bytes:
         if as_json:
-            for line in answer.lines:
-                print(line)
-        else:
-            shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
-            sys.stdout.buffer.write(output.write(shown, {**answer.columns, **answer.numbers}, answer.remarks))
-        sys.stdout.flush()
+            return _lines(answer.lines)
+        shown = chunk if answer.copies is None else repeated(chunk, answer.copies)
+        return output.write(shown, {**answer.columns, **answer.numbers}, answer.remarks)
 
-    return write
+    return written
 
 
-def _pretty(model: TrainedModel) -> Callable[[Chunk, Answer], None]:
-    """Writes answers for people."""
+def _lines(texts: Iterable[str]) -> bytes:
+    return "".join(f"{text}\n" for text in texts).encode("utf-8", "backslashreplace")
+
+
+def _pretty(model: TrainedModel, output: Path | None) -> Callable[[Chunk, Answer], bytes]:
+    """The bytes of answers for people. A terminal gets its colours at once, and no bytes are left."""
     from .pretty_tags import WIDTH, PrettySentences
     from .terminal import print_lines, terminal
 
     pretty = PrettySentences({label: model.states[label] for label in model.labels})
-    width = terminal(sys.stdout).width if sys.stdout.isatty() else WIDTH
+    is_shown = output is None and sys.stdout.isatty()
+    width = terminal(sys.stdout).width if is_shown else WIDTH
 
-    def write(chunk: Chunk, answer: Answer) -> None:
-        print_lines(*pretty.lines(chunk.corpus, answer.columns, width))
-        sys.stdout.flush()
+    def written(chunk: Chunk, answer: Answer) -> bytes:
+        lines = pretty.lines(chunk.corpus, answer.columns, width)
+        if not is_shown:
+            return _lines(line.plain for line in lines)
+        print_lines(*lines)
+        return b""
 
-    return write
+    return written
 
 
 def _data(model: TrainedModel, options: TagOptions) -> DataSpec:

@@ -367,6 +367,6 @@ class Tagger:
         ]
         return {
             "clique": marginal.clique,
-            "sites": [list(site) for site in marginal.sites],
+            "sites": [[variable, position + 1] for variable, position in marginal.sites],
             "states": sorted(table, key=lambda entry: -entry[-1]),
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from .console import Features, Quiet, SetPaths, StageName, Talk
 from .inputs import read_features, read_gold, refuse_sentence, resolved_template
-from .options import Argument, Option
+from .options import Argument, Option, is_stdout
 from .output_clashes import Output, files_of_template, refuse_clash
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def unroll(
     format: Annotated[
         Format | None, Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
     ] = None,
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to this file.")] = None,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
+    ] = None,
     stage: StageName = None,
     set_: SetPaths = None,
     features: Features = None,
@@ -46,6 +49,7 @@ def unroll(
     from ..graph import FORMATS
 
     talk = Talk(quiet)
+    output = None if is_stdout(output) else output
     refuse_clash([Output("-o", output)], (template, data, *(features or ())))
     resolved = resolved_template(template, set_, stage, data)
     refuse_clash([Output("-o", output)], files_of_template(resolved))

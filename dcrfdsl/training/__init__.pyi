@@ -22,6 +22,8 @@ from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_
 from .parts import (
     CorpusParts as CorpusParts,
     cluster_client as cluster_client,
+    files_in as files_in,
+    joined_corpora as joined_corpora,
     open_parts as open_parts,
     parse_memory as parse_memory,
     part_runner as part_runner,

@@ -569,7 +569,7 @@ def test_show_lists_the_strongest_weights_first(trained: Path, capsys: Captured)
     sizes = [abs(row["weight"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert {row["clique"] for row in rows} == {"words", "chain"}
-    assert run(["show", model, "--json", "--clique", "wo*", "--feature", "=deficit", "--top", "1000"]) == 0
+    assert run(["show", model, "--json", "--clique", "wo*", "--containing", "=deficit", "--top", "1000"]) == 0
     chosen = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert chosen == [row for row in rows if row["clique"] == "words" and "=deficit" in row["feature"]]
     assert chosen

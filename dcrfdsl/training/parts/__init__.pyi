@@ -1,5 +1,11 @@
 from .cluster_runner import cluster_client as cluster_client, part_runner as part_runner
-from .corpus_parts import CorpusParts as CorpusParts, open_parts as open_parts, remove_parts as remove_parts
+from .corpus_parts import (
+    CorpusParts as CorpusParts,
+    files_in as files_in,
+    joined_corpora as joined_corpora,
+    open_parts as open_parts,
+    remove_parts as remove_parts,
+)
 from .part_files import read_compiled as read_compiled
 from .part_resources import (
     PartResources as PartResources,

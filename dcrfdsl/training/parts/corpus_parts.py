@@ -195,16 +195,21 @@ def data_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
         )
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
-            if not inside:
-                raise DcrfError(Diagnostic("empty-file", f"the folder `{path}` holds no file", location=str(path)))
-            files += inside
+            files += files_in(path)
         elif not path.exists() or os.fspath(path) == "-":
             message = f"there is no file or folder `{path}`" if str(path) != "-" else "standard input has no parts"
             raise DcrfError(Diagnostic("no-file", message, help="name files, or folders of files"))
         else:
             files.append(path)
     return [file.absolute() for file in files]
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder by name; hidden ones are left out. DcrfError if there is none."""
+    inside = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    if not inside:
+        raise DcrfError(Diagnostic("empty-file", f"the folder `{folder}` holds no file", location=str(folder)))
+    return inside
 
 
 def _groups(files: Sequence[Path]) -> list[list[Path]]:
