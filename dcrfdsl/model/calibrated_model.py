@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import Self, overload
 
 import numpy as np
 
-from ..data import Corpus, mark_table
+from ..data import Corpus, EncodedLabels, mark_table
 from ..foundation import (  # fmt: skip
     CORPUS,
     DcrfError,
@@ -35,6 +35,7 @@ from .prediction import Prediction
 from .predictor import Predictor
 from .record import Calibration, ConfidenceMap
 from .scoring_model import ScoringModel
+from .sentence_tagging import Given, Sentence
 
 __all__ = ["CALIBRATIONS", "CalibratedModel"]
 
@@ -55,26 +56,58 @@ class CalibratedModel(ScoringModel):
 
     # how sure it is -----------------------------------------------------------------------------------------------
 
+    @overload
     def confidences(
-        self, corpus: Corpus | Predictor, *, prediction: Prediction | None = None, threads: int | None = None
-    ) -> list[Confidence]:
+        self, sentences: Corpus | Predictor, *, prediction: Prediction | None = None,
+        given: EncodedLabels | None = None, threads: int | None = None,
+    ) -> list[Confidence]: ...  # fmt: skip
+    @overload
+    def confidences(
+        self, sentences: Sentence, *, prediction: Prediction | None = None, given: Given | None = None,
+        threads: int | None = None,
+    ) -> Confidence: ...  # fmt: skip
+    def confidences(
+        self,
+        sentences: Corpus | Predictor | Sentence,
+        *,
+        prediction: Prediction | None = None,
+        given: EncodedLabels | Given | None = None,
+        threads: int | None = None,
+    ) -> Confidence | list[Confidence]:
         """How sure the model is of the labels that it predicts: of each token, segment, layer and sentence.
 
-        corpus: the sentences, or what `on` makes of them.
+        sentences: a corpus, or what `on` makes of one; or a sentence as `tag` takes it.
         prediction: what `predict` gave for them, if that is known.
+        given: labels known beforehand, as for `predict`; with one sentence as for `tag`.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
 
-        Returns a `Confidence` for each sentence. `exact` says whether exact inference gave it. A model that is
-        calibrated by `isotonic` gives the shares of such predictions that were right on held-out data. NaN in a
-        sentence without any possible labelling. Raises DcrfError if inference prunes and exact inference does not fit.
+        Returns a `Confidence` for each sentence, for one sentence its own. `exact` says whether exact inference gave
+        it. A model that is calibrated by `isotonic` gives the shares of such predictions that were right on held-out
+        data. NaN in a sentence without any possible labelling. Raises DcrfError if inference prunes and exact inference
+        does not fit.
 
         >>> first = model.confidences(corpus)[0]
         >>> [(one.type, one.first, one.last) for one in first.segments]
         [('STREET', 0, 2), ('TOWN', 4, 4)]
         >>> 0.0 < first.sentence < first.segments[0].probability < 1.0
         True
+        >>> model.confidences(["9", "Bath", "Lane"]).segments[0][:4]
+        ('part', 'STREET', 0, 2)
         """
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus)
+        if isinstance(sentences, Predictor):
+            return self._confidences(sentences, prediction, threads)
+        if isinstance(sentences, Corpus):
+            return self._confidences(self.on(sentences, given), prediction, threads)  # type: ignore[arg-type]
+        predictor = self._on_sentence(sentences, given)  # type: ignore[arg-type]
+        if predictor is None:  # of nothing one is sure
+            nothing = {label: np.zeros(0) for label in self.labels}
+            return Confidence(1.0, dict.fromkeys(self.labels, 1.0), nothing, (), True)
+        return self._confidences(predictor, prediction, threads)[0]
+
+    def _confidences(
+        self, predictor: Predictor, prediction: Prediction | None, threads: int | None
+    ) -> list[Confidence]:
+        """A `Confidence` for each sentence."""
         prediction = self.predict(predictor, threads=threads) if prediction is None else prediction
         parts = self._parts(predictor, prediction, KINDS, Workers(threads))
         off = predictor.corpus.sentence_off

@@ -15,6 +15,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.standalone.tagger_model import Tagger
+from dcrfdsl.export.standalone.tagger_tokens import TaggerError
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics import load_text
@@ -48,7 +49,8 @@ def test_every_feature_over_every_structure(seed: int, tmp_path: Path) -> None:
     expected, _ = case.model.marginals(case.corpus)
     found = tagger.marginals_all(case.sentences)
     prediction = case.model.predict(case.corpus)
-    labels = tagger.tag_all(case.sentences)
+    labels, without = tagger._labelled(case.sentences)
+    assert without == list(prediction.status.impossible)
     off = case.corpus.sentence_off
     for s, tables in enumerate(found):
         one = slice(*off[s : s + 2].tolist())
@@ -64,6 +66,7 @@ def test_one_by_one_is_as_together(tmp_path: Path) -> None:
     case = drawn(3, tmp_path)
     tagger = exported(case.model, tmp_path)
     assert [tagger.tag(one) for one in case.sentences] == tagger.tag_all(case.sentences)
+    assert tagger.tag_all(case.sentences) == case.model.tag_all(case.sentences)
     for one, together in zip(case.sentences, tagger.marginals_all(case.sentences), strict=True):
         for label, table in tagger.marginals(one).items():
             np.testing.assert_allclose(table, together[label], atol=1e-14)
@@ -122,7 +125,7 @@ def test_random_templates_against_enumeration(number: int, tmp_path: Path) -> No
     for s, table in enumerate(case.tables):
         enumerated = twin.enumerate(table)
         total = enumerated.joint(twin.weights)
-        found, labels = tagger.marginals(sentences[s]), tagger.tag(sentences[s])
+        found, ((labels,), _) = tagger.marginals(sentences[s]), tagger._labelled([sentences[s]])
         for m, label in enumerate(model.labels):
             for t, row in enumerate(found[label]):
                 variable = t * len(model.states) + m
@@ -140,9 +143,15 @@ def test_a_sentence_without_any_labelling(tmp_path: Path) -> None:
     text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\nforbid word is x and y is A\n"
     spec = load_text(f"{text}forbid word is x and y is B").require()
     corpus = corpus_from_rows([[{"word": "a", "y": "A"}, {"word": "b", "y": "B"}]], spec.data)
-    tagger = exported(fit(spec, corpus), tmp_path)
-    assert tagger.tag(["a", "b"])["y"] == ["A", "B"]
-    assert set(tagger.tag(["a", "x", "b"])["y"]) == {"_"}
+    model = fit(spec, corpus)
+    tagger = exported(model, tmp_path)
+    assert tagger.tag(["a", "b"]) == model.tag(["a", "b"]) == ["A", "B"]
+    for ask in (tagger, model):
+        with pytest.raises((TaggerError, DcrfError), match="no labelling"):
+            ask.tag(["a", "x", "b"])
+    with pytest.raises(TaggerError, match="no labelling is possible for sentence 3"):
+        tagger.tag_all([["a"], [], ["x"], ["b", "x"]])
+    assert tagger.tag(["a", "b"], given=["B", None]) == model.tag(["a", "b"], given=["B", None])
     assert np.isnan(tagger.marginals(["a", "x", "b"])["y"]).all()
 
 

@@ -232,6 +232,8 @@ def test_python_imports_it(tmp_path: Path) -> None:
         "assert t.tag(rows) == t.tag(lists) == t.tag(maps) == t.tag_all([rows, []])[0]\n"
         "assert t.tag([]) == {'y': [], 'z': []} and t.marginals([])['y'].shape == (0, 2)\n"
         "assert t.tag(rows, given={'y': [None, 'A']})['y'][1] == 'A'\n"
+        "try: t.tag(rows, given=['A', 'A']); sys.exit('accepted')\n"
+        "except TaggerError as error: assert 'several labels' in str(error)\n"
         "assert t.labels == ('y', 'z') and t.columns == ('word', 'pos') and t.states['z'] == ('P', 'Q')\n"
         "for wrong in ([('a',)], [('a', 1)], {'word': ['a']}, 3, {'word': 'a', 'pos': 'N'}):\n"
         "    try: t.tag(wrong); sys.exit('accepted')\n"

@@ -309,6 +309,28 @@ def test_wide_models_that_are_pruned_have_confidence_in_tokens_alone(monkeypatch
     assert [one.of for one in calibrated.maps] == ["tokens"]
 
 
+def test_one_sentence_is_asked_as_by_tag() -> None:
+    model, corpus = trained(SEGMENTED)
+    every = model.confidences(corpus)
+    for number, rows in enumerate(SEGMENTED.sentences):
+        words = [row[0] for row in rows]
+        alone = model.confidences(words)
+        assert alone.sentence == pytest.approx(every[number].sentence, rel=1e-12)
+        assert [one[:4] for one in alone.segments] == [one[:4] for one in every[number].segments]
+        np.testing.assert_allclose(alone.tokens["y"], every[number].tokens["y"], rtol=1e-12)
+    tagged = model.tag(words)
+    other = next(state for state in MARKS if state != tagged["y"][0])
+    labellings, p = probabilities(model, SEGMENTED, number)
+    given = {"y": [other, *(None for _ in words[1:])]}
+    chosen = model.tag(words, given=given)
+    possible = np.array([one["y"][0] == other for one in labellings])
+    expected = p[[one == chosen for one in labellings]].sum() / p[possible].sum()
+    assert model.confidences(words, given=given).sentence == pytest.approx(expected, rel=1e-9)
+    nothing = model.confidences([])
+    assert (nothing.sentence, nothing.layers, nothing.segments) == (1.0, {"y": 1.0, "z": 1.0}, ())
+    assert len(nothing.tokens["y"]) == 0
+
+
 def test_confidence_of_loops_is_an_estimate(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

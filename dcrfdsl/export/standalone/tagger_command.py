@@ -107,7 +107,7 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
         given = block.sentences if options.given else None
         if given and any(label not in columns for columns in given for label in tagger.labels):
             raise TaggerError(f"{file}: `--given` needs the labels {', '.join(f'`{one}`' for one in tagger.labels)}")
-        tagged: list[dict[str, list[str]]] = tagger.tag_all(block.sentences, given)
+        tagged, _ = tagger._labelled(block.sentences, given)
         tables = tagger.marginals_all(block.sentences, given) if options.marginals else None
         if options.json:
             _write(_records(tagger, block, tagged, tables, file, done).encode())

@@ -31,7 +31,9 @@ MOST_ENTRIES = 1 << 18  # of a table for all sentences of a batch: larger ones f
 MOST_SCORES = 1 << 22  # numbers of all tables of a batch
 MOST_POSITIONS = 50_000  # of all lengths whose steps are kept
 
-Given = Mapping[str, Sequence[str | None]]
+Known = Mapping[str, Sequence[str | None]] | None
+Given = Mapping[str, Sequence[str | None]] | Sequence[str | None]
+Labels = list[str] | dict[str, list[str]]
 
 
 class Cut:
@@ -86,7 +88,7 @@ class Tagger:
 
     >>> tagger = Tagger()
     >>> tagger.tag([("The", "DT"), ("dog", "NN")])
-    {'chunk': ['B-NP', 'I-NP']}
+    ['B-NP', 'I-NP']
     """
 
     def __init__(self, path: str | Path | None = None):
@@ -153,13 +155,14 @@ class Tagger:
 
     # sentences --------------------------------------------------------------------------------------------------------
 
-    def tag(self, tokens: Sentence, given: Given | None = None) -> dict[str, list[str]]:
-        """The best labels of a sentence: of each label a state for each token.
+    def tag(self, tokens: Sentence, given: Given | None = None) -> Labels:
+        """The best labels of a sentence, as `tag` of the model returns them: a list with a state for each token, or by
+        label a dict of such lists if there are several labels.
 
         tokens: a list with a mapping or a tuple a token (a text, if the model has one column), or a mapping of columns.
-        given: labels known beforehand, by label; None or `_` for a token that is free.
+        given: labels known beforehand, a list or by label; None or `_` for a token that is free.
 
-        `_` stands for each token if no labelling is possible. Raises TaggerError for input that does not fit.
+        Raises TaggerError for input that does not fit, or if no labelling is possible.
         """
         return self.tag_all([tokens], [given])[0]
 
@@ -170,18 +173,30 @@ class Tagger:
         """
         return self.marginals_all([tokens], [given])[0]
 
-    def tag_all(
-        self, sentences: Sequence[Sentence], given: Sequence[Given | None] | None = None
-    ) -> list[dict[str, list[str]]]:
+    def tag_all(self, sentences: Sequence[Sentence], given: Sequence[Given | None] | None = None) -> list[Labels]:
         """`tag` of several sentences, which takes less time than one by one."""
+        found, without = self._labelled(sentences, given)
+        if without:
+            where = f"for sentence {without[0] + 1}" if len(found) > 1 else "for the sentence"
+            raise TaggerError(f"no labelling is possible {where}")
+        return [own[self.labels[0]] for own in found] if len(self.labels) == 1 else list(found)
+
+    def _labelled(
+        self, sentences: Sequence[Sentence], given: Sequence[Given | None] | None = None
+    ) -> tuple[list[dict[str, list[str]]], list[int]]:
+        """The best labels of each sentence by label, and the sentences that no labelling is possible for: they have
+        `_` at each token.
+        """
         out: list[dict[str, list[str]]] = [{label: [] for label in self.labels} for _ in sentences]
+        without: list[int] = []
         for numbers, batch, known in self._batches(sentences, given):
             codes = self._likeliest(batch, known) if self._decode == "marginal" else self._best(batch, known)
             for label, states in zip(self._labels, codes, strict=True):
                 names = (*label.states, NO_LABEL)  # the code -1 is the last one
                 for number, row in zip(numbers, states.tolist(), strict=True):
                     out[number][label.name] = [names[code] for code in row]
-        return out
+            without += [number for number, row in zip(numbers, codes[0].tolist(), strict=True) if row[0] < 0]
+        return out, sorted(without)
 
     def marginals_all(
         self, sentences: Sequence[Sentence], given: Sequence[Given | None] | None = None
@@ -200,7 +215,7 @@ class Tagger:
 
     def _batches(
         self, sentences: Sequence[Sentence], given: Sequence[Given | None] | None
-    ) -> Iterator[tuple[list[int], Sentences, Sequence[Given | None] | None]]:
+    ) -> Iterator[tuple[list[int], Sentences, Sequence[Known] | None]]:
         """Batches of sentences of one length: their numbers, their columns, and what is known of their labels."""
         checked = [columns_of(one, self._columns, self.labels) for one in sentences]
         by_length: dict[int, list[int]] = {}
@@ -220,7 +235,9 @@ class Tagger:
                     if column.name in self.columns
                 }
                 batch = Sentences(len(numbers), length, joined, self._leaves, self._lexicons)
-                known = [given[number] for number in numbers] if given is not None and known_at_all else None
+                known = None
+                if given is not None and known_at_all:
+                    known = [self._by_label(given[number]) for number in numbers]
                 yield numbers, batch, known
 
     @staticmethod
@@ -253,9 +270,7 @@ class Tagger:
             self._programs[key] = program_for(length, cliques, self._cards, order)
         return self._programs[key]
 
-    def _tables(
-        self, batch: Sentences, known: Sequence[Given | None] | None, scale: float
-    ) -> list[NDArray[np.float64]]:
+    def _tables(self, batch: Sentences, known: Sequence[Known] | None, scale: float) -> list[NDArray[np.float64]]:
         """The log potentials of each kind, [B or 1, rows, states of each site]."""
         fired = [features.fired(batch, self._atoms) for features in self._sets]
         tables: list[NDArray[np.float64]] = []
@@ -279,7 +294,15 @@ class Tagger:
             tables += [self._known(label, known, batch.length) for label in self._labels]
         return tables
 
-    def _known(self, label: Label, known: Sequence[Given | None], length: int) -> NDArray[np.float64]:
+    def _by_label(self, given: Given | None) -> Known:
+        """Known labels by label."""
+        if given is None or isinstance(given, Mapping):
+            return given
+        if len(self.labels) > 1:
+            raise TaggerError("the model has several labels, and `given` is one list: give a dict of lists by label")
+        return {self.labels[0]: given}
+
+    def _known(self, label: Label, known: Sequence[Known], length: int) -> NDArray[np.float64]:
         """0 for the states that are possible, -inf for the others, [B, T, states]."""
         out = np.zeros((len(known), length, len(label.states)))
         for s, of_sentence in enumerate(known):
@@ -295,7 +318,7 @@ class Tagger:
         return out
 
     def _marginals(
-        self, batch: Sentences, known: Sequence[Given | None] | None
+        self, batch: Sentences, known: Sequence[Known] | None
     ) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
         """Of each label [B, T, states], and which sentences have a possible labelling [B]."""
         program = self._program(batch.length, known is not None, marginals=True)
@@ -309,12 +332,12 @@ class Tagger:
         ]
         return by_label, ~np.isneginf(log_z)
 
-    def _likeliest(self, batch: Sentences, known: Sequence[Given | None] | None) -> list[NDArray[np.int64]]:
+    def _likeliest(self, batch: Sentences, known: Sequence[Known] | None) -> list[NDArray[np.int64]]:
         """The likeliest state at each token, [B, T] of each label; -1 if no labelling is possible."""
         tables, possible = self._marginals(batch, known)
         return [np.where(possible[:, None], table.argmax(axis=-1), -1) for table in tables]
 
-    def _best(self, batch: Sentences, known: Sequence[Given | None] | None) -> list[NDArray[np.int64]]:
+    def _best(self, batch: Sentences, known: Sequence[Known] | None) -> list[NDArray[np.int64]]:
         """The best labelling, [B, T] of each label; -1 if none is possible."""
         program = self._program(batch.length, known is not None, marginals=False)
         tables = self._tables(batch, known, self._temperature if self._latents else 1.0)
