@@ -3,7 +3,7 @@ from .from_native import (
     crfsuite_model_of as crfsuite_model_of,
     write_crfsuite_model as write_crfsuite_model,
 )
-from .items import BadItem as BadItem, ItemSequence as ItemSequence, first_not_finite as first_not_finite
+from .items import BadItem as BadItem, ItemSequence as ItemSequence
 from .log_parser import LabelScore as LabelScore, TrainLogParser as TrainLogParser
 from .model_file import (
     CRFSUITE_VERSION as CRFSUITE_VERSION,

@@ -24,7 +24,13 @@ __all__ = ["BadItem", "Item", "ItemSequence", "first_not_finite", "flattened"]
 
 
 class BadItem(ValueError):
-    """An item that no sum can be made of.   item: its place in the sequence, from 0."""
+    """An item that no sum can be made of: a value is infinite, no number, or too large.
+
+    item: its place in the sequence, from 0.
+
+    >>> BadItem("The value of attribute 'size' is no finite number: nan", 2).item
+    2
+    """
 
     def __init__(self, message: str, item: int):
         super().__init__(message)
@@ -83,6 +89,11 @@ class ItemSequence:
             dict(zip(names[start:end], self.values[start:end], strict=True))
             for start, end in zip(self.off, self.off[1:], strict=False)
         ]
+
+    def require_finite(self) -> None:
+        """BadItem if a value is infinite or no number: no sum can be made of it, in training or tagging."""
+        if (odd := first_not_finite(self.names, self.values, self.off)) is not None:
+            raise odd
 
     def __len__(self) -> int:
         return len(self.off) - 1

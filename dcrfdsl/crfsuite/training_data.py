@@ -20,7 +20,7 @@ import numpy as np
 from ..foundation import Codes, Floats, Ints, Mask
 from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
-from .items import Item, ItemSequence, first_not_finite
+from .items import Item, ItemSequence
 
 __all__ = ["Features", "Sequences", "TrainingData", "features_of"]
 
@@ -65,8 +65,7 @@ class TrainingData:
         if len(labels) != len(sequence):
             lengths = f"|x| = {len(sequence)}, |y| = {len(labels)}"
             raise ValueError(f"The numbers of items and labels differ: {lengths}")
-        if (odd := first_not_finite(sequence.names, sequence.values, sequence.off)) is not None:
-            raise odd
+        sequence.require_finite()
         numbers = self._attributes
         self._codes.extend([numbers.setdefault(name, len(numbers)) for name in sequence.names])
         self._values.extend(sequence.values)

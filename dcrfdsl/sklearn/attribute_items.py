@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..crfsuite import BadItem, ItemSequence, first_not_finite
+from ..crfsuite import BadItem, ItemSequence
 from ..data import DataFrame, column_values, sentence_starts
 from .input_errors import input_errors, misfit
 from .label_forms import GoldLabels
@@ -48,8 +48,10 @@ def _place(name: str, n: int, start: int | None, item: int) -> str:
 def _item_sequence(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
     """place: of the sequence.   at: the place of an item of it."""
     made = sequence if isinstance(sequence, ItemSequence) else _made(sequence, place, at)
-    if (odd := first_not_finite(made.names, made.values, made.off)) is not None:
-        raise misfit(str(odd), at(odd.item), _FINITE_HELP, "bad-value")
+    try:
+        made.require_finite()
+    except BadItem as error:
+        raise misfit(str(error), at(error.item), _FINITE_HELP, "bad-value") from None
     return made
 
 
