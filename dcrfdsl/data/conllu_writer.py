@@ -1,11 +1,11 @@
 """Predictions in CoNLL-U: in the columns and the keys that the labels are read from, or in MISC.
 
-`upos` goes to UPOS, the parts of `joined("upos feats")` to UPOS and FEATS, `misc("ner")` to that key of MISC, and
-`feats("Case")` to that of FEATS, where `_` removes the key and new ones stand in the order of the format (sorted
-without regard to case). What has no column of its own (marginals, a label that the data does not declare, an ID)
-becomes `name=value` in MISC, in place of an earlier prediction of the name. With the option `predictions = "misc"`
-every label does. All other cells and lines stay: comments, ranges of multiword tokens, empty nodes. Not here: whether a
-predicted tree is one.
+`upos` goes to UPOS, the parts of `joined("upos feats")` to UPOS and FEATS, `feats("Case")` to that key of FEATS and
+`misc("ner")` to that of MISC. A key stays where it stands, and as it is written if its value is the predicted one; `_`
+removes it. A new key of FEATS stands in the order of the format (sorted without regard to case), one of MISC at the
+end. What has no column of its own (marginals, a label that the data does not declare, an ID) becomes `name=value` in
+MISC, in place of an earlier prediction of the name. With the option `predictions = "misc"` every label does. All other
+cells and lines stay: comments, ranges of multiword tokens, empty nodes. Not here: whether a predicted tree is one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from ..semantics import Column
-from .conllu import CONLLU_COLUMNS, JOINED, split_joined
+from .conllu import CONLLU_COLUMNS, JOINED, KEYED_CELLS, split_joined
 from .formats import text_options
 from .readers import Chunk
 from .written_lines import Predicted, Remarks, ending_of, lines_of, texts_of, token_lines
@@ -63,10 +63,10 @@ def _place(name: str, column: Column | None) -> _Put:
         return lambda cells, text: _put_cells(cells, cells_of(text))
     number = _ID if column is None else CONLLU_COLUMNS.index(column.source)
     if column is None or number == _ID:
-        return lambda cells, text: _put_item(cells, name, text)
+        return lambda cells, text: _put_key(cells, _MISC, name, text)
     if column.key is not None:
-        key, put = column.key, _KEYED[column.source]
-        return lambda cells, text: put(cells, key, text)
+        key = column.key
+        return lambda cells, text: _put_key(cells, number, key, text)
     return lambda cells, text: _put_cell(cells, number, text)
 
 
@@ -85,25 +85,37 @@ def _put_cells(cells: list[str], parts: Sequence[tuple[int, str]]) -> None:
         cells[number] = part
 
 
-def _put_item(cells: list[str], name: str, text: str) -> None:
-    old = (_ABSENT, name)  # a key without a value is the key, too
-    kept = [item for item in cells[_MISC].split("|") if item not in old and not item.startswith(f"{name}=")]
-    cells[_MISC] = "|".join((*kept, f"{name}={item_escaped(text)}"))
-
-
-def _put_key(cells: list[str], key: str, text: str) -> None:
-    """Replaces a key of FEATS where it stands; a key that comes again is removed, since only the first one counts."""
-    pairs = [] if cells[_FEATS] == _ABSENT else cells[_FEATS].split("|")
-    there = [n for n, pair in enumerate(pairs) if pair.partition("=")[0] == key]
-    kept = [pair for n, pair in enumerate(pairs) if n not in there]
+def _put_key(cells: list[str], number: int, key: str, text: str) -> None:
+    """Replaces a key of FEATS or MISC where it stands; one that comes again is removed: the first one counts."""
+    items = [] if cells[number] == _ABSENT else cells[number].split("|")
+    there = [n for n, item in enumerate(items) if item.partition("=")[0] == key]
+    read, escaped, place = _KEYED[number]
+    if (read(items[there[0]].partition("=")[2]) if there else _ABSENT) == text:
+        return
+    kept = [item for n, item in enumerate(items) if n not in there]
     if text not in (_ABSENT, ""):
-        after = [n for n, pair in enumerate(kept) if pair.partition("=")[0].lower() > key.lower()]
-        at = there[0] if there else next(iter(after), len(kept))
-        kept.insert(at, f"{key}={text.translate(_CELL_ESCAPES)}")
-    cells[_FEATS] = "|".join(kept) or _ABSENT
+        kept.insert(there[0] if there else place(kept, key), f"{key}={escaped(text)}")
+    cells[number] = "|".join(kept) or _ABSENT
 
 
-_KEYED: Mapping[str, Callable[[list[str], str, str], None]] = {"feats": _put_key, "misc": _put_item}
+def _sorted_place(items: Sequence[str], key: str) -> int:
+    """Where a new key of FEATS stands."""
+    return next((n for n, item in enumerate(items) if item.partition("=")[0].lower() > key.lower()), len(items))
+
+
+def _last_place(items: Sequence[str], key: str) -> int:
+    return len(items)
+
+
+def _cell_escaped(text: str) -> str:
+    return text.translate(_CELL_ESCAPES)
+
+
+# for each cell with keys: how a value is read, how it is written, and where a new key stands
+_KEYED: Mapping[int, tuple[Callable[[str], str], Callable[[str], str], Callable[[Sequence[str], str], int]]] = {
+    _FEATS: (KEYED_CELLS["feats"], _cell_escaped, _sorted_place),
+    _MISC: (KEYED_CELLS["misc"], item_escaped, _last_place),
+}
 
 
 def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:

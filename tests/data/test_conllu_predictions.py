@@ -6,9 +6,10 @@ import io
 from typing import Any
 
 import pytest
+from helpers import shared
 from hypothesis import given, strategies as st
 
-from dcrfdsl.data import TaggedOutput, stream_corpus, tagged, with_predictions_apart
+from dcrfdsl.data import Chunk, InternedColumn, TaggedOutput, stream_corpus, tagged, with_predictions_apart
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 from dcrfdsl.semantics.schema.expressions import Argument, Text
@@ -61,8 +62,21 @@ PLACES: dict[str, tuple[str, str, dict[str, list[str]], str]] = {
         line("1", misc=r"SpaceAfter=No|ner=B\pX"),
     ),
     "key of MISC without a value": (
-        'conllu(n = misc("ner"))', line("1", misc="ner|nerd|Z=1|ner=X"), {"n": ["O"]}, line("1", misc="nerd|Z=1|ner=O"),
+        'conllu(n = misc("ner"))', line("1", misc="ner|nerd|Z=1|ner=X"), {"n": ["O"]}, line("1", misc="ner=O|nerd|Z=1"),
     ),
+    "no key of MISC": ('conllu(g = misc("Gloss"))', line("1"), {"g": ["_"]}, line("1")),
+    "key of MISC removed": (
+        'conllu(g = misc("Gloss"))', line("1", misc="A=1|Gloss=x|B=2"), {"g": ["_"]}, line("1", misc="A=1|B=2"),
+    ),
+    "last key of MISC removed": ('conllu(g = misc("Gloss"))', line("1", misc="Gloss=x"), {"g": ["_"]}, line("1")),
+    "key of MISC in its place": (
+        'conllu(g = misc("Gloss"))', line("1", misc="Z=1|Gloss=x|B=2"), {"g": ["y"]},
+        line("1", misc="Z=1|Gloss=y|B=2"),
+    ),
+    "the value as it is written": (  # `\\q` and `q` are read alike
+        'conllu(g = misc("G"))', line("1", misc=r"G=\q|A=1|G=2"), {"g": ["q"]}, line("1", misc=r"G=\q|A=1|G=2"),
+    ),
+    "an earlier prediction removed": ("conllu(upos)", line("1", misc="y=A|Z=1"), {"y": ["_"]}, line("1", misc="Z=1")),
     "joined columns": (
         'conllu(t = joined("xpos upos feats"))', line("1", misc="Z=1"), {"t": ["NN NOUN Number=Sing|Case=Nom"]},
         line("1", "NOUN", "Number=Sing|Case=Nom", "Z=1", xpos="NN"),
@@ -74,7 +88,7 @@ PLACES: dict[str, tuple[str, str, dict[str, list[str]], str]] = {
     "an id is kept": ("conllu(n = id)", line("1"), {"n": ["9"]}, line("1", misc="n=9")),
     "apart": (
         'conllu(upos, c = feats("A"), predictions = "misc")', line("1", "N", "A=1", "upos=X|Z=1"),
-        {"upos": ["V"], "c": ["2"]}, line("1", "N", "A=1", "Z=1|upos=V|c=2"),
+        {"upos": ["V"], "c": ["2"]}, line("1", "N", "A=1", "upos=V|Z=1|c=2"),
     ),
     "no text": ("conllu(upos)", line("1"), {"upos": [""]}, line("1", "_")),
     "windows": ("conllu(upos)", line("1", end="\r\n"), {"upos": ["V"]}, line("1", "V", end="\r\n")),
@@ -125,6 +139,19 @@ def test_what_is_written_is_read_again(tokens: list[tuple[str, str, str, str, st
     assert [b[0].text(n) for n in range(len(tokens))] == [b[1].text(n) for n in range(len(tokens))]
     read = {name: [again.corpus.text_column(name).text(n) for n in range(len(tokens))] for name in names}
     assert tagged(again, read) == out
+
+
+@pytest.mark.parametrize("statement", [STATEMENT, 'conllu(s = misc("SpaceAfter"), f = feats, g = misc("Gloss"))'])
+def test_gold_in_the_place_of_predictions_changes_no_byte(statement: str) -> None:
+    """Of a treebank, in which keys of MISC stand in any order and most tokens lack them."""
+    text = shared("data", "ud_english_ewt", "en_ewt-ud-dev.conllu").read_bytes()
+    for chunk in stream_corpus(io.BytesIO(text), data_of(statement)):
+        gold = {name: [column.values[code] for code in column.codes] for name, column in texts_of(chunk).items()}
+        assert tagged(chunk, gold) == chunk.block.text
+
+
+def texts_of(chunk: Chunk) -> dict[str, InternedColumn]:
+    return {name: chunk.corpus.text_column(name) for name in chunk.corpus.columns}
 
 
 def test_a_key_of_misc_is_read_without_its_escapes() -> None:
