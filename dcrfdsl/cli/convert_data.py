@@ -197,8 +197,12 @@ class _Conversion:
                 self.sentences += chunk.corpus.num_sentences
                 self.tokens += chunk.corpus.num_tokens
                 yield self._emitter.write(chunk.corpus)
-        if self._emitter is not None:
-            yield self._emitter.close()
+        if self._emitter is None:  # there is no token: what a file of the format has beside its tokens
+            self._emitter = self._begun(waiting[-1])
+            for seen in waiting:
+                self._left.look(seen, self._kept)
+            yield self._emitter.write(waiting[-1].corpus)
+        yield self._emitter.close()
 
     def _begun(self, chunk: Chunk) -> Emitter:
         from ..data import EMITTERS, Export, check_places, columns_in

@@ -56,13 +56,13 @@ def _sentences(count: int) -> str:
 
 
 class Question(NamedTuple):
-    """A part of the input. known_labels: its labels with `--given`, else None.   predictor: None without tokens.
-    before: how many sentences came before it.
+    """A part of the input. known_labels: its labels with `--given`, else None.   before: how many sentences came
+    before it.
     """
 
     corpus: Corpus
     known_labels: EncodedLabels | None
-    predictor: Predictor | None
+    predictor: Predictor
     before: int
 
 
@@ -186,8 +186,6 @@ class Tagger:
         """The part of the work that can be done in advance."""
         from ..data import encode_known_labels
 
-        if not corpus.num_tokens:
-            return Question(corpus, None, None, before)
         known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
         return Question(corpus, known_labels, self.model.on(corpus, known_labels), before)
 
@@ -201,37 +199,33 @@ class Tagger:
         from ..inference import RunStatus
 
         (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
-        columns = dict[str, list[str]]()
-        if predictor is not None:
-            prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)
-            answer.status = prediction.status
-            scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
-            answer.notes.compared += answer.status.compared
-            if answer.status.approximate and scores and not answer.status.compared:
-                answer.notes.searched += len(scores)
-                answer.notes.score += sum(scores)
-            columns = {label: prediction.texts(label) for label in prediction.codes}
-            answer.notes.unproven += answer.status.unproven
-            if answer.status.bounded:
-                answer.notes.bounds = answer.status
-            surely, proven = not answer.status.unproven, prediction.certified
-            if proven is not None:
-                surely &= bool(proven[list(answer.status.impossible)].all())
-            answer.notes.of_impossible(answer.status.impossible, corpus, surely=surely)
-            for token in _tokens_of(answer.status.impossible, corpus):
-                for texts in columns.values():
-                    texts[token] = _NO_LABEL
+        prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)
+        answer.status = prediction.status
+        scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
+        answer.notes.compared += answer.status.compared
+        if answer.status.approximate and scores and not answer.status.compared:
+            answer.notes.searched += len(scores)
+            answer.notes.score += sum(scores)
+        columns = {label: prediction.texts(label) for label in prediction.codes}
+        answer.notes.unproven += answer.status.unproven
+        if answer.status.bounded:
+            answer.notes.bounds = answer.status
+        surely, proven = not answer.status.unproven, prediction.certified
+        if proven is not None:
+            surely &= bool(proven[list(answer.status.impossible)].all())
+        answer.notes.of_impossible(answer.status.impossible, corpus, surely=surely)
+        for token in _tokens_of(answer.status.impossible, corpus):
+            for texts in columns.values():
+                texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
         sure = None
-        if self.options.confidence and predictor is not None:
+        if self.options.confidence:
             every = self.model.confidences(predictor, prediction=prediction, threads=self.threads)
             answer.notes.estimated += sum(not one.exact for one in every)
             sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
             copies = [1] * corpus.num_sentences
-            remarks: dict[str, Sequence[Any]] = {}
-            if predictor is not None:
-                remarks |= _certificates(prediction)
+            remarks: dict[str, Sequence[Any]] = {**_certificates(prediction)}
             if sure is not None:
                 remarks |= sure.records()
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
@@ -247,11 +241,7 @@ class Tagger:
 
     def _several(self, question: Question, count: int) -> Answer:
         """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
-        from ..inference import RunStatus
-
         corpus, known_labels, predictor, before = question
-        if predictor is None:
-            return Answer(RunStatus(), notes=Notes(ranked=True))
         nbest = self.model.nbest(predictor, count, threads=self.threads)
         answer = Answer(nbest.status, notes=Notes(ranked=True))
         answer.notes.of_list(nbest, corpus)
@@ -265,7 +255,7 @@ class Tagger:
 
         off = corpus.sentence_off
         rows = np.concatenate(
-            [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
+            [np.empty(0, np.int64), *(np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies))]
         )  # for each token of the copies, its token of the corpus
         again = {label: table[rows] for label, table in tables.items()}
         answer.columns, answer.copies = {**columns, **self._distributions(again)}, copies
@@ -294,9 +284,9 @@ class Tagger:
                 remarks["score"].append(score)
         return columns, remarks
 
-    def _tables(self, corpus: Corpus, predictor: Predictor | None) -> Mapping[str, NDArray[Any]]:
+    def _tables(self, corpus: Corpus, predictor: Predictor) -> Mapping[str, NDArray[Any]]:
         """Marginals of each label, [N, states]; NaN in a sentence without any labelling."""
-        if not self.options.marginals or predictor is None:
+        if not self.options.marginals:
             return {}
         marginals, status = self.model.marginals(predictor, threads=self.threads)
         tables = {label: marginals[label] for label in self.model.labels}

@@ -19,7 +19,7 @@ from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .vector_columns import number_of_text, shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined
 
-__all__ = ["CorpusBuilder", "Parsed", "interned"]
+__all__ = ["NOTHING", "CorpusBuilder", "Parsed", "interned"]
 
 
 class Parsed(NamedTuple):
@@ -33,6 +33,9 @@ class Parsed(NamedTuple):
     sentence_len: Ints  # [S]  tokens per sentence, each at least 1
     token_line: Ints  #   [N]  line in the file, from 1
     places: Ints | None = None  # [S]  line in the text of the block, from 0
+
+
+NOTHING = Parsed({}, np.empty(0, np.int64), np.empty(0, np.int64))  # a block without a token
 
 
 def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:
@@ -68,14 +71,20 @@ class CorpusBuilder:
         self._lines.append(parsed.token_line)
 
     def corpus(self, warnings: Sequence[str] = ()) -> Corpus:
+        """What was added. Without a token every declared column is there, and empty."""
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         return Corpus(
             file=self._file,
             sentence_off=np.cumsum(lengths, dtype=np.int64),
-            columns={name: self._parts[name].column() for name in self._declared if name in self._parts},
+            columns=self._columns(),
             token_line=np.concatenate([np.empty(0, np.int64), *self._lines]),
             warnings=tuple(warnings),
         )
+
+    def _columns(self) -> dict[str, InternedColumn | NumericColumn | BagColumn]:
+        if not self._lengths or not any(map(len, self._lengths)):
+            return {name: _EMPTY[column.type.name](column.type) for name, column in self._declared.items()}
+        return {name: self._parts[name].column() for name in self._declared if name in self._parts}
 
 
 class _BadValue(Exception):
@@ -198,4 +207,24 @@ _PARTS: Mapping[str, Callable[[ColumnType], _ColumnParts]] = {
     "bag": _TextParts,
     "weighted_bag": _BagParts,
     **dict.fromkeys(_NUMBERS, _NumberParts),
+}
+
+
+def _no_texts(column_type: ColumnType) -> InternedColumn:
+    return InternedColumn(np.empty(0, np.int32), [])
+
+
+def _no_numbers(column_type: ColumnType) -> NumericColumn:
+    return NumericColumn(np.empty((0,) if column_type.size is None else (0, column_type.size)))
+
+
+def _no_bags(column_type: ColumnType) -> BagColumn:
+    return BagColumn(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), [])
+
+
+_EMPTY: Mapping[str, Callable[[ColumnType], InternedColumn | NumericColumn | BagColumn]] = {
+    "str": _no_texts,
+    "bag": _no_texts,
+    "weighted_bag": _no_bags,
+    **dict.fromkeys(_NUMBERS, _no_numbers),
 }

@@ -77,7 +77,8 @@ def _repeated_rows(chunk: Chunk, copies: Sequence[int]) -> Chunk:
             for _ in range(length)
         ]
     else:
-        taken = np.concatenate([np.tile(row_of[off[s] : off[s + 1]], many) for s, many in enumerate(copies)])
+        again = [np.tile(row_of[off[s] : off[s + 1]], many) for s, many in enumerate(copies)]
+        taken = np.concatenate([np.empty(0, np.int64), *again])
         places = list(range(len(taken)))
     lengths = np.repeat(chunk.corpus.lengths(), copies)
     corpus = Corpus(

@@ -17,7 +17,7 @@ import numpy as np
 from ..foundation import DcrfError, Ints, Mask, data_error, did_you_mean
 from ..semantics import Column, DataSpec
 from .column_blocks import Block
-from .columns import Parsed
+from .columns import NOTHING, Parsed
 from .corpus import InternedColumn
 from .delimited_rows import Dialect, RowTable
 from .formats import Wanted, absent_columns, text_options
@@ -84,7 +84,7 @@ class DelimitedReader:
         self._header_done |= self._names is not None
         self._line = block.first_line + block.text.count(b"\n")
         if not len(rows):
-            return Parsed({}, np.empty(0, np.int64), np.empty(0, np.int64))
+            return NOTHING
         lines = table.row_line + block.first_line
         self._check_widths(table, rows, lines)
         columns = {name: table.column(rows, number) for name, number in self._numbers.items()}

@@ -46,8 +46,8 @@ def corpus_from_rows(
     required: columns that must be there, even if they are optional.
     optional: columns that may be absent, all together, as labels are when tagging.
 
-    Lines are the numbers of sentences, from 1. Sentences without a token are left out. Raises DcrfError for values that
-    do not fit the declared columns, or if there is no token.
+    Lines are the numbers of sentences, from 1. Sentences without a token are left out; of none there is an empty
+    corpus. Raises DcrfError for values that do not fit the declared columns.
 
     >>> data = load_template("address.dcrf").require().data
     >>> corpus_from_rows([[("Bath", "B-TOWN"), ("Spa", "I-TOWN")]], data).num_tokens
@@ -81,7 +81,8 @@ def corpus_from_frame(
     required: columns that must be there, even if they are optional.
     optional: columns that may be absent, all together, as labels are when tagging.
 
-    Lines are rows, from 1. Raises DcrfError for values that do not fit the declared columns, or if there is no token.
+    Lines are rows, from 1; of none there is an empty corpus. Raises DcrfError for values that do not fit the declared
+    columns.
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"sentence": [1, 1], "word": ["Bath", "Spa"], "part": ["B-TOWN", "I-TOWN"]})
@@ -147,11 +148,4 @@ def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:
 def _corpus(records: Records, wanted: Wanted) -> Corpus:
     builder = CorpusBuilder(wanted.file, wanted.columns)
     builder.add(records.take())
-    corpus = builder.corpus()
-    if not corpus.num_tokens:
-        raise _empty(wanted.file)
-    return corpus
-
-
-def _empty(file: str) -> DcrfError:
-    return data_error("empty-file", "there is no sentence with a token", file=file)
+    return builder.corpus()

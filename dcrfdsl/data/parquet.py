@@ -20,7 +20,7 @@ from ..foundation import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, ColumnType
 from .annotation_status import STATUS_KEYS, LeftOutTexts, refusal
 from .column_blocks import Block
-from .columns import Parsed
+from .columns import NOTHING, Parsed
 from .delimited import header_name
 from .formats import Wanted, absent_columns, text_options
 from .records import Records
@@ -106,6 +106,8 @@ class ParquetReader:
                 parsed = parsed._replace(token_line=np.arange(row, row + table.num_rows, dtype=np.int64))
             yield parsed, Block(b"", row, b"", RowBatch(table, by_sentence))
             row += table.num_rows
+        if row == 1:
+            yield NOTHING, Block(b"", 1, b"", RowBatch(schema.empty_table(), by_sentence))
 
     # the schema -------------------------------------------------------------------------------------------------
 

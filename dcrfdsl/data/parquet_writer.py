@@ -79,6 +79,9 @@ class ParquetTagger:
         table = batch.table
         for name, values in _columns(chunk, batch, predicted, remarks).items():
             column = pyarrow.array(values)
+            if not chunk.corpus.num_tokens:  # of no value a type cannot be told
+                text = pyarrow.list_(pyarrow.string()) if batch.by_sentence else pyarrow.string()
+                column = column.cast(pyarrow.float64() if name in remarks else text)
             place = table.schema.get_field_index(PREFIX + name)
             table = (
                 table.append_column(PREFIX + name, column)

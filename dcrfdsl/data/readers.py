@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from io import BufferedIOBase
 from pathlib import Path
 
-from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Ints, Table, data_error, require_kind
+from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Ints, Table, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
-from .columns import CorpusBuilder, Parsed
+from .columns import NOTHING, CorpusBuilder, Parsed
 from .conll import ConllReader
 from .conllu import ConlluReader
 from .corpus import Corpus
@@ -72,7 +72,8 @@ def read_corpus(
     optional: columns that may be absent, all together, as labels are when tagging.
     spare: columns that may be absent by themselves, all together, as numbers that only training reads.
 
-    Returns a `Corpus`. Raises DcrfError if the file cannot be read as declared, with file and line, or holds no token.
+    Returns a `Corpus`, an empty one of a file without a token. Raises DcrfError if the file cannot be read as declared,
+    with file and line.
 
     >>> spec = load_template("address.dcrf").require()
     >>> read_corpus("address.txt", spec.data).num_sentences
@@ -85,10 +86,7 @@ def read_corpus(
         builder = CorpusBuilder(file, data.columns)
         for parsed, _ in reading.parts(stream, None, stream.isatty()):
             builder.add(parsed)
-    corpus = builder.corpus(reading.reader.warnings)
-    if not corpus.num_tokens:
-        raise _empty(file, corpus.warnings)
-    return corpus
+    return builder.corpus(reading.reader.warnings)
 
 
 def stream_corpus(
@@ -105,26 +103,25 @@ def stream_corpus(
     """Like `read_corpus`, in chunks of whole sentences of about `tokens_per_chunk` tokens. All chunks have the same
     columns.
 
-    Every byte of the source belongs to one chunk, so a chunk may have no token (trailing comments).   flush: yield a
-    chunk as soon as a sentence ends and no more bytes are available; by default where a producer may wait, as at a
-    pipe.   gold: False where nothing looks at the optional columns, so that no sentence is left out because somebody
-    rejected its annotation. Codes of one chunk are meaningless in another. A warning is on the chunk that caused it,
-    or on a last one without a token.
+    Every byte of the source belongs to one chunk, so a chunk may have no token (trailing comments, an empty file).
+    There is one at least.   flush: yield a chunk as soon as a sentence ends and no more bytes are available; by default
+    where a producer may wait, as at a pipe.   gold: False where nothing looks at the optional columns, so that no
+    sentence is left out because somebody rejected its annotation. Codes of one chunk are meaningless in another. A
+    warning is on the chunk that caused it, or on a last one without a token.
     """
     with open_source(source) as (file, stream):
         reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare), gold))
-        tokens = said = 0
+        said = 0
         for parsed, block in reading.parts(stream, tokens_per_chunk, flush):
             builder = CorpusBuilder(file, data.columns)
             builder.add(parsed)
             corpus = builder.corpus(reading.reader.warnings[said:])
-            tokens, said = tokens + corpus.num_tokens, len(reading.reader.warnings)
+            said = len(reading.reader.warnings)
             yield Chunk(corpus, block, data, parsed.places)
-    if not tokens:
-        raise _empty(file, reading.reader.warnings)
     if len(reading.reader.warnings) > said:
         corpus = CorpusBuilder(file, data.columns).corpus(reading.reader.warnings[said:])
-        yield Chunk(corpus, Block(b"", int(block.first_line)), data)
+        rows = None if block.rows is None else block.rows._replace(table=block.rows.table.slice(0, 0))
+        yield Chunk(corpus, Block(b"", int(block.first_line), rows=rows), data)
 
 
 class _Reading:
@@ -144,12 +141,14 @@ class _Reading:
             return
         size = _READ_BYTES if tokens is None else tokens * self.reader.bytes_per_token
         array = ArrayLines(self._file) if isinstance(self.reader, SpansReader) else None
-        cut = self.reader.cut if array is None else array.cut
+        cut, block = self.reader.cut if array is None else array.cut, None
         for block in blocks(stream, cut, size=size, file=self._file, flush=flush):
             lined = block if array is None else array.lined(block)
             yield self._parsed(lined), lined
         if array is not None:
             array.finish()
+        if block is None:
+            yield NOTHING, Block(b"", 1)
         self._finish()
 
     def _finish(self) -> None:
@@ -202,8 +201,3 @@ def _reader(wanted: Wanted) -> Reader | ParquetReader:
         remedy = f"did you mean `{guess}`?" if guess else f"known formats: {', '.join(READERS)}"
         raise DcrfError(Diagnostic("unknown-format", f"`{name}` is not a data format", help=remedy))
     return READERS[name](wanted)
-
-
-def _empty(file: str, warnings: Sequence[str]) -> DcrfError:
-    """warnings: may say why."""
-    return data_error("empty-file", f"`{file}` holds no sentence", file=file, help="; ".join(warnings) or None)

@@ -140,7 +140,7 @@ def log_shares(predictor: Predictor, parts: Sequence[Part], weights: Floats, wor
         ends.append(len(cases))
     sums = case_sums(predictor, cases, weights, workers)
     log_z = sums.log_z
-    starts = [predictor.corpus.num_sentences, *ends[:-1]]
+    starts = [predictor.corpus.num_sentences, *ends][: len(ends)]
     out = np.full(len(parts), np.nan)
     for n, ((s, _), start, end) in enumerate(zip(parts, starts, ends, strict=True)):
         if np.isfinite(log_z[s]):

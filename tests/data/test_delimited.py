@@ -110,8 +110,6 @@ BAD: dict[str, tuple[str, str | bytes, str, str, str]] = {
     "nul": (CSV, b"word,pos\na,b\n\0,d\n", "binary-file", ":3:1", "is a binary file"),
     "latin-1": (CSV, "word,pos\nça,b\n".encode("latin-1"), "not-utf8", ":2:1", "not UTF-8"),
     "utf-16": (CSV, "word,pos\n".encode("utf-16"), "not-utf8", ":1", "iconv -f UTF-16"),
-    "names alone": (CSV, "word,pos\n", "empty-file", "", "holds no sentence"),
-    "empty": (CSV, "", "empty-file", "", "holds no sentence"),
     "no number": ("csv(w, h: float)", 'w,h\n"a\nb",1\nc,x\n', "bad-value", ":4", "found `x`, expected a number"),
     "no sentence column": (
         'csv(word, sentence = "id")', "word,pos\na,b\n", "missing-column", ":1", "column `id` missing",
@@ -281,8 +279,9 @@ def test_any_text_is_a_corpus_or_a_message(text: str, statement: str, named: boo
     assert b"".join(chunk.block.text for chunk in chunks) == whole.encode()
     output, written, labels = TaggedOutput(data), b"", []
     for chunk in chunks:
-        labels += [f"L{n}" for n in range(chunk.corpus.num_tokens)]
-        written += output.write(chunk, {"y": labels[-chunk.corpus.num_tokens :]} if chunk.corpus.num_tokens else {})
+        predicted = [f"L{n}" for n in range(chunk.corpus.num_tokens)]
+        labels += predicted
+        written += output.write(chunk, {"y": predicted})
     again = data.model_copy(update={"columns": (*data.columns, *data_of("csv(y = predicted_y)").columns)})
     read = [s for c in stream_corpus(io.BytesIO(written), again) for s in sentences(c.corpus)]
     assert [token[:-1] for s in read for token in s] == [

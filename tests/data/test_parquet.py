@@ -100,8 +100,6 @@ BAD: dict[str, tuple[str, Any, str, str | None, str]] = {
         'parquet(w, sentence = "s")', pyarrow.table({"s": [1, None], "w": list("ab")}), "no-sentence", "2",
         "row 2 belongs to no sentence",
     ),
-    "no tokens": ("parquet(w)", pyarrow.table({"w": pyarrow.array([[]], pyarrow.list_(pyarrow.string()))}),
-                  "empty-file", None, "holds no sentence"),
 }  # fmt: skip
 
 

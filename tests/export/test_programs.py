@@ -146,7 +146,6 @@ def test_marginals_as_json(tmp_path: Path, printed: Callable[..., bytes]) -> Non
     [
         ("a N\nb\n", "text.txt:2: 1 column, expected 2 (`word pos`)"),
         ("a\n", "text.txt:1: 1 column, expected 3 (`word pos y`) or 2 (`word pos`)"),
-        ("", "`text.txt` holds no sentence"),
         ("a N\nb \xff\n", "text.txt:2: byte 0xff is not UTF-8"),
         ("a N\nb\0 V\n", "text.txt:2: byte 0x00, so that this is no text"),
     ],
@@ -161,6 +160,22 @@ def test_bad_input_is_one_message(
     assert capfd.readouterr().err == f"error: {says}\n"
     assert main(["--model", str(stored), "no such file"]) == 1
     assert capfd.readouterr().err == "error: `no such file`: no such file or directory\n"
+
+
+@pytest.mark.parametrize("option", [[], ["--json"], ["--marginals"]])
+def test_a_file_without_a_sentence_gives_nothing(
+    option: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = export_tagger(trained(MODELS["chain"]), tmp_path / "tagger.py").arrays
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"a.txt": "a N\n\n", "none.txt": "", "b.txt": "b V\n\n"}.items():
+        Path(name).write_text(text)
+    assert main(["--model", str(stored), *option, "none.txt"]) == 0
+    assert capfd.readouterr().out == ""
+    assert main(["--model", str(stored), *option, "a.txt", "none.txt", "b.txt"]) == 0
+    among = capfd.readouterr().out
+    assert main(["--model", str(stored), *option, "a.txt", "b.txt"]) == 0
+    assert capfd.readouterr().out == among
 
 
 def test_a_program_that_waits_gets_its_answer(tmp_path: Path) -> None:

@@ -225,7 +225,6 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
     "a file that was packed": (CONLL, b"\x1f\x8b\x08\x00\x00", "binary-file", "binary"),
     "columns by the thousand": (CONLL, b"a 1 P" + b" x" * 100_000, "column-count", "100003"),
     "lines that end with a carriage return": (CONLL, b"a 1 P\rb 2 Q\r", "column-count", "6 columns"),
-    "nothing": (CONLL, b"", "empty-file", "no sentence"),
 }
 
 

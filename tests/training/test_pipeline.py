@@ -129,7 +129,7 @@ def test_an_unknown_label_value_at_evaluation_is_counted():
 
 def test_empty_data_is_an_error():
     case = CASES["chain"]
-    with pytest.raises(DcrfError, match="no sentence with a token"):
+    with pytest.raises(DcrfError, match="there is nothing to train on"):
         fit(case.resolved(), corpus_from_rows([], case.resolved().require().data))
 
 

@@ -101,9 +101,7 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
     if kind not in FORMATS:
         raise TaggerError(f"this program reads {', '.join(FORMATS)}, and the model was made for `{kind}`: use --jsonl")
     form = FORMATS[kind](tagger.data, tagger._columns, tagger.labels, options.given)
-    found = False
     for block in blocks_of(stream, form, file):
-        found = found or bool(block.sentences)
         given = block.sentences if options.given else None
         if given and any(label not in columns for columns in given for label in tagger.labels):
             raise TaggerError(f"{file}: `--given` needs the labels {', '.join(f'`{one}`' for one in tagger.labels)}")
@@ -118,8 +116,6 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
                         labels[f"{label}_marginals"] = _distributions(tagger.states[label], table[label])
             _write((block.mark + form.written(block, tagged)).encode())
         done += len(block.sentences)
-    if not found:
-        raise TaggerError(f"`{file}` holds no sentence")
     return done
 
 

@@ -109,11 +109,12 @@ def check(
     """
     if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
         return resolved.diagnostics
+    empty = [data_rules.nothing_in(corpus)] if corpus is not None and not len(corpus.lengths()) else []
     context = Context(
         resolved.spec,
         resolved.spans,
         stage=stage,
-        data=corpus,
+        data=None if empty else corpus,
         registered=registered or (),
         functions_known=registered is not None,
         directories=resolved.directories,
@@ -126,7 +127,7 @@ def check(
         for rule in idle_rules.RULES:  # with mistakes in a model, its intended uses are unknown
             diagnostics.extend(rule(context))
     context.kept.clear()  # its values refer to the context: the model would live until Python looks for cycles
-    return tuple(_in_order(_once(diagnostics)))
+    return tuple(_in_order(_once([*diagnostics, *empty])))
 
 
 def check_or_raise(

@@ -23,7 +23,7 @@ from ..schema import (
     plain,
     split_state,
 )
-from .context import Context, Rule, listed
+from .context import Context, Data, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]
 
@@ -231,6 +231,11 @@ def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[
 
 
 # a data set beside the template ---------------------------------------------------------------------------------
+
+
+def nothing_in(data: Data) -> Diagnostic:
+    """The error about a data set without a token, of which nothing else is said."""
+    return Diagnostic("empty-file", f"`{data.file}` holds no sentence", location=data.file)
 
 
 def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
