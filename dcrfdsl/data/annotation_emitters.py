@@ -43,7 +43,7 @@ class ConlluEmitter:
         for column in self._export.columns:
             encode, why = _encoding(column)
             remedy = f'write it into MISC: `{column.name} = misc("{column.name}")`'
-            texts = list(encoded_cells(corpus, column.name, self._export.types[column.name], encode, why, remedy))
+            texts = list(encoded_cells(corpus, column.name, self._export, encode, why, remedy))
             if column.source == JOINED:
                 split = [split_joined(column, text) for text in texts]
                 cells |= {source: [token[source] for token in split] for source in joined_columns(column)}
@@ -151,10 +151,10 @@ class SpansEmitter:
 
     def _texts(self, corpus: Corpus) -> tuple[list[str], list[tuple[int, int]]]:
         """The text of each sentence, and the offsets of all tokens in theirs."""
-        words = cell_texts(corpus, self._token.name, self._export.types[self._token.name])
+        words = cell_texts(corpus, self._token.name, self._export)
         apart = [True] * corpus.num_tokens
         if self._space is not None:
-            column = cell_texts(corpus, self._space.name, self._export.types[self._space.name])
+            column = cell_texts(corpus, self._space.name, self._export)
             apart = [column.values[code] != "no" for code in column.codes.tolist()]
         texts, tokens = [], []
         off = corpus.sentence_off.tolist()
@@ -181,7 +181,7 @@ class SpansEmitter:
         self, column: Column, corpus: Corpus, tokens: list[tuple[int, int]]
     ) -> list[list[tuple[int, int, str]]]:
         """The spans of each sentence; counts the marks that would be read back as others."""
-        texts = cell_texts(corpus, column.name, self._export.types[column.name])
+        texts = cell_texts(corpus, column.name, self._export)
         marks = [texts.values[code] for code in texts.codes.tolist()]
         for token, mark in enumerate(marks):
             if split_mark(mark) is None and mark != _ABSENT:

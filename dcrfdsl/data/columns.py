@@ -14,9 +14,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..foundation import Floats, Ints, Ints32, data_error, parts_of
-from ..semantics import Column, ColumnType
+from ..semantics import ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
-from .vector_columns import number_of_text, shown, vector_of_text
+from .number_cells import BadNumbers, NumberFormat
+from .vector_columns import shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined
 
 __all__ = ["NOTHING", "CorpusBuilder", "Parsed", "interned"]
@@ -48,30 +49,40 @@ def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:
 class CorpusBuilder:
     """Joins the blocks of one file to a `Corpus`."""
 
-    def __init__(self, file: str, columns: Sequence[Column]):
-        self._file = file
-        self._declared = {column.name: column for column in columns}
+    def __init__(self, file: str, data: DataSpec):
+        self._file, self._data = file, data
+        self._declared = {column.name: column for column in data.columns}
+        self._bad: dict[str, BadNumbers] = {}
         self._parts: dict[str, _ColumnParts] = {}
         self._lengths: list[Ints] = []
         self._lines: list[Ints] = []
 
     def add(self, parsed: Parsed) -> None:
-        """Adds a block. `DcrfError` names the line of a value that does not fit the type of its column."""
+        """Adds a block. `DcrfError` names the line of a text that cannot be one."""
         for name, block in parsed.columns.items():
             if name not in self._parts:
                 column_type = self._declared[name].type
-                self._parts[name] = _PARTS[column_type.name](column_type)
+                self._parts[name] = _PARTS[column_type.name](column_type, NumberFormat.of(self._data))
             try:
                 self._parts[name].add(block)
             except _BadValue as bad:
                 assert isinstance(block, InternedColumn)  # numbers were checked by their reader
                 line = int(parsed.token_line[np.argmax(block.codes == bad.code)])
                 raise data_error("bad-value", f"column `{name}`: {bad.reason}", file=self._file, line=line) from None
+            except _BadNumbers as bad:
+                assert isinstance(block, InternedColumn)
+                wrong = np.flatnonzero(np.isin(block.codes, list(bad.reasons)))
+                code, line = int(block.codes[wrong[0]]), int(parsed.token_line[wrong[0]])
+                known = self._bad.setdefault(name, BadNumbers(name, self._declared[name].type, self._data))
+                known.add(block.values[code], bad.reasons[code], line, len(wrong))
         self._lengths.append(parsed.sentence_len)
         self._lines.append(parsed.token_line)
 
     def corpus(self, warnings: Sequence[str] = ()) -> Corpus:
-        """What was added. Without a token every declared column is there, and empty."""
+        """What was added. Without a token every declared column is there, and empty. `DcrfError` counts the cells of
+        columns of numbers that hold none, and has the place of the first.
+        """
+        BadNumbers.raise_all(list(self._bad.values()), self._file)
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         return Corpus(
             file=self._file,
@@ -96,13 +107,21 @@ class _BadValue(Exception):
         self.reason = reason
 
 
+class _BadNumbers(Exception):
+    """Some distinct values of a block are no numbers: what is wrong, by code."""
+
+    def __init__(self, reasons: Mapping[int, str]):
+        super().__init__(reasons)
+        self.reasons = reasons
+
+
 class _ColumnParts(Protocol):
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None: ...
     def column(self) -> InternedColumn | NumericColumn | BagColumn: ...
 
 
 class _TextParts:
-    def __init__(self, column_type: ColumnType):
+    def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._values: Sequence[str] = ()  # of the first block, whose codes stay as they are
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
         self._parts: list[Ints32] = []
@@ -124,8 +143,8 @@ class _TextParts:
 
 
 class _NumberParts:
-    def __init__(self, column_type: ColumnType):
-        self._type = column_type
+    def __init__(self, column_type: ColumnType, how: NumberFormat):
+        self._type, self._how = column_type, how
         self._parse = _NUMBERS[column_type.name]
         self._parts: list[Floats] = []
 
@@ -135,12 +154,14 @@ class _NumberParts:
             return
         assert isinstance(block, InternedColumn)
         shape = (len(block.values),) if self._type.size is None else (len(block.values), self._type.size)
-        parsed = np.empty(shape, np.float64)
+        parsed, bad = np.full(shape, np.nan), dict[int, str]()
         for code, text in enumerate(block.values):
             try:
-                parsed[code] = self._parse(text, self._type)
+                parsed[code] = self._parse(text, self._type, self._how)
             except ValueError as error:
-                raise _BadValue(code, str(error)) from None
+                bad[code] = str(error)
+        if bad:
+            raise _BadNumbers(bad)
         self._parts.append(parsed[block.codes])
 
     def column(self) -> NumericColumn:
@@ -148,7 +169,7 @@ class _NumberParts:
 
 
 class _BagParts:
-    def __init__(self, column_type: ColumnType):
+    def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._parts: list[BagColumn] = []
         self._items: dict[str, Item] = {}  # what each text says: the same items come again and again
 
@@ -181,28 +202,28 @@ def _check_encodable(values: Sequence[str]) -> None:
                 raise _BadValue(code, f"{text!r} holds half a surrogate pair, which is no text") from None
 
 
-def _float(text: str, column_type: ColumnType) -> float:
-    return number_of_text(text)
+def _float(text: str, column_type: ColumnType, how: NumberFormat) -> float:
+    return how.number(text)
 
 
-def _int(text: str, column_type: ColumnType) -> float:
-    number = number_of_text(text)
-    if not number.is_integer():
+def _int(text: str, column_type: ColumnType, how: NumberFormat) -> float:
+    number = how.number(text)
+    if number == number and not number.is_integer():
         raise ValueError(f"found {shown(text)}, expected a whole number")
     return number
 
 
-def _vector(text: str, column_type: ColumnType) -> Floats:
+def _vector(text: str, column_type: ColumnType, how: NumberFormat) -> Floats:
     assert column_type.size is not None
     return vector_of_text(text, column_type.size)
 
 
-_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | Floats]] = {
+_NUMBERS: Mapping[str, Callable[[str, ColumnType, NumberFormat], float | Floats]] = {
     "float": _float,
     "int": _int,
     "vector": _vector,
 }
-_PARTS: Mapping[str, Callable[[ColumnType], _ColumnParts]] = {
+_PARTS: Mapping[str, Callable[[ColumnType, NumberFormat], _ColumnParts]] = {
     "str": _TextParts,
     "bag": _TextParts,
     "weighted_bag": _BagParts,

@@ -30,7 +30,7 @@ class CrfsuiteEmitter:
 
     def write(self, corpus: Corpus) -> bytes:
         label, *others = self._export.columns
-        labels = cell_texts(corpus, label.name, self._export.types[label.name])
+        labels = cell_texts(corpus, label.name, self._export)
         values = {column.name: values_of(corpus, column.name, self._export.types[column.name]) for column in others}
         items = {name: _ITEMS[self._export.types[name].name] for name in values}
         lines, ends = [], set((corpus.sentence_off[1:] - 1).tolist())
@@ -77,7 +77,7 @@ _ITEMS: Mapping[str, Callable[[str, Any], list[Item]]] = {
     "weighted_bag": lambda name, value: list(value.items()),
     "bag": lambda name, value: [(f"{name}={text}", 1.0) for text in value],
     "str": lambda name, value: [(f"{name}={value}", 1.0)],
-    "int": lambda name, value: [(name, float(value))],
-    "float": lambda name, value: [(name, value)],
+    "int": lambda name, value: [] if value is None else [(name, float(value))],
+    "float": lambda name, value: [] if value is None else [(name, value)],
     "vector": _of_vector,
 }

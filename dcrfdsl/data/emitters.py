@@ -8,6 +8,7 @@ silently. Here are the formats of rows and of JSON; those of annotation are in `
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from .corpus import BagColumn, Corpus, InternedColumn
 from .delimited import dialect_of, header_name
 from .delimited_rows import quoted
 from .formats import text_options
+from .number_cells import NumberFormat
 from .vector_columns import shown
 from .weighted_bags import text_of_item
 
@@ -44,6 +46,11 @@ class Export:
     def columns(self) -> tuple[Column, ...]:
         return self.data.columns
 
+    @property
+    def numbers(self) -> NumberFormat:
+        """How numbers are written."""
+        return NumberFormat.of(self.data)
+
 
 class Emitter(Protocol):
     leaves_out: ClassVar[str]  # why some columns have no place, for the note about them
@@ -53,19 +60,22 @@ class Emitter(Protocol):
     def close(self) -> bytes: ...
 
 
-def cell_texts(corpus: Corpus, name: str, kind: ColumnType) -> InternedColumn:
+def cell_texts(corpus: Corpus, name: str, export: Export) -> InternedColumn:
     """The values of a column as they stand in a cell."""
     column = corpus.columns[name]
     if isinstance(column, InternedColumn):
         return column
     if isinstance(column, BagColumn):
         return interned(_bag_texts(corpus, name, column), corpus.num_tokens)
-    spell = _SPELLINGS[kind.name]
-    return interned(map(spell, column.values.tolist()), corpus.num_tokens)
+    kind = export.types[name]
+    if kind.size is not None:
+        return interned(map(_vector, column.values.tolist()), corpus.num_tokens)
+    spell, numbers = _SPELLINGS[kind.name], export.numbers
+    return interned([numbers.written(number, spell) for number in column.values.tolist()], corpus.num_tokens)
 
 
 def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
-    """The values of a column as JSON has them: texts, numbers, lists."""
+    """The values of a column as JSON has them: texts, numbers, lists; None for a number that is missing."""
     column = corpus.columns[name]
     if isinstance(column, InternedColumn):
         values: Sequence[Any] = [parts_of(value) for value in column.values] if kind.name == "bag" else column.values
@@ -73,7 +83,10 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
     if isinstance(column, BagColumn):
         return [dict(column.items(token)) for token in range(corpus.num_tokens)]
     numbers: list[Any] = column.values.tolist()
-    return [int(number) for number in numbers] if kind.name == "int" else numbers
+    if kind.size is not None:
+        return numbers
+    number = int if kind.name == "int" else float
+    return [None if math.isnan(one) else number(one) for one in numbers]
 
 
 def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
@@ -89,10 +102,10 @@ def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
 
 
 def encoded_cells(
-    corpus: Corpus, name: str, kind: ColumnType, encode: Callable[[str], str | None], why: str, remedy: str | None
+    corpus: Corpus, name: str, export: Export, encode: Callable[[str], str | None], why: str, remedy: str | None
 ) -> Iterator[str]:
     """The N cells of a column. `DcrfError` for the first token with a zero byte, or whose text `encode` refuses."""
-    texts = cell_texts(corpus, name, kind)
+    texts = cell_texts(corpus, name, export)
     if any("\0" in value for value in texts.values):
         encode, why, remedy = _without_zero, NO_ZERO, "write `jsonl`"
     cells = [encode(value) for value in texts.values]
@@ -130,11 +143,7 @@ def _vector(numbers: Sequence[float]) -> str:
     return ",".join(map(repr, numbers))
 
 
-_SPELLINGS: Mapping[str, Callable[[Any], str]] = {
-    "float": repr,
-    "int": lambda number: str(int(number)),
-    "vector": _vector,
-}
+_SPELLINGS: Mapping[str, Callable[[float], str]] = {"float": repr, "int": lambda number: str(int(number))}
 
 
 def _sentences(corpus: Corpus, rows: Iterator[str]) -> Iterator[str]:
@@ -158,7 +167,7 @@ class ConllEmitter:
 
     def write(self, corpus: Corpus) -> bytes:
         columns = [
-            encoded_cells(corpus, column.name, self._export.types[column.name], self._encode, *self._words())
+            encoded_cells(corpus, column.name, self._export, self._encode, *self._words())
             for column in self._export.columns
         ]
         rows = map((self._separator or " ").join, zip(*columns, strict=True))
@@ -208,8 +217,7 @@ class DelimitedEmitter:
         why = f"a cell of `{self._export.data.format}` without quotes has no separator and no line end"
         remedy = f'enclose cells: `--to \'{self._export.data.format}(…, quote = "\\"")\'`'
         columns = [
-            encoded_cells(corpus, column.name, self._export.types[column.name], self._cell, why, remedy)
-            for column in self._export.columns
+            encoded_cells(corpus, column.name, self._export, self._cell, why, remedy) for column in self._export.columns
         ]
         join = self._dialect.separator.join
         rows: Iterator[str] = map(join, zip(*columns, strict=True))

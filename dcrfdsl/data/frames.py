@@ -146,6 +146,6 @@ def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:
 
 
 def _corpus(records: Records, wanted: Wanted) -> Corpus:
-    builder = CorpusBuilder(wanted.file, wanted.columns)
+    builder = CorpusBuilder(wanted.file, wanted.data)
     builder.add(records.take())
     return builder.corpus()

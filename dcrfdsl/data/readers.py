@@ -83,7 +83,7 @@ def read_corpus(
     require_kind(data, DataSpec, "data", DATA)
     with open_source(path) as (file, stream):
         reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare)))
-        builder = CorpusBuilder(file, data.columns)
+        builder = CorpusBuilder(file, data)
         for parsed, _ in reading.parts(stream, None, stream.isatty()):
             builder.add(parsed)
     return builder.corpus(reading.reader.warnings)
@@ -113,7 +113,7 @@ def stream_corpus(
         reading = _Reading(Wanted(file, data, frozenset(required), frozenset(optional), frozenset(spare), gold))
         said = 0
         for parsed, block in reading.parts(stream, tokens_per_chunk, flush):
-            builder = CorpusBuilder(file, data.columns)
+            builder = CorpusBuilder(file, data)
             builder.add(parsed)
             corpus = builder.corpus(reading.reader.warnings[said:])
             said = len(reading.reader.warnings)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import DcrfError, Floats, data_error
+from ..foundation import DcrfError, Floats, data_error, json_text
 from ..semantics import Column
 from .columns import Parsed, interned
 from .corpus import BagColumn, InternedColumn, NumericColumn
 from .formats import Wanted, absent_columns
+from .number_cells import NULL, is_null
 from .vector_columns import shown, vectors_of_values
 from .weighted_bags import Item, bag_column, items_of_value
 
@@ -170,8 +171,9 @@ class Records:
             value = values[texts.index(None)]
             expected = _EXPECTED[column.type.name]
             raise self._error(
-                number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value"
-            )
+                number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value",
+                _remedy(value, column),
+            )  # fmt: skip
         return [text for text in texts if text is not None]
 
     def _to_bags(self, values: Sequence[Any], column: Column, number: int) -> list[list[Item]]:
@@ -192,8 +194,8 @@ class Records:
         except ValueError as error:
             raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
 
-    def _error(self, number: int, message: str, slug: str = "bad-sentence") -> DcrfError:
-        return data_error(slug, message, file=self._wanted.file, line=number)
+    def _error(self, number: int, message: str, slug: str = "bad-sentence", help: str | None = None) -> DcrfError:
+        return data_error(slug, message, file=self._wanted.file, line=number, help=help)
 
 
 def _text(value: Any) -> str | None:
@@ -203,6 +205,8 @@ def _text(value: Any) -> str | None:
 def _number(value: Any) -> str | None:
     if isinstance(value, str):
         return str(value)
+    if is_null(value):
+        return NULL
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return None
     try:
@@ -237,6 +241,17 @@ _EXPECTED: Mapping[str, str] = {
     "int": "a whole number",
     "bag": "a text or a list of texts",
 }
+
+
+def _remedy(value: Any, column: Column) -> str | None:
+    """What to do about a number in a column of texts."""
+    if column.type.name != "str" or isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return None
+    kind = "int" if isinstance(value, Integral) else "float"
+    return (
+        f"labels and words are texts: write `{json_text(str(value))}`; a column of numbers is declared as "
+        f"`{column.name}: {kind}`"
+    )
 
 
 def _listed(keys: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ from ..semantics import (
     bind,
     fold,
     read_bins,
+    tests_gap,
 )
 from .python_patterns import backtracks, python_pattern
 
@@ -146,6 +147,8 @@ class NodeWriter:
                 if backtracks(regex):
                     self.slow[regex.pattern] = None
                 return [condition.kind, self.term(term), pattern]
+            case Is(negated=negated) if tests_gap(self.spec, condition):
+                return _negated(["missing"], negated)
             case Is(term=term, state=state, negated=negated):
                 return _negated(["in", self.term(term), [state]], negated)
             case InSet(term=term, states=states, negated=negated):

@@ -29,7 +29,7 @@ from ..features import (
 from ..foundation import Floats, Ints, Mask
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
-from ..semantics import plain
+from ..semantics import missing_mark, plain
 from .exported_nodes import NodeWriter
 
 __all__ = ["FORMAT", "TaggerContent", "tagger_content"]
@@ -102,7 +102,10 @@ class _Writer:
             "format": FORMAT,
             "data": {"format": spec.data.format, **{o.name: plain(o.value) for o in spec.data.options if o.name}},
             "columns": [
-                {"name": c.name, "source": c.source, "type": c.type.name, "size": c.type.size}
+                {
+                    "name": c.name, "source": c.source, "type": c.type.name, "size": c.type.size,
+                    "missing": missing_mark(spec.data) if c.type.size is None else None,
+                }
                 for c in spec.data.columns
             ],
             "labels": [

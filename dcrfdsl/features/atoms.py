@@ -125,7 +125,9 @@ class CorpusAtoms:
             return _Joint(joint_test(condition, self.values))
         if self.values.is_numeric(condition):
             ((column, _),) = read
-            return _Number(self.values.numbers(column, factor.component))
+            return _Number(
+                np.nan_to_num(self.values.numbers(column, factor.component))
+            )  # no feature where it is missing
         source, values = self.values.evaluate(condition)
         match values:
             case Numbers(of=numbers):

@@ -107,6 +107,7 @@ from .schema.expressions import (
 from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
 from .schema.label_cells import Reading as Reading, read_cell as read_cell
 from .schema.located_spec import LocatedSpec as LocatedSpec
+from .schema.missing_numbers import gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
 from .schema.model_spec import (
     NUMERIC as NUMERIC,
     CallSpec as CallSpec,

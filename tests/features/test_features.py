@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from feature_cases import (
+    GAPS,
     GROUP,
     GROUPS,
     KINDS,
@@ -17,6 +18,7 @@ from feature_cases import (
     RARE,
     REGISTERED,
     SENTENCES,
+    SENTENCES_WITH_GAPS,
     TEMPLATES,
     call,
     corpus_of,
@@ -45,8 +47,10 @@ SHARED = Path(__file__).parents[2].parent / "shared"
 # the law ------------------------------------------------------------------------------------------------------------
 
 
-def check_against_twin(features: tuple[ex.Feature, ...], pad: tuple[int, ...], train: list, other: list) -> None:
-    spec = spec_of(*features, pad=pad, groups=GROUPS)
+def check_against_twin(
+    features: tuple[ex.Feature, ...], pad: tuple[int, ...], train: list, other: list, gaps: bool = False
+) -> None:
+    spec = spec_of(*features, pad=pad, groups=GROUPS, gaps=gaps)
     twin = Twin(spec, LEXICONS, {name: (REGISTERED[name].function, kind) for name, kind in KINDS.items()})
     extractor, (learned,) = learn(spec, train)
     training = twin.rows(0, train)
@@ -61,6 +65,14 @@ def check_against_twin(features: tuple[ex.Feature, ...], pad: tuple[int, ...], t
 @given(train=SENTENCES, other=SENTENCES)
 def test_rows_are_those_of_the_twin(name, train, other):
     check_against_twin(TEMPLATES[name], (), train, other)
+
+
+@pytest.mark.parametrize("name", GAPS)
+@settings(max_examples=25, deadline=None)
+@given(pad=st.sampled_from([(), (-1,), (-2, 1)]), train=SENTENCES_WITH_GAPS, other=SENTENCES_WITH_GAPS)
+def test_missing_numbers_are_those_of_the_twin(name, pad, train, other):
+    some_number = sentence("a", temp=[1.0])  # of which functions are called at least once
+    check_against_twin(GAPS[name], pad, [*train, some_number], other, gaps=True)
 
 
 @pytest.mark.long

@@ -67,13 +67,14 @@ def compares(left: ex.Quantity, sign: str, right: ex.Quantity | float) -> ex.Com
 
 
 def spec_of(
-    *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = ()
+    *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = (), gaps: bool = False
 ) -> model.ModelSpec:
-    """A model with one clique; `pad`: the offsets of its other sites, with `edges = pad`."""
+    """A model with one clique; `pad`: the offsets of its other sites, with `edges = pad`; `gaps`: of its numbers."""
     sites = tuple(model.Site(variable="y", place=place(offset)) for offset in (*pad, 0))
     clique = model.CliqueSpec(sites=sites, edges="pad" if pad else "inside", features=features)
     lexicons = tuple(model.Lexicon(name=name, path="-") for name in LEXICONS)
-    data = model.DataSpec(format="conll", columns=COLUMNS)
+    options = (ex.Argument(name="missing", value=ex.Text(value="?")),) if gaps else ()
+    data = model.DataSpec(format="conll", columns=COLUMNS, options=options)
     return model.ModelSpec(data=data, groups=groups, cliques=(clique,), lexicons=lexicons, lets=LETS)
 
 
@@ -134,11 +135,22 @@ TOKEN = st.fixed_dictionaries(
         ),
     }
 )  # fmt: skip
-SENTENCES = st.lists(
-    st.lists(TOKEN, min_size=1, max_size=6).map(lambda tokens: {key: [t[key] for t in tokens] for key in tokens[0]}),
-    min_size=1,
-    max_size=5,
-)
+
+
+def _sentences(token: st.SearchStrategy[dict[str, object]]) -> st.SearchStrategy[list[dict[str, list]]]:
+    tokens = st.lists(token, min_size=1, max_size=6)
+    columns = tokens.map(lambda tokens: {key: [t[key] for t in tokens] for key in tokens[0]})
+    return st.lists(columns, min_size=1, max_size=5)
+
+
+SENTENCES = _sentences(TOKEN)
+_NAN = float("nan")
+SENTENCES_WITH_GAPS = _sentences(
+    st.builds(
+        lambda token, temp, more: token | {"temp": temp, "more": more},
+        TOKEN, st.sampled_from([_NAN, _NAN, 0.0, 1.0, -2.5]), st.sampled_from([_NAN, 0.0, 1.0, 1.0]),
+    )
+)  # fmt: skip
 LEXICONS = {
     "places": dict.fromkeys(["New York", "New", "York New York", "日本", "a a"], ""),
     "brill": {"a": "DT", "A": "DT", "New": "JJ", "3": "CD"},
@@ -205,7 +217,45 @@ RARE = model.FeatureGroup(name="rare", features=(call("lower", window("word", -1
 RARE_MARKS = model.FeatureGroup(name="rare_marks", features=(ref("marks", 1),), min_count=2, outside="skip")
 INNER = model.FeatureGroup(name="inner", features=(ref("q", -1), ref("rare", 1)), outside="skip")
 
-GROUPS = (GROUP, RARE, RARE_MARKS, INNER)
+
+_WARM = ex.Apply(function="warm", arguments=(ex.Argument(value=ref("temp")),))
+GAPPY = model.FeatureGroup(name="gappy", features=(ref("temp"), compares(ref("temp", -1), "<", 1)))
+GROUPS = (GROUP, RARE, RARE_MARKS, INNER, GAPPY)
+GAPS: dict[str, tuple[ex.Feature, ...]] = {  # numbers, some of which are missing
+    "alone": (ref("temp"), window("more", -1, 1), ref("pixels")),
+    "crosses": (cross(ref("temp"), ref("more", 1)), cross(ref("temp", 1), ref("pos")), cross(ref("gappy"), ref("pos"))),
+    "groups": (ref("gappy", -1, 1), ref("temp")),
+    "tests": (
+        ex.Is(term=window("temp", -1, 1), state="missing"),
+        ex.Is(term=ref("temp", 1), state="missing", negated=True),
+        ex.Not(inner=ex.Is(term=ref("more", -1), state="missing")),
+        ex.And(
+            parts=(ex.Is(term=ref("temp"), state="missing"), ex.Is(term=ref("more", 1), state="missing", negated=True))
+        ),
+        cross(ex.Is(term=ref("temp"), state="missing"), ref("pos"), ref("more")),
+    ),
+    "comparisons": (
+        compares(ref("temp"), "<", 1),
+        ex.Not(inner=compares(ref("temp", -1), ">=", 0)),
+        compares(ref("temp"), "!=", ref("more")),
+        compares(ref("temp"), "!=", 1),
+        ex.Not(inner=compares(ex.Difference(left=ref("temp"), right=ref("temp", -1)), "<", 0)),
+        compares(ex.Difference(left=ref("temp"), right=ref("more")), ">=", ref("temp", 1)),
+    ),
+    "equalities": (
+        ex.Equals(left=ref("temp"), right=ref("more", -1)),
+        ex.Equals(left=ref("temp"), right=ref("more"), negated=True),
+        ex.Not(inner=ex.Equals(left=ref("temp"), right=ref("temp", 1))),
+        ex.Not(inner=ex.Equals(left=ref("temp"), right=ref("more", 1), negated=True)),
+    ),
+    "bins": (
+        call("bin", ref("temp"), -2, 1),
+        cross(call("bin", ref("temp", -1), 0, 1), ref("pos")),
+        ex.Equals(left=call("bin", ref("temp"), 0, 2), right=call("bin", ref("more", -1), 0, 2)),
+        ex.Is(term=call("bin", ref("temp"), 0, 2), state="[0,2)", negated=True),
+    ),
+    "functions": (_WARM, cross(_WARM, ref("temp", 1))),
+}
 
 TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
     "identity": (ref("word"),),

@@ -87,6 +87,12 @@ class Twin:
         for chosen in itertools.product(*(list(self.alternatives(part, shift)) for part in parts)):
             factors = [factor for one in chosen for factor in one[0]]
             yield factors, max(one[1] for one in chosen), any(one[2] for one in chosen)
+        if isinstance(feature, ex.Reference) and self.may_be_missing(feature.name):
+            yield from self.crossed(ex.Is(term=feature, state="missing"), shift)
+
+    def may_be_missing(self, name: str) -> bool:
+        options = self.spec.data.options if self.spec.data else ()
+        return name in self.types and self.types[name].name == "float" and any(o.name == "missing" for o in options)
 
     def alternatives(self, part: ex.Condition, shift: int) -> Iterator[tuple[list[ex.Condition], int, bool]]:
         group = self.spec.declaration(part.name) if isinstance(part, ex.Reference) else None
@@ -130,7 +136,7 @@ class Twin:
             if isinstance(value, bool):
                 return [(name, 1.0)] if value else []
             if isinstance(value, float):
-                return [(name, value)]
+                return [(name, value)] if value == value else []
             if isinstance(value, tuple):
                 return [(f"{name}#{i}", number) for i, number in enumerate(value) if number]
             if isinstance(value, Weighted):
@@ -200,7 +206,8 @@ class Twin:
 
     def registered(self, name: str, inner: Any, extra: list[Any]) -> Any:
         function, kind = self.functions[name]
-        results = [function(value, *extra) for value in (inner if isinstance(inner, list) else [inner])]
+        values = inner if isinstance(inner, list) else [inner]
+        results = [function(value, *extra) for value in values if value == value]
         if kind == "test":
             return any(results)
         if kind == "number":
@@ -243,10 +250,14 @@ class Twin:
                 a, b = self.term(left, sentence, t), self.term(right, sentence, t)
                 if isinstance(a, str) or isinstance(b, str):
                     return None
+                if isinstance(a, float) and (a != a or b != b):
+                    return False
                 return (a != [] and a == b) != negated
         texts = self.term(condition.term, sentence, t)
         if isinstance(texts, str):
             return None
+        if isinstance(texts, float):
+            return (texts != texts) != condition.negated  # `temp is missing`
         if isinstance(texts, Weighted):
             texts = [text for text, weight in texts.items() if weight != 0]
         match condition:
@@ -369,7 +380,7 @@ def unrolled(node: Any, shift: int) -> list[Any]:
 def as_number(value: Any, length: bool) -> float | None:
     """The number of a text, or how long it is; None if it is no number."""
     if isinstance(value, float):
-        return value
+        return value if value == value else None
     if not value:
         return None
     if length:

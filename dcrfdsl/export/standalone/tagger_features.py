@@ -44,11 +44,12 @@ def atom_of(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, 
 
 
 def _number_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
-    """`["number", column, component]`: 0 outside the sentence."""
+    """`["number", column, component]`: 0 outside the sentence, and where it is missing."""
     _, column, component = node
 
     def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
-        return moved(sentences.numbers(column, component), offset, pads, before=0, after=0)
+        numbers = sentences.numbers(column, component)
+        return moved(np.where(np.isnan(numbers), 0.0, numbers), offset, pads, before=0, after=0)
 
     return Atom(read, is_number=True)
 

@@ -118,9 +118,13 @@ def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
     return out
 
 
+NAN = float("nan")  # one object, which a `Memo` finds again
+
 LEAVES: Mapping[str, Callable[[Sentences, Node], list[Any]]] = {
     "column": lambda sentences, leaf: sentences.columns[leaf[1]],
-    "numbers": lambda sentences, leaf: sentences.columns[leaf[1]].ravel().tolist(),
+    "numbers": lambda sentences, leaf: [
+        NAN if number != number else number for number in sentences.columns[leaf[1]].ravel().tolist()
+    ],
     "index": _positions,
     "first": _positions,
     "last": _positions,
@@ -175,12 +179,11 @@ def _same(node: Node, lexicons: Lexicons) -> JointTest:
 def _same_numbers(node: Node, lexicons: Lexicons) -> JointTest:
     """`["same_numbers", negated, [column, offset], [column, offset]]`"""
     _, negated, *sides = node
-    nan = float("nan")
+    nan, holds, offsets = float("nan"), COMPARISONS["!=" if negated else "="], [at for _, at in sides]
 
     def read(sentences: Sentences, pads: Pads) -> Codes:
         one, other = (moved(sentences.numbers(name, None), at, pads, before=nan, after=nan)[0] for name, at in sides)
-        truth = np.where((one == other) ^ negated, TRUE, FALSE)
-        return np.where(np.isnan(one) | np.isnan(other), UNKNOWN, truth)
+        return np.where(_inside(sentences, pads, offsets), np.where(holds(one, other), TRUE, FALSE), UNKNOWN)
 
     return read
 
@@ -206,6 +209,13 @@ def _numbers_at(node: Node, lexicons: Lexicons) -> Callable[[Sentences, Pads], F
     return read
 
 
+def _inside(sentences: Sentences, pads: Pads, offsets: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether each anchor plus each offset lies in the sentence."""
+    t = np.arange(-pads[0], sentences.length + pads[1])
+    inside: NDArray[np.bool_] = (t + min(offsets) >= 0) & (t + max(offsets) < sentences.length)
+    return inside
+
+
 def _places(node: Node) -> list[int]:
     """The offsets that a side of a comparison reads."""
     return (
@@ -224,8 +234,7 @@ def _compare_at(node: Node, lexicons: Lexicons) -> JointTest:
     offsets = [at for side in sides for at in _places(side)]
 
     def read(sentences: Sentences, pads: Pads) -> Codes:
-        t = np.arange(-pads[0], sentences.length + pads[1])
-        inside = (t + min(offsets) >= 0) & (t + max(offsets) < sentences.length)
+        inside = _inside(sentences, pads, offsets)
         return np.where(inside, np.where(holds(left(sentences, pads), right(sentences, pads)), TRUE, FALSE), UNKNOWN)
 
     return read

@@ -280,6 +280,7 @@ TESTS: Mapping[str, Callable[[Node, Lexicons], ValueTest]] = {
     "itself": lambda node, lexicons: bool,  # `first` and `last` are tests as they are
     "matches": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).fullmatch),
     "has": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).search),
+    "missing": lambda node, lexicons: math.isnan,  # of a number
     "in": _in,
     "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].holds),
     "equal": _equal,

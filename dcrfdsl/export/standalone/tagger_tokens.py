@@ -28,12 +28,15 @@ class TaggerError(ValueError):
 
 
 class Column(NamedTuple):
-    """A declared column. source: its key in JSON lines.   type: `str`, `bag`, `float`, `int` or `vector` of `size`."""
+    """A declared column. source: its key in JSON lines.   type: `str`, `bag`, `float`, `int` or `vector` of `size`.
+    missing: the mark of numbers that are not there, None if all are.
+    """
 
     name: str
     source: str
     type: str
     size: int | None
+    missing: str | None = None
 
 
 class Label(NamedTuple):
@@ -130,8 +133,10 @@ def _numbers(values: list[Any], column: Column) -> list[float]:
 
 
 def _number(value: Any, column: Column) -> float:
-    """A finite number, or a text of ASCII digits that spells one."""
+    """A finite number, or a text of ASCII digits that spells one. NaN where it is missing, and may be."""
     number = math.nan
+    if column.missing is not None and _is_missing(value, column.missing):
+        return number
     plain = not isinstance(value, str) or (value.isascii() and "_" not in value)
     if plain and isinstance(value, str | Real) and not isinstance(value, bool | np.bool_):
         with suppress(ValueError, OverflowError):
@@ -141,6 +146,14 @@ def _number(value: Any, column: Column) -> float:
     if column.type == "int" and not number.is_integer():
         raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected a whole number")
     return number
+
+
+def _is_missing(value: Any, mark: str) -> bool:
+    if isinstance(value, str):
+        return value == mark or value.lower() in ("nan", "null")
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, Real) and value != value)
+    )
 
 
 def _vectors(values: list[Any], column: Column) -> list[list[float]]:

@@ -4,7 +4,8 @@
     becomes  lower(word)[-1], lower(word), lower(word)[1], pos[-1] & pos, pos & pos[1], pos[1] & pos[2],  each from 2 on
 
 A place inside a function and a place after it add up (`lower(word[-1])[-1]` is `lower(word)[-2]`). A feature that is
-listed twice becomes one feature, with the laxer of its options. Not here: values, data, ids.
+listed twice becomes one feature, with the laxer of its options. A number that may be missing brings a test for that:
+`temp[-1]` stands for `temp[-1], temp[-1] is missing`. Not here: values, data, ids.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ...semantics import (
     Number,
     Reference,
     Value,
+    gap_of,
     is_of_sentence,
     plain,
     rewritten,
@@ -205,6 +207,9 @@ class _Expander:
                     "too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}"
                 )
             yield _crossed(combination)
+        gap = None if isinstance(feature, Cross) else gap_of(self.spec, feature)
+        if gap is not None:
+            yield from self.feature(gap, shift, groups)
 
     def factor(self, condition: Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         if isinstance(condition, Reference):

@@ -36,6 +36,7 @@ from ...semantics import (
     Reference,
     bind,
     fold,
+    missing_mark,
     read_bins,
 )
 from ..plan import condition_text, is_joint, leaves, term_text
@@ -150,6 +151,8 @@ class CorpusValues:
             message = f"column `{name}` does not hold {wanted}, which the template declares"
             raise data_error("column-type", message, file=self.corpus.file)
         finite = np.isfinite(column.values)
+        if size is None and missing_mark(self.spec.data) is not None:
+            finite |= np.isnan(column.values)
         if not finite.all():
             token = int(np.argwhere(~finite)[0][0])
             number = column.values[token] if column.values.ndim == 1 else column.values[token][~finite[token]][0]
@@ -284,6 +287,8 @@ class CorpusValues:
             case Has(term=term, regex=regex):
                 search = compiled(regex).search
                 return self._any(term, source, lambda text: search(text.encode()) is not None)
+            case Is(term=term, negated=negated) if isinstance(values := self._term(term, source), Numbers):
+                return np.isnan(values.of) ^ negated  # `temp is missing`
             case Is(term=term, state=state, negated=negated):
                 return self._any(term, source, lambda text: text == state) ^ negated
             case InSet(term=term, states=states, negated=negated):

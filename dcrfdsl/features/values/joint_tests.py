@@ -128,11 +128,12 @@ def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> Jo
         base, offset = _place(term, values)
         assert isinstance(base, Reference)
         places.append((values.numbers(base.name, None), offset))
+    holds, offsets = COMPARISONS["!=" if negated else "="], sorted({offset for _, offset in places})
 
     def test(block: Block | PairBlock) -> Ints32:
         a, b = (block.numbers(numbers, offset, outside=np.nan) for numbers, offset in places)
-        truth = np.where((a == b) ^ negated, TRUE, FALSE)
-        return np.where(np.isnan(a) | np.isnan(b), UNKNOWN, truth).astype(np.int32)
+        truth = np.where(holds(a, b), TRUE, FALSE)  # false where a number is missing
+        return np.where(block.inside(offsets), truth, UNKNOWN).astype(np.int32)
 
     return test
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ...foundation import Diagnostic, Table, did_you_mean
 from ..schema import (
+    MISSING,
     NUMERIC,
     SCHEMES,
     Cardinality,
@@ -50,7 +51,12 @@ class Format:
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
 _COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
+_MISSING: Mapping[str, tuple[Fits, str]] = {
+    MISSING: (lambda value: not {"\n", "\r", "\0"}.intersection(value), 'a text, as `""` or `"?"`'),
+}
 _DELIMITED: Mapping[str, tuple[Fits, str]] = {
+    **_MISSING,
+    "decimal": (lambda value: value in (",", "."), '`","` or `"."`'),
     "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
     "separator": (
         lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
@@ -81,18 +87,21 @@ _SPANS: Mapping[str, tuple[Fits, str]] = {
 FORMATS: Table[Format] = Table(
     "data format",
     {
-        "conll": Format("a token a line, columns in order", options={"separator": _SEPARATOR, "comment": _COMMENT}),
+        "conll": Format(
+            "a token a line, columns in order",
+            options={"separator": _SEPARATOR, "comment": _COMMENT, **_MISSING},
+        ),
         "conllu": Format(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
             keyed=("feats", "misc", "joined"),
-            options={"predictions": _among("own", "misc")},
+            options={"predictions": _among("own", "misc"), **_MISSING},
             synonyms={
                 "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
                 "relation": "deprel",
             },
         ),
-        "jsonl": Format("a sentence a line, columns by key"),
+        "jsonl": Format("a sentence a line, columns by key", options=_MISSING),
         "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
         "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
         "spans": Format(
@@ -105,7 +114,7 @@ FORMATS: Table[Format] = Table(
         "parquet": Format(
             "a sentence or a token a row, columns by name",
             keyed=("column",),
-            options={"sentence": _DELIMITED["sentence"]},
+            options={"sentence": _DELIMITED["sentence"], **_MISSING},
         ),
         "grmm": Format("GRMM's data: labels, `----`, features", last=("bag", "weighted_bag")),
         "crfsuite": Format("CRFsuite's data: a label, attributes with weights", last=("weighted_bag",), before=1),

@@ -13,11 +13,13 @@ from ..schema import (
     BinProblem,
     Compares,
     Difference,
+    Is,
     Number,
     Path,
     Quantity,
     Reference,
     Text,
+    missing_mark,
     nodes,
     read_bins,
     reference_names,
@@ -26,7 +28,7 @@ from ..schema import (
 if TYPE_CHECKING:
     from .term_rules import TermReader, TermType
 
-__all__ = ["read_bin", "read_comparison", "read_number"]
+__all__ = ["read_bin", "read_comparison", "read_gap_test", "read_number"]
 
 # Types of terms that have no number -> what such a term is.
 NO_NUMBERS: Mapping[str, str] = {"test": "a test", "vector": "a vector"}
@@ -71,6 +73,15 @@ def read_number(reader: TermReader, term: Reference | Apply, path: Path, taker: 
         what = NO_NUMBERS.get(kind, f"a {kind}")
         reader.complain("not-a-number", f"{taker} takes a number, and this is {what}", path, what)
     return "anything"
+
+
+def read_gap_test(reader: TermReader, condition: Is, path: Path) -> None:
+    """`temp is missing`: there must be a mark for numbers that are not known."""
+    reader.term(condition.term, (*path, "term"))
+    if missing_mark(reader.context.spec.data) is None:
+        message = "every number of this data has to be there, as `data` does not say how a missing one is written"
+        remedy = 'for example `missing = ""` among the options of `data`'
+        reader.complain("not-a-text", message, path, "never true", remedy)
 
 
 def read_bin(reader: TermReader, term: Apply, path: Path) -> None:

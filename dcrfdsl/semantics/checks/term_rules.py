@@ -40,10 +40,11 @@ from ..schema import (
     ValueIf,
     bind,
     plain,
+    tests_gap,
 )
 from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
 from .lexicon_rules import is_map
-from .number_rules import read_bin, read_comparison, read_number
+from .number_rules import read_bin, read_comparison, read_gap_test, read_number
 from .own_function_rules import read_own_call
 from .term_messages import label_as_argument, unknown_function, unknown_state
 
@@ -118,6 +119,8 @@ class TermReader:
                 return self.term(condition, path)
             case Matches(term=term) | Has(term=term):
                 self.text(term, (*path, "term"), f"`{condition.kind}`")
+            case Is(term=term) if tests_gap(self.context.spec, condition):
+                read_gap_test(self, condition, path)
             case Is(term=term, state=state):
                 if self.text(term, (*path, "term"), "`is`") == "label":
                     self.state(term, state, (*path, "state"))

@@ -55,6 +55,7 @@ from .function_signatures import FUNCTIONS as FUNCTIONS, FunctionSignature as Fu
 from .label_cells import read_cell as read_cell
 from .located_spec import LocatedSpec as LocatedSpec
 from .method_calls import as_call as as_call
+from .missing_numbers import MISSING as MISSING, gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
 from .model_spec import (
     NUMERIC as NUMERIC,
     CallSpec as CallSpec,
