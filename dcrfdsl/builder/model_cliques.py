@@ -183,7 +183,7 @@ class ModelCliques(ModelVariables):
     def once(self, label: Term | str, *, free: Sequence[str] = (), name: str | None = None, doc: str = "") -> None:
         """Declares that each type of a label's segments, or each of its states, occurs at most once in a sequence.
 
-        label: with segments (`bio`, `bioes`, `iob1`), or with states of which a run counts as one.
+        label: with segments (`bio`, `bioes`, …), or with states of which a run counts as one.
         free: the types, or states, that may come again; `O` of a scheme always may.
         name: stands in messages.
         doc: the comment above the statement.

@@ -121,7 +121,7 @@ class ModelVariables:
         """Declares an output variable, whose gold states are in the column of its name. Returns its term.
 
         name: of the label and of its column.
-        domain: its states as a list, `bio(…)`, `bioes(…)`, `iob1(…)`, `state_file(…)`; by default those of the data.
+        domain: its states as a list, `bio(…)`, `bioes(…)` …, `state_file(…)`; by default those of the data.
         others: the state that stands for all values that `domain` does not list.
         missing: the text that marks an unknown label in the data.
         ambiguous: the text between the states that a token may have, as in `NN|VB`.

@@ -15,9 +15,11 @@ __all__ = [
     "accuracy",
     "apply",
     "bias",
+    "bilou",
     "bins",
     "bio",
     "bioes",
+    "bmes",
     "call",
     "chars",
     "extract",
@@ -223,6 +225,28 @@ def bioes(*types: str) -> spec_model.Scheme:
     >>> chunk = Model().label("chunk", bioes("NP", "VP"))
     """
     return spec_model.Scheme(name="bioes", types=types)
+
+
+@with_plain_errors
+def bilou(*types: str) -> spec_model.Scheme:
+    """The states of segments as B-X, I-X, L-X (the end), U-X (a segment of one token) and O.
+
+    types: of segments; without any they are learned from the training data.
+
+    >>> chunk = Model().label("chunk", bilou("NP", "VP"))
+    """
+    return spec_model.Scheme(name="bilou", types=types)
+
+
+@with_plain_errors
+def bmes(*types: str) -> spec_model.Scheme:
+    """The states of segments as B-X, M-X (inside), E-X (the end), S-X (a segment of one token) and O.
+
+    types: of segments; without any they are learned from the training data, which may have bare letters.
+
+    >>> chunk = Model().label("chunk", bmes("NP", "VP"))
+    """
+    return spec_model.Scheme(name="bmes", types=types)
 
 
 @with_plain_errors

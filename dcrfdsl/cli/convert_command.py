@@ -51,8 +51,8 @@ def convert(
         Option(
             "--scheme",
             metavar="[COLUMN=]SCHEME",
-            help="Mark segments anew as bio, iob1 or bioes; of the template's labels, else of the last column. Without "
-            "--to the format stays.",
+            help="Mark segments anew as bio, iob1, bioes, bilou or bmes; of the template's labels, else of the last "
+            "column. Without --to the format stays.",
         ),
     ] = None,
     template: Annotated[
@@ -80,7 +80,7 @@ def convert(
 
     With --to the file is data: --from and --to name formats as a `data` statement does, and --template takes the first
     from a template. Without either the ending of the file decides. What the output has no place for is said. --scheme
-    marks the segments of columns anew, from whichever of bio, iob1 and bioes to the one that it names.
+    marks the segments of columns anew, from whichever of bio, iob1, bioes, bilou and bmes to the one that it names.
 
     \b
     Example:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from ..data import has_segments, mark_table, runs_of, segments_of, split_mark, word_column
+from ..data import mark_table, runs_of, segments_of, word_column
+from ..semantics import bare_marks, has_segments, split_mark
 from ..foundation import printable
 from .wrong_sentences import NO_LABEL
 
@@ -48,9 +49,11 @@ class PrettySentences:
 
     def __init__(self, states: Mapping[str, Sequence[str]]) -> None:
         self._has_segments = {label: has_segments(texts) for label, texts in states.items()}
+        self._states = states
         self._colour: dict[str, dict[str, str]] = {}
         for label, texts in states.items():
-            kinds = [(split_mark(text) or ("", text))[1] if self._has_segments[label] else text for text in texts]
+            marked, bare = self._has_segments[label], bare_marks(texts)
+            kinds = [(split_mark(text, bare=bare) or ("", text))[1] if marked else text for text in texts]
             named = dict.fromkeys(kind for kind in kinds if kind and kind not in OUTSIDE)
             self._colour[label] = {kind: COLOURS[n % len(COLOURS)] for n, kind in enumerate(named)}
         self._margin = max(map(len, states), default=0)
@@ -110,7 +113,8 @@ class PrettySentences:
     def _cell(self, label: str, state: str) -> Text:
         if state in OUTSIDE:
             return Text(".", style="dim")
-        kind = (split_mark(state) or ("", state))[1] if self._has_segments[label] else state
+        bare = bare_marks(self._states[label])
+        kind = (split_mark(state, bare=bare) or ("", state))[1] if self._has_segments[label] else state
         return Text(printable(state), style=self._colour[label].get(kind, ""))
 
     def _sentence(self, label: str, words: Sequence[str], states: Sequence[str]) -> Text:
@@ -130,12 +134,12 @@ class PrettySentences:
             return Text("no labelling is possible", style="bold")
         kinds: list[str | tuple[str, int]] = [*states]
         runs = []
-        for first, last, kind in self._found(states) if self._has_segments[label] else ():
+        for first, last, kind in self._found(label, states) if self._has_segments[label] else ():
             kinds[first : last + 1] = [(kind, first)] * (last + 1 - first)  # apart from one of its type that touches it
         for state, first, last in runs_of(kinds):
             name = state[0] if isinstance(state, tuple) else state
             at = f"{first + 1}" if first == last else f"{first + 1}–{last + 1}"
-            runs.append(Text(f"{printable(name)} {at}", style=self._colour[label].get(name, "")))
+            runs.append(Text(f"{printable(name)} {at}".lstrip(), style=self._colour[label].get(name, "")))
         return Text(", ").join(runs)
 
     def _word(self, label: str, word: str, state: str) -> Text:
@@ -144,16 +148,16 @@ class PrettySentences:
 
     def _segments(self, label: str, words: Sequence[str], states: Sequence[str]) -> list[Text]:
         pieces, done = list[Text](), 0
-        for start, end, kind in self._found(states):
+        for start, end, kind in self._found(label, states):
             pieces += map(Text, words[done:start])
-            text = " ".join([printable(kind), *words[start : end + 1]])
+            text = " ".join([*([printable(kind)] if kind else []), *words[start : end + 1]])  # bare marks have no type
             pieces.append(Text(f"[{text}]", style=self._colour[label].get(kind, "")))
             done = end + 1
         return [*pieces, *map(Text, words[done:])]
 
-    def _found(self, states: Sequence[str]) -> list[tuple[int, int, str]]:
+    def _found(self, label: str, states: Sequence[str]) -> list[tuple[int, int, str]]:
         """The segments of a sentence: first and last token, and type."""
-        distinct = list(dict.fromkeys(states))
+        distinct = list(dict.fromkeys((*self._states[label], *states)))
         mark, kind, types = mark_table(distinct)
         codes = np.array([distinct.index(state) for state in states])
         found = segments_of(codes, mark, kind, np.array([0, len(states)]))

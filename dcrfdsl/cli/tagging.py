@@ -195,8 +195,8 @@ class Tagger:
 
     def _best(self, question: Question) -> Answer:
         """The best labelling of each sentence, `_` where there is none."""
-        from ..data import has_segments
         from ..inference import RunStatus
+        from ..semantics import has_segments
 
         (corpus, known_labels, predictor, before), answer = question, Answer(RunStatus())
         prediction = self.model.predict(predictor, threads=self.threads, decode=self.options.decode)

@@ -44,11 +44,9 @@ from .segment_types import (
     ENDS as ENDS,
     STARTS as STARTS,
     Segments as Segments,
-    has_segments as has_segments,
     mark_table as mark_table,
     run_table as run_table,
     segments_of as segments_of,
-    split_mark as split_mark,
 )
 from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
 from .sentence_states import (

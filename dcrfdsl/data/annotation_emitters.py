@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..foundation import data_error, json_text
-from ..semantics import Column
+from ..semantics import SCHEMES, Column, split_mark
 from .conllu import CONLLU_COLUMNS, JOINED, TOKEN_ID, joined_columns, split_joined
 from .conllu_writer import item_escaped
 from .corpus import Corpus
 from .emitters import Export, cell_texts, encoded_cells
 from .raw_spans import MadeSpan
-from .segment_types import split_mark
 from .span_records import STYLES
 from .span_tokens import MARKS, as_iob1, spans_of_marks, to_units
 from .spans import SPANS, SpanOptions
@@ -191,8 +190,9 @@ class SpansEmitter:
                     help="columns of marks (`B-X`, `I-X`, `O`) are spans; leave out the others",
                 )  # fmt: skip
         spans = spans_of_marks(marks, tokens, corpus.sentence_off)
-        ends = bool({mark[0] for mark in texts.values if mark[1:2] == "-"} & {"E", "S"})
-        schemes = ("bioes",) if ends else ("bio", "iob1")
+        letters = {mark[0] for mark in texts.values if mark[1:2] == "-"}
+        with_ends = [name for name, scheme in SCHEMES.items() if letters & set(scheme.marks[2:])]
+        schemes = with_ends or ("bio", "iob1")
         changed = min(
             int(np.sum(np.array(marks, object) != np.array(_marks_again(spans, tokens, corpus, scheme), object)))
             for scheme in schemes

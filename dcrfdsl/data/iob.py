@@ -1,7 +1,8 @@
-"""The three ways to mark segments, and from one to another: IOB2 (`bio`), IOB1 (`iob1`), IOBES (`bioes`).
+"""The ways to mark segments, and from one to another: IOB2 (`bio`), IOB1 (`iob1`), IOBES (`bioes`), BILOU, BMES.
 
 IOB1: a segment begins with I-X, and with B-X only directly after another segment of type X. IOB2: every segment begins
-with B-X. IOBES also marks ends and single tokens (Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme
+with B-X. IOBES also marks ends and single tokens (Tjong Kim Sang & Veenstra 1999); BILOU (Ratinov
+& Roth 2009) and BMES do so in other letters. Not here: which moves a scheme
 allows (`semantics.schema.segment_schemes`), what a segment is (`segment_types`).
 """
 
@@ -10,14 +11,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
 from ..foundation import Codes, Offsets, data_error
-from ..semantics import Label, ModelSpec, Scheme, split_state, statement_text
+from ..semantics import (
+    SCHEMES,
+    Label,
+    ModelSpec,
+    Scheme,
+    bare_marks,
+    split_mark,
+    split_state,
+    state_text,
+    statement_text,
+)
 from .corpus import Corpus, InternedColumn
 from .partial import places
-from .segment_types import Segments, mark_table, segments_of, split_mark
+from .segment_types import Segments, mark_table, segments_of
 
 __all__ = ["ABSENT", "iob1_remedy", "is_iob1", "remarked"]
 
@@ -35,13 +47,14 @@ def remarked(corpus: Corpus, column: str, scheme: str) -> Corpus:
         known = ", ".join(f"`{name}`" for name, one in corpus.columns.items() if isinstance(one, InternedColumn))
         message = f"there is no column `{column}` of texts, whose segments could be marked anew"
         raise data_error("missing-column", message, file=corpus.file, help=f"the columns of texts are {known}")
-    odd = np.array([split_mark(value) is None and value not in ABSENT for value in old.values], np.bool_)
+    bare = bare_marks(old.values)
+    odd = np.array([split_mark(v, bare=bare) is None and v not in ABSENT for v in old.values], np.bool_)
     if len(old.values) and odd[old.codes].any():
         where = np.flatnonzero(odd[old.codes])
         message = f"column `{column}` has `{old.text(int(where[0]))}`, which marks no segment ({places(corpus, where)})"
         raise data_error(
             "not-a-segment", message, file=corpus.file, line=int(corpus.token_line[where[0]]),
-            help="segments are marked by `B-X`, `I-X`, `E-X`, `S-X` and `O`",
+            help="`B-X`, `I-X`, `E-X`, `S-X` and `O` mark segments, `L-X` and `U-X` in `bilou`, `M-X` in `bmes`",
         )  # fmt: skip
     mark, kind, names = mark_table(old.values)
     segments = segments_of(old.codes, mark, kind, np.asarray(corpus.sentence_off, np.int64))
@@ -49,7 +62,7 @@ def remarked(corpus: Corpus, column: str, scheme: str) -> Corpus:
     texts: dict[str, int] = {}
     codes = np.empty(corpus.num_tokens, np.int32)
     for n, (sign, code) in enumerate(zip(marks.tolist(), old.codes.tolist(), strict=True)):
-        text = f"{sign}-{names[kind[code]]}" if sign else old.values[code]
+        text = state_text(sign, names[kind[code]]) if sign else old.values[code]
         codes[n] = texts.setdefault(text, len(texts))
     return replace(corpus, columns={**corpus.columns, column: InternedColumn(codes, tuple(texts))})
 
@@ -76,14 +89,26 @@ def _iob1(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndar
     return marks
 
 
-def _bioes(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
-    marks = _bio(segments, sentence_off, num_tokens)
-    marks[segments.end] = "E"
-    marks[segments.start[segments.start == segments.end]] = "S"
-    return marks
+def _with_ends(begin: str, inside: str, end: str, single: str) -> _Marks:
+    """`bioes`, in these letters."""
+
+    def marked(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
+        marks = _filled(segments, num_tokens)
+        marks[marks == "I"] = inside
+        marks[segments.start] = begin
+        marks[segments.end] = end
+        marks[segments.start[segments.start == segments.end]] = single
+        return marks
+
+    return marked
 
 
-MARKS: Mapping[str, Callable[[Segments, Offsets, int], np.ndarray]] = {"bio": _bio, "iob1": _iob1, "bioes": _bioes}
+_Marks: TypeAlias = Callable[[Segments, Offsets, int], np.ndarray]
+MARKS: Mapping[str, _Marks] = {
+    "bio": _bio,
+    "iob1": _iob1,
+    **{name: _with_ends(*SCHEMES[name].marks) for name in ("bioes", "bilou", "bmes")},
+}
 
 
 # IOB1 where the template says `bio` -----------------------------------------------------------------------------------

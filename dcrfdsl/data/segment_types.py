@@ -1,7 +1,8 @@
 """Segments as conlleval reads them (Tjong Kim Sang & Buchholz 2000, with S as in its later ports), vectorised.
 
 The marks and types of two neighbouring tokens alone decide whether a segment starts or ends between them. One table
-therefore reads IOB1, IOB2 and IOBES, and output that breaks its scheme. Not here: scores (`metrics.segment_scores`).
+therefore reads IOB1, IOB2, IOBES, BILOU and BMES, and output that breaks its scheme. Not
+here: which states are marks (`semantics.schema.segment_schemes`), scores (`metrics.segment_scores`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Integers, Ints, Offsets
+from ..semantics import OUTSIDE, bare_marks, split_mark
 
-__all__ = ["ENDS", "STARTS", "Segments", "has_segments", "mark_table", "run_table", "segments_of", "split_mark"]
+__all__ = ["ENDS", "STARTS", "Segments", "mark_table", "run_table", "segments_of"]
 
 
 _OUTSIDE = 0
@@ -41,26 +43,14 @@ class Segments(NamedTuple):
     kind: Ints  #  [G]  type
 
 
-def has_segments(states: Sequence[str]) -> bool:
-    """Whether these are segment states: each is `O`, or `B-`, `I-`, `E-` or `S-` with a type, and not all are `O`."""
-    return all(split_mark(state) is not None for state in states) and any(state != "O" for state in states)
-
-
-def split_mark(state: str) -> tuple[str, str] | None:
-    """Mark and type; None for a state without a segment mark."""
-    mark, _, kind = state.partition("-")
-    if state == "O":
-        return "O", ""
-    return (mark, kind) if kind and len(mark) == 1 and mark in "BIES" else None
-
-
 def mark_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
     """Mark and type of each state, [K+2], and the names of the types. States without a mark count as outside."""
     mark, kind = (np.zeros(len(states) + 2, np.int64) for _ in range(2))  # the last two: MISSING = -2, UNSEEN = -1
     number: dict[str, int] = {}
+    bare = bare_marks(states)
     for code, state in enumerate(states):
-        parts = split_mark(state)
-        if parts is not None and state != "O":
+        parts = split_mark(state, bare=bare)
+        if parts is not None and state != OUTSIDE:
             mark[code] = _MARKS.index(parts[0])
             kind[code] = number.setdefault(parts[1], len(number))
     return mark, kind, list(number)

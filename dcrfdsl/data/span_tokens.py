@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..foundation import Offsets, shortened
+from ..semantics import SCHEMES
 from .columns import interned
 from .raw_spans import RawSpan
 from .segment_types import mark_table, segments_of
@@ -130,11 +131,21 @@ def _bio(kind: str, length: int) -> list[str]:
     return [f"B-{kind}", *[f"I-{kind}"] * (length - 1)]
 
 
-def _bioes(kind: str, length: int) -> list[str]:
-    return [f"S-{kind}"] if length == 1 else [f"B-{kind}", *[f"I-{kind}"] * (length - 2), f"E-{kind}"]
+def _with_ends(begin: str, inside: str, end: str, single: str) -> Callable[[str, int], list[str]]:
+    """`bioes`, in these letters."""
+
+    def marked(kind: str, length: int) -> list[str]:
+        letters = single if length == 1 else [begin, *[inside] * (length - 2), end]
+        return [f"{letter}-{kind}" for letter in letters]
+
+    return marked
 
 
-MARKS: Mapping[str, Callable[[str, int], list[str]]] = {"bio": _bio, "iob1": _bio, "bioes": _bioes}
+MARKS: Mapping[str, Callable[[str, int], list[str]]] = {
+    "bio": _bio,
+    "iob1": _bio,
+    **{name: _with_ends(*SCHEMES[name].marks) for name in ("bioes", "bilou", "bmes")},
+}
 
 
 def as_iob1(marks: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..foundation import DcrfError, Diagnostic, Late, data_error, read_at_most
 from ..semantics import (
     BOOLEAN,
+    OUTSIDE,
     SCHEMES,
     Cardinality,
     Domain,
@@ -27,8 +28,10 @@ from ..semantics import (
     Scheme,
     StateFile,
     StatesOf,
+    bare_marks,
     learn_types,
     scheme_states,
+    split_state,
     unrolled_spec,
 )
 
@@ -174,6 +177,8 @@ def _scheme(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States
         types, others = learn_types(domain.name, values)
         if others and variable.others is None:
             raise _no_segment(resolver.corpus, variable, domain.name, others[0])
+        if "" in types and OUTSIDE not in values:  # bare marks: every token is in a segment
+            return scheme_states(domain.name, types)[:-1]
     return scheme_states(domain.name, types)
 
 
@@ -238,17 +243,21 @@ def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) ->
         f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({partial.places(corpus, where)})",
         file=corpus.file,
         line=int(corpus.token_line[where[0]]),
-        help=_scheme_of(label, scheme, value),
+        help=_scheme_of(label, scheme, "bmes" if bare_marks(column.values) else _scheme_with(scheme, value)),
     )
 
 
-def _scheme_of(label: Label, scheme: str, value: str) -> str:
-    """The spelling to use for a value that the scheme does not have."""
-    mark, dash, _ = value.partition("-")
-    if dash and scheme == "bio" and mark in ("E", "S"):
-        return f"`{value}` is of IOBES: write `label {label.name} in bioes`"
-    if dash and mark in ("L", "U", "M", "W"):
-        return f"`{value}` is of another scheme: `bioes` has I-X inside, E-X at the end, and S-X for a single token"
+def _scheme_with(scheme: str, value: str) -> str | None:
+    """Another scheme that has a mark with a type which this one lacks."""
+    if split_state(scheme, value) is not None:
+        return None
+    return next((name for name in ("bioes", "bilou", "bmes") if "-" in value and split_state(name, value)), None)
+
+
+def _scheme_of(label: Label, scheme: str, other: str | None) -> str:
+    """What to write for values that the scheme does not have."""
+    if other is not None:
+        return f"the data are marked as in `{other}`: write `label {label.name} in {other}`"
     marks = ", ".join(f"{one}-X" for one in SCHEMES[scheme].marks)
     return f"`{scheme}` reads {marks} and O; `with others = O` reads the rest as O"
 

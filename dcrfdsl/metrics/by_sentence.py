@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import has_segments
 from ..foundation import Floats, Ints, Mask, Offsets
-from ..semantics import CallSpec, plain
+from ..semantics import CallSpec, has_segments, plain
 from .class_scores import segments_compared
 from .evaluation import Evaluation
 from .segment_gaps import MISSING, UNSEEN

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..data import has_segments
-from ..semantics import CallSpec, plain
+from ..semantics import CallSpec, has_segments, plain
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type
 from .evaluation import Evaluation
 

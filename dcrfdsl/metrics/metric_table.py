@@ -11,9 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import has_segments, split_mark
 from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean, json_text
-from ..semantics import Argument, CallSpec, Reference, fits_metric, metric_usages, plain
+from ..semantics import (
+    Argument,
+    CallSpec,
+    Reference,
+    fits_metric,
+    has_segments,
+    metric_usages,
+    plain,
+    unmarked_state,
+)
 from .by_sentence import correct_tokens
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
@@ -111,12 +119,12 @@ def _require_segments(evaluation: Evaluation, metric: str, label: str, runs: str
     if runs and has_segments(known):
         message = f"`{metric}({label}, runs)`: `runs` is for states without marks, and `{label}` marks its segments"
         raise metric_error(message, f"write `{metric}({label})`")
-    unmarked = next((state for state in known if split_mark(state) is None), None)
+    unmarked = unmarked_state(known)
     if not runs and unmarked is not None:
         raise metric_error(
             f"`{metric}({label})`: state `{unmarked}` marks no segment",
-            f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`, or `{metric}({label}, runs)`, "
-            "where a run of one state is a segment",
+            f"states have to be O and marks such as B-X and I-X; or use `accuracy({label})`, or "
+            f"`{metric}({label}, runs)`, where a run of one state is a segment",
         )
 
 

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..data import Segments, has_segments, mark_table, segments_of
+from ..data import Segments, mark_table, segments_of
 from ..foundation import Codes, Floats, Offsets
 from ..inference import Workers
-from ..semantics import Case, LabelDiagrams
+from ..semantics import Case, LabelDiagrams, has_segments
 from .case_sums import PlacedCase, case_sums
 from .label_events import segment_set
 from .predictor import Predictor

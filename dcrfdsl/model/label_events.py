@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..data import ENDS, STARTS, has_segments, mark_table
+from ..data import ENDS, STARTS, mark_table
 from ..foundation import DcrfError, Mask, cached_property, did_you_mean, quoted_names
 from ..graph import views_seen
 from ..semantics import (
@@ -37,6 +37,7 @@ from ..semantics import (
     Regex,
     Text,
     children,
+    has_segments,
     is_word,
     nodes,
     place_offset,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data import Corpus, InternedColumn, has_segments, mark_table, segments_of, split_mark, word_column
+from ..data import Corpus, InternedColumn, mark_table, segments_of, word_column
 from ..foundation import (
     Block,
     Codes,
@@ -21,7 +21,7 @@ from ..foundation import (
     TextTable,
     notebook_html,
 )
-from ..semantics import template_listing, to_text
+from ..semantics import OUTSIDE, has_segments, template_listing, to_text
 from .model_story import stages_of, transition_weights
 from .reporting import training_blocks, transition_blocks
 
@@ -138,7 +138,7 @@ def _layer(prediction: Prediction, label: str, first: int, length: int) -> list[
     if not has_segments(states):
         return [(states[code], code) for code in codes]
     kind = mark_table(states)[1].tolist()
-    return [("" if split_mark(states[code]) == ("O", "") else states[code], kind[code]) for code in codes]
+    return [("" if states[code] == OUTSIDE else states[code], kind[code]) for code in codes]
 
 
 def _plain(codes: Codes) -> list[int]:

@@ -135,11 +135,17 @@ from .schema.segment_options import (
     segment_classes as segment_classes,
 )
 from .schema.segment_schemes import (
+    OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    bare_marks as bare_marks,
+    has_segments as has_segments,
     learn_types as learn_types,
     legal_moves as legal_moves,
     scheme_states as scheme_states,
+    split_mark as split_mark,
     split_state as split_state,
+    state_text as state_text,
+    unmarked_state as unmarked_state,
     violations as violations,
 )
 from .schema.source_spans import SpanTable as SpanTable

@@ -380,6 +380,20 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "dcrfdsl infer graph.uai",
         "error[unreadable-file]: cannot read `graph.uai`: No such file or directory\n  --> graph.uai",
     ),
+    "numbers-as-texts": CommandExample(
+        {
+            "ward.dcrf": "data conll(temp, state)\nlabel state in {ILL, WELL}\nclique state: temp\n",
+            "train.txt": "".join(f"3{n % 10}.{n} {'ILL' if n % 2 else 'WELL'}\n" for n in range(24)),
+        },
+        "dcrfdsl check ward.dcrf --data train.txt",
+        "note[numbers-as-texts]: column `temp` looks numeric, and is read as texts: 24 distinct ones are features of "
+        "their own\n"
+        "  --> ward.dcrf:1:12\n"
+        "   |\n"
+        " 1 | data conll(temp, state)\n"
+        "   |            ^^^^ texts\n"
+        "   = help: declare `temp: float`, or put the numbers in bins: `bin(temp, 4)`",
+    ),
     "unseen-state": CommandExample(
         {"chunk.dcrf": "data conll(word, chunk)\nlabel chunk in {B, I, O}\nclique chunk: word\n", "train.txt": TRAIN},
         "dcrfdsl check chunk.dcrf --data train.txt",

@@ -256,3 +256,44 @@ def test_an_indicator_tells_what_a_gap_means(tmp_path: Path) -> None:
     model = fit(resolved, corpus_from_rows(rows, data))
     assert model.tag({"t": [None, 1.0, None]}) == ["B", "A", "B"]
     assert {feature for _, feature, _, _ in model.strongest_weights(10)} == {"t", "t is missing"}
+
+
+LOOKS: dict[str, tuple[str, str, list[str], str | None]] = {
+    # features, other statements, the texts of the column, the remedy
+    "decimals": ("t", "", [f"{n}.5" for n in range(40)], "`t: float`"),
+    "whole numbers": ("t[-1..1]", "", [f"{7 * n}" for n in range(40)], "`t: int`"),
+    "in a cross": ("t & w", "", [f"-{n}e3" for n in range(40)], "`t: int`"),
+    "in a group": ("g", "features g: t", [f"{n}.5" for n in range(40)], "`t: float`"),
+    "gaps": ("t", "", [*(f"{n}.5" for n in range(39)), "?"], '`missing = "?"`'),
+    "in bins": ("bin(t, 4), t > 3", "", [f"{n}.5" for n in range(40)], None),
+    "few": ("t", "", [f"{n % 10}" for n in range(400)], None),
+    "codes": ("t", "", [f"{n}.5" if n % 2 else f"x{n}" for n in range(40)], None),
+    "the ends of numbers": ("suffix(t, 1)", "", [f"{n}" for n in range(40)], None),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_column_that_looks_numeric_is_noted(name: str) -> None:
+    features, statement, texts, remedy = LOOKS[name]
+    text = f"data csv(t, w, y)\nlabel y in {{A, B}}\n{statement}\nclique y: {features}\n"
+    resolved = load_text(text)
+    data = resolved.require().data
+    assert data is not None
+    corpus = corpus_from_rows([[(one, "a", "AB"[n % 2]) for n, one in enumerate(texts)]], data)
+    found = [problem for problem in check(resolved, corpus) if problem.slug == "numbers-as-texts"]
+    assert len(found) == (remedy is not None)
+    for problem in found:
+        assert problem.severity == "note" and remedy is not None and remedy in str(problem.help)
+        assert "40 distinct ones" in problem.message
+
+
+def test_training_prints_the_note(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.dcrf").write_text("data csv(t, y)\nlabel y in {A, B}\nclique y: t\n")
+    Path("a.csv").write_text("t,y\n" + "".join(f"{n}.5,{'AB'[n % 2]}\n" for n in range(40)))
+    for command in (["check", "a.dcrf", "--data", "a.csv"], ["train", "a.dcrf", "a.csv", "-o", "a.model"]):
+        assert run(command) == 0
+        captured = capfd.readouterr()
+        assert (captured.out + captured.err).count("looks numeric") == 1

@@ -14,6 +14,7 @@ from dcrfdsl.data import corpus_from_rows, mark_table, remarked, segments_of
 from dcrfdsl.semantics import SCHEMES, legal_moves, scheme_states, violations
 
 TYPES = ("X", "Y")
+LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES"}
 DATA = load_text("data conll(y)\nlabel y\nclique y").require().data
 
 
@@ -33,8 +34,9 @@ def marked(segments: list[tuple[int, int, str]], length: int, scheme: str) -> tu
         touches = n > 0 and segments[n - 1][1] == start - 1 and segments[n - 1][2] == kind
         for t in range(start, end + 1):
             sign = "I"
-            if scheme == "bioes":
-                sign = "S" if start == end else "B" if t == start else "E" if t == end else "I"
+            if scheme in LETTERS:
+                begin, inside, last, single = LETTERS[scheme]
+                sign = single if start == end else begin if t == start else last if t == end else inside
             elif t == start and (scheme == "bio" or touches):
                 sign = "B"
             marks[t] = f"{sign}-{kind}"
@@ -148,3 +150,106 @@ def test_what_convert_refuses(options, tmp_path, monkeypatch, capsys) -> None:
     Path("a.txt").write_text("a B-X\nb B-X\nc I-X\n")
     assert run(["convert", "a.txt", "--from", "conll(word, y)", *options]) == 1
     assert REFUSED[options] in capsys.readouterr().err
+
+
+# the letters of BILOU and BMES --------------------------------------------------------------------------------------
+
+MARKED = {  # the same segments: `a b c` of type X, `e` of type Y, `f g` of type X
+    "bioes": "B-X I-X E-X O S-Y B-X E-X",
+    "bilou": "B-X I-X L-X O U-Y B-X L-X",
+    "bmes": "B-X M-X E-X O S-Y B-X E-X",
+}
+BARE = "B M E S S B E"
+
+
+def lines(marks: str) -> str:
+    return "".join(f"{word} {mark}\n" for word, mark in zip("abcdefg", marks.split(), strict=True))
+
+
+@pytest.mark.parametrize("domain", ["in {scheme}(X, Y)", "in {scheme}", ""])
+@pytest.mark.parametrize("scheme", MARKED)
+def test_a_model_learns_scores_and_writes_the_letters_of_a_scheme(
+    domain: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Declared, learned, and as plain states of a label without a scheme."""
+    monkeypatch.chdir(tmp_path)
+    label = f"label y {domain.format(scheme=scheme)}".rstrip()
+    Path("a.dcrf").write_text(
+        f"data conll(w, y)\n{label}\nclique y: w\nclique y[-1], y\nevaluate segments(y), by_type(y)\n"
+    )
+    Path("a.txt").write_text(lines(MARKED[scheme]))
+    assert run(["train", "a.dcrf", "a.txt", "-o", "a.model", "-q"]) == 0
+    capsys.readouterr()
+    assert run(["tag", "a.model", "a.txt"]) == 0
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines() if line] == MARKED[scheme].split()
+    model, corpus = load("a.model"), read_corpus("a.txt", load_template("a.dcrf").require().data)
+    assert model.tables(corpus)["y"].by_type.counts.keys() == {"X", "Y"}
+    found = [(one.type, one.first, one.last) for one in model.confidences(corpus)[0].segments]
+    assert found == [("X", 0, 2), ("Y", 4, 4), ("X", 5, 6)]
+
+
+def test_scores_do_not_depend_on_the_letters(tmp_path: Path) -> None:
+    """Gold and wrong predictions in each scheme are counted alike, illegal ones too."""
+    rng = np.random.default_rng(5)
+    letters = {scheme: str.maketrans(LETTERS["bioes"], LETTERS[scheme]) for scheme in LETTERS}
+    off = np.array([0, 3, 7, 40])
+    for _ in range(50):
+        codes = rng.integers(0, 9, 40)
+        found = []
+        for scheme in LETTERS:
+            states = [f"{mark.translate(letters[scheme])}-{kind}" for kind in TYPES for mark in "BIES"] + ["O"]
+            mark, kind, names = mark_table(states)
+            segments = segments_of(codes, mark, kind, off)
+            found.append([(*map(int, one[:2]), names[one[2]]) for one in zip(*segments, strict=True)])
+        assert found[0] == found[1] == found[2]
+
+
+def test_bare_letters_are_segments_without_a_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for label in ("label y in bmes", "label y"):
+        Path("a.dcrf").write_text(f"data conll(w, y)\n{label}\nclique y: w\nclique y[-1], y\nevaluate segments(y)\n")
+        Path("a.txt").write_text(lines(BARE))
+        assert run(["check", "a.dcrf", "--data", "a.txt", "-q"]) == 0
+        assert run(["train", "a.dcrf", "a.txt", "-o", "a.model", "-q"]) == 0
+        model, corpus = load("a.model"), read_corpus("a.txt", load_template("a.dcrf").require().data)
+        assert set(model.states["y"]) == set("BMES")  # no `O`, which the data lacks
+        assert model.tables(corpus)["y"].by_type.counts.keys() == {""}
+        found = [(one.type, one.first, one.last) for one in model.confidences(corpus)[0].segments]
+        assert found == [("", 0, 2), ("", 3, 3), ("", 4, 4), ("", 5, 6)]
+        capsys.readouterr()
+        assert run(["tag", "a.model", "a.txt", "--pretty"]) == 0
+        assert capsys.readouterr().out.splitlines()[1].strip() == "[a b c] [d] [e] [f g]"
+    for scheme, marks in {"bilou": "B I L U U B L", "bio": "B I I B B B I", "bmes": BARE}.items():
+        assert run(["convert", "a.txt", "--from", "conll(w, y)", "--scheme", f"y={scheme}", "-q"]) == 0
+        assert capsys.readouterr().out.split()[1::2] == marks.split()
+
+
+def test_bare_letters_with_an_outside_are_learned_too(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(lines("B M E O S B E"))
+    resolved = load_text(
+        "data conll(w, y)\nlabel y in bmes\nclique y: w\nclique y[-1], y\nsegment y up to 3: joined(w)\n"
+    )
+    data = resolved.require().data
+    model = fit(resolved, read_corpus(tmp_path / "a.txt", data))
+    assert model.states["y"] == ("B", "M", "E", "S", "O")
+    assert model.tag({"w": list("abcdefg")}) == list("BMEOSBE")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "marks", "remedy"),
+    [
+        ("bioes", MARKED["bilou"], "write `label y in bilou`"),
+        ("bio", MARKED["bilou"], "write `label y in bilou`"),
+        ("bioes", MARKED["bmes"], "write `label y in bmes`"),
+        ("bio", MARKED["bioes"], "write `label y in bioes`"),
+        ("bio", BARE, "write `label y in bmes`"),
+    ],
+)
+def test_the_remedy_for_other_letters_is_their_scheme(scheme: str, marks: str, remedy: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(lines(marks))
+    resolved = load_text(f"data conll(w, y)\nlabel y in {scheme}\nclique y: w\n")
+    with pytest.raises(DcrfError) as caught:
+        fit(resolved, read_corpus(tmp_path / "a.txt", resolved.require().data))
+    assert remedy in str(caught.value.diagnostics[-1].help)

@@ -78,8 +78,8 @@ class Draw:
         kind = self.below(6)
         count = 1 + self.below(3)
         if kind == 0:
-            scheme = self.pick(["bio", "iob1", "bioes"])
-            marks = "BIES" if scheme == "bioes" else "BI"
+            scheme = self.pick(["bio", "iob1", "bioes", "bilou", "bmes"])
+            marks = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES"}.get(scheme, "BI")
             self.labels[name] = (*(f"{mark}-X" for mark in marks), "O")
             head = f"label {name} in {scheme}(X)"
         elif kind == 1:

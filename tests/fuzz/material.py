@@ -48,8 +48,8 @@ WORDS = (
     "with", "as", "after", "over", "for", "sentence",
     "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
     "yes", "no",
-    "none", "START", "STOP", "bio", "bioes", "states", "feats", "conll", "conllu", "jsonl", "vector", "float",
-    "int", "bag", "weighted_bag", "crfsuite", "grmm",
+    "none", "START", "STOP", "bio", "bioes", "bilou", "bmes", "missing", "states", "feats", "conll", "conllu", "jsonl",
+    "vector", "float", "int", "bag", "weighted_bag", "crfsuite", "grmm",
     "str", "t", "i", "j", "y", "O", "inf", "nan", "true", "_", "__", "self", "None", "train", "gaussian", "exact",
 )  # fmt: skip
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
-from dcrfdsl.data.segment_types import has_segments
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.metrics import (
     AMBIGUOUS,
@@ -29,6 +28,7 @@ from dcrfdsl.metrics import (
     measure,
     unseen_values,
 )
+from dcrfdsl.semantics import has_segments
 from dcrfdsl.semantics.schema.expressions import Argument, Reference
 from dcrfdsl.semantics.schema.model_spec import CallSpec, Column, DataSpec, Label, ModelSpec, Scheme
 

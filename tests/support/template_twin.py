@@ -404,4 +404,6 @@ SEGMENTS: dict[str, Callable[[Sequence[str]], bool]] = {
         a != "O" and a[1:] == b[1:] for a, b in itertools.pairwise(["O", *states]) if b[0] == "B"
     ),
     "bioes": lambda states: goes_on(states, "BI", "IE") and goes_on(states[::-1], "IE", "BI"),
+    "bilou": lambda states: goes_on(states, "BI", "IL") and goes_on(states[::-1], "IL", "BI"),
+    "bmes": lambda states: goes_on(states, "BM", "ME") and goes_on(states[::-1], "ME", "BM"),
 }

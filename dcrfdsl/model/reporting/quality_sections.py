@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...data import has_segments
 from ...foundation import (
     Block,
     Cell,
@@ -24,6 +23,7 @@ from ...foundation import (
     whole_shade,
 )
 from ...metrics import Interval, Reliability, SentenceCounts, bootstrap_intervals, reliability_of, sentence_counts
+from ...semantics import has_segments
 from .charts import reliability_chart
 from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
 from .findings import Findings

@@ -6,6 +6,7 @@ names. Not here: facts that need the data read (features that never fire, gold t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -17,14 +18,17 @@ from ..schema import (
     Cardinality,
     Column,
     ColumnType,
+    Cross,
     DataSpec,
     Enumerated,
     ModelSpec,
     Path,
+    Reference,
     plain,
     split_state,
 )
 from .context import Context, Data, Rule, listed
+from .walk import every_feature
 
 __all__ = ["FORMATS", "RULES", "Format"]
 
@@ -305,6 +309,43 @@ def column_types(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
 
 
+def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
+    """Columns of numbers that are declared as texts and are features as they are: a weight for each distinct number."""
+    if context.data is None or context.spec.data is None:
+        return
+    tokens = int(context.data.lengths().sum())
+    listed_alone = {
+        factor.name
+        for _, feature in every_feature(context.spec)
+        for factor in (feature.factors if isinstance(feature, Cross) else (feature,))
+        if isinstance(factor, Reference)
+    }
+    for n, column in enumerate(context.spec.data.columns):
+        if column.type.name != "str" or column.name not in listed_alone or column.name not in context.data.columns:
+            continue
+        values = context.data.columns[column.name].values
+        enough = len(values) >= LEAST_NUMBERS and len(values) >= min(MANY_NUMBERS, tokens / 4)
+        if not enough or not isinstance(values[0], str):  # numbers here are reported by another rule
+            continue
+        spelled = [bool(_NUMBER.fullmatch(value)) for value in values[:MANY_NUMBERS]]
+        if sum(spelled) < MOSTLY * len(spelled):
+            continue
+        kind = "float" if any("." in value for value in values[:MANY_NUMBERS]) else "int"
+        gap = "" if all(spelled) else f', and `missing = "{values[spelled.index(False)]}"` for those that are none'
+        message = (
+            f"column `{column.name}` looks numeric, and is read as texts: {len(values):,} distinct ones are features "
+            "of their own"
+        )
+        remedy = f"declare `{column.name}: {kind}`{gap}, or put the numbers in bins: `bin({column.name}, 4)`"
+        at = ("data", "columns", n)
+        yield context.complaint("numbers-as-texts", message, at, "texts", help=remedy, severity="note")
+
+
+LEAST_NUMBERS, MANY_NUMBERS = 20, 1000  # distinct texts; more are not looked at
+MOSTLY = 0.95
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
 def _words(column_type: ColumnType) -> str:
     """What a column of the type holds, as the columns of a data set say it."""
     if column_type.name == "weighted_bag":
@@ -314,4 +355,4 @@ def _words(column_type: ColumnType) -> str:
     return "numbers" if column_type.size is None else f"vectors of {column_type.size} numbers"
 
 
-RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types)
+RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types, numbers_as_texts)

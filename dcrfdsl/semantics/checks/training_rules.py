@@ -22,7 +22,9 @@ from ..schema import (
     Path,
     Reference,
     as_call,
+    has_segments,
     shown,
+    unmarked_state,
 )
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages
@@ -60,7 +62,6 @@ METRICS: Table[tuple[str, ...]] = Table(
         "confusion_matrix": "confusion",
     },
 )
-_SEGMENT_MARKS = "BIES"
 _OF_LOG_Z = ("likelihood", "marginal", "induce")  # criteria of sums that need not be exact
 _WITH_SCORES = ("log_likelihood", "rank_risk")
 
@@ -274,7 +275,7 @@ def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path
 def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
     """Runs of `B-X` and of `I-X` would be segments of two types."""
     states = _states_or_values(context, name)[0]
-    if all(map(_is_segment_state, states)) and any(state != "O" for state in states):
+    if has_segments(states):
         message = f"`runs` is for states without marks, and `{name}` marks its segments by `{states[0]}` and the like"
         yield context.complaint("bad-argument", message, at, "has marks", help=f"write `{metric}({name})`")
 
@@ -282,16 +283,16 @@ def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Itera
 def needs_segments(
     context: Context, name: str, at: Path, metric: str, otherwise: str = "accuracy"
 ) -> Iterator[Diagnostic]:
-    """Legal if every state is O, or B-, I-, E-, S- and a type, declared or learned.   otherwise: what counts labels."""
+    """Legal if every state is O or the mark of a segment, declared or learned.   otherwise: what counts labels."""
     entry = context.named(name, "label")
     states, source = _states_or_values(context, name)
-    odd = next((state for state in states if not _is_segment_state(state)), None)
+    odd = unmarked_state(states)
     if odd is None or entry is None:
         return
     message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
     schemes = listed([f"{scheme}(…)" for scheme in SCHEMES], "or")
     remedy = (
-        f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `{otherwise}({name})`"
+        f"states are `O` and marks such as `B-X` and `I-X`, as in {schemes}; for other labels use `{otherwise}({name})`"
     )
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"
@@ -307,11 +308,6 @@ def _states_or_values(context: Context, name: str) -> tuple[list[str], str]:
     if states is None and context.data is not None and name in context.data.columns:
         states, source = tuple(getattr(context.data.columns[name], "values", ())), "value"
     return [state for state in states or () if isinstance(state, str) and state != entry.entry.missing], source
-
-
-def _is_segment_state(state: str) -> bool:
-    mark, dash, kind = state.partition("-")
-    return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
 
 
 RULES: tuple[Rule, ...] = (stage_names, pieces, induction, log_z, lower_bounds, metrics)

@@ -114,7 +114,8 @@ def single_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[Si
 def _single_runs(once: Once, number: int, label: Label, states: Sequence[str]) -> SingleRuns:
     types = bound_types(once, label, states)
     of = {kind: n for n, kind in enumerate(types)}
-    kind = np.array([of.get(_type_of(label, state) or "", -1) for state in states], np.int64)
+    kinds = [_type_of(label, state) for state in states]
+    kind = np.array([-1 if one is None else of.get(one, -1) for one in kinds], np.int64)
     goes_on = np.equal.outer(kind, kind)
     if isinstance(label.domain, Scheme):
         scheme = SCHEMES[label.domain.name]

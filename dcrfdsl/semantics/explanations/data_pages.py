@@ -137,6 +137,11 @@ DATA: Mapping[str, tuple[str, str]] = {
         "A labelled span begins or ends inside a token, or holds none, so that no labels of tokens say the same.",
         'Correct it, choose another tokenizer (characters fit any span), or `misaligned = "widen"` or `"skip"`.',
     ),
+    "numbers-as-texts": (
+        "A column without a type holds numbers, nearly all of them distinct. Each text is a feature of its own, with "
+        "weights that no other number shares.",
+        "Declare its type, as in `temp: float`, or write `bin(temp, 4)`; leave identifiers out of the features.",
+    ),
     "no-sentence": (
         "Rows of a table belong to sentences by a key, and the key of this row is missing, or no column has it.",
         'Fill the column of the key, or leave out the row; `sentence = "NAME"` in `data` names the column.',

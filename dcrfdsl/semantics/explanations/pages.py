@@ -290,7 +290,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Leave out one `after`: its stage begins the chain.",
     ),
     "no-segments": (
-        "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`; this label, or its data, has none.",
+        "Segments are read from states `O` and marks such as `B-X` and `I-X`; this label, or its data, has none.",
         "Measure `accuracy(y)` and train by `likelihood`, or declare the label `in bio(…)`.",
     ),
     "no-log-z": (

@@ -106,19 +106,26 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "bcfw": "train hmsvm: optimizer = bcfw(average = no, max_iterations = 100, seed = 1)",
     },
     FORMATS.kind: {
-        "conllu": 'data conllu(word = form, upos, predictions = "misc")\nlabel upos\nclique upos: word',
+        "conll": ('data conll(temp: float, y, separator = ",", comment = "#", missing = "?")\nlabel y\nclique y: temp'),
+        "jsonl": 'data jsonl(temp: float, y, missing = "")\nlabel y\nclique y: temp',
+        "parquet": 'data parquet(temp: float, y, sentence = "id", missing = "")\nlabel y\nclique y: temp',
+        "conllu": (
+            'data conllu(word = form, head: int, upos, predictions = "misc", missing = "_")\nlabel upos\n'
+            "clique upos: word, head"
+        ),
         "csv": (
-            'data csv(word, chunk, sentence = "id", separator = ";", quote = "none")\nlabel chunk\nclique chunk: word'
+            'data csv(temp: float, y, sentence = "id", separator = ";", quote = "none", decimal = ",", missing = "")\n'
+            "label y\nclique y: temp"
         ),
         "tsv": (
-            'data tsv(word, chunk, sentence = "id", separator = "|", quote = "\\"")\nlabel chunk\nclique chunk: word'
+            'data tsv(temp: float, y, sentence = "id", separator = "|", quote = "\\"", decimal = ",", missing = "NA")\n'
+            "label y\nclique y: temp"
         ),
         "spans": (
             'data spans(word = token, ner = spans("labels"), tokenizer = "whitespace", misaligned = "widen",\n'
             '           overlapping = "longest", offsets = "utf16", style = "spacy", predictions = "apart")\n'
             "label ner in bio(PER, LOC)\nclique ner: word"
         ),
-        "parquet": 'data parquet(word, chunk, sentence = "id")\nlabel chunk\nclique chunk: word',
     },
 }
 

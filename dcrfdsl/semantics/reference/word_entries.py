@@ -56,7 +56,11 @@ COMPARED = (
     "numbers, constants. Where a text is no number, the test is false."
 )
 TESTS: Words = {
-    "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
+    "is": (
+        "word is the, word is not the, temp is missing",
+        "The value is this one, or is not. Of numbers there is `is missing` alone, with `missing` in `data`.",
+        "clique chunk as here: word is the",
+    ),
     "in": (
         "word in {a, the}, word in days, word not in days",
         "The value is one of these states, or an entry of a lexicon; `not in`: it is none of them.",
@@ -184,7 +188,7 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
 COLUMN_TYPES: Words = {
     "text": ("word, word: text", "A value is a text. The type of a column without one.", "clique chunk as here: word"),
     "float": (
-        "height: float", "A value is a number, which multiplies the weight.",
+        "height: float", "A value is a number, which multiplies the weight. None is missing, unless `data` says how.",
         "data conll(word, height: float, y)\nlabel y\nclique y with states = all: height",
     ),
     "int": (
@@ -222,6 +226,17 @@ DOMAINS: Words = {
         "IOBES: B-X … I-X … E-X, S-X for a segment of one token, O outside. Without types they are learned. Illegal "
         "moves are forbidden.",
         "label chunk in bioes(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
+    ),
+    "bilou": (
+        "label NAME in bilou(TYPE, …)",
+        "BILOU: `bioes` with other letters, B-X … I-X … L-X, U-X for a segment of one token, O outside.",
+        "label chunk in bilou(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
+    ),
+    "bmes": (
+        "label NAME in bmes(TYPE, …)",
+        "BMES: `bioes` with other letters, B-X … M-X … E-X, S-X for a segment of one token, O outside. Where the data "
+        "has bare letters, as for words of Chinese, `bmes` without types learns segments without a type.",
+        "label chunk in bmes(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
     ),
     "iob1": (
         "label NAME in iob1(TYPE, …)",
@@ -321,6 +336,9 @@ OPTION_TEXTS = {
     "predictions": "where `tag` writes: in place of the gold labels, or beside them, in MISC of "
     "`conllu`, under the key `predicted` of `spans`",
     "sentence": "the column that tells sentences apart",
+    "missing": "how a number that is not known is written in columns of numbers; `nan` and `null` are missing too. No "
+    "feature of the number fires there, comparisons are false, and a number in a feature list brings `temp is missing`",
+    "decimal": "the sign before the decimals of numbers, a point or a comma",
     "quote": "what encloses cells with separators, line ends or quotes in them",
     "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`), "
     "at white space, into characters, or as the list `tokens` of the line says (`given`)",
@@ -333,7 +351,7 @@ OPTION_TEXTS = {
 }
 OPTION_DEFAULTS = {
     "predictions": '`"own"`', "tokenizer": '`"words"`', "misaligned": '`"error"`', "overlapping": '`"error"`',
-    "offsets": '`"characters"`', "style": '`"doccano"`',
+    "offsets": '`"characters"`', "style": '`"doccano"`', "decimal": '`"."`',
 }  # fmt: skip
 FORMAT_DEFAULTS = {
     ("conll", "separator"): "white space", ("csv", "separator"): '`","`', ("tsv", "separator"): '`"\\t"`',

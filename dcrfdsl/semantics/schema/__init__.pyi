@@ -99,10 +99,15 @@ from .segment_options import (
 from .segment_schemes import (
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    bare_marks as bare_marks,
+    has_segments as has_segments,
     learn_types as learn_types,
     legal_moves as legal_moves,
     scheme_states as scheme_states,
+    split_mark as split_mark,
     split_state as split_state,
+    state_text as state_text,
+    unmarked_state as unmarked_state,
 )
 from .source_spans import Path as Path, RecordedSpans as RecordedSpans, SpanTable as SpanTable
 from .spec_display import checked_html as checked_html

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .domains import Domain, Scheme
 from .expressions import Frozen, Number, Reference
-from .segment_schemes import split_state
+from .segment_schemes import OUTSIDE, SCHEMES, split_state
 
 if TYPE_CHECKING:
     from .model_spec import CliqueSpec, ModelSpec
@@ -70,13 +70,14 @@ def segment_classes(domain: Domain, states: Sequence[str]) -> tuple[SegmentClass
     found: dict[str, dict[str, int]] = {}
     outside = []
     for n, state in enumerate(states):
-        mark, kind = split_state(domain.name, state) or ("O", "")
-        if kind:
+        mark, kind = split_state(domain.name, state) or (OUTSIDE, "")
+        if mark != OUTSIDE:
             found.setdefault(kind, {})[mark] = n
         else:
             outside.append(SegmentClass("", n, n, n, n))
     classes = []
     for kind, marks in found.items():
-        begin, inside = marks["B"], marks["I"]
-        classes.append(SegmentClass(kind, marks.get("S", begin), begin, inside, marks.get("E", inside)))
+        begin, inside, *rest = (marks[mark] for mark in SCHEMES[domain.name].marks)
+        last, single = rest or (inside, begin)
+        classes.append(SegmentClass(kind or "segment", single, begin, inside, last))
     return (*classes, *outside)

@@ -1,9 +1,10 @@
 """Segment schemes: their states, and the states that may follow each other.
 
-`bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. An I-X that
-no B-X began is illegal, also at the first position. `iob1`: a segment is I-X …, and B-X I-X … directly after one of its
-type; any other B-X is illegal. Not here: reading segments from labels (`metrics`, which follows
-conlleval and accepts illegal output).
+`bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. `bilou` and
+`bmes` are `bioes` in other letters, B I L U and B M E S; in `bmes` marks may be bare letters, of segments of one kind.
+An I-X that no B-X began is illegal, also at the first position. `iob1`: a segment is I-X …, and B-X I-X … directly
+after one of its type; any other B-X is illegal. Not here: reading segments from labels (`data.segment_types`, which
+follows conlleval and accepts illegal output).
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ __all__ = [
     "OUTSIDE",
     "SCHEMES",
     "SegmentScheme",
+    "bare_marks",
+    "has_segments",
     "learn_types",
     "legal_moves",
     "scheme_states",
+    "split_mark",
     "split_state",
+    "state_text",
+    "unmarked_state",
     "violations",
 ]
 
@@ -37,7 +43,7 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True)
 class SegmentScheme:
-    """The marks of a scheme, in the order of its states, and their order inside a segment.
+    """The marks of a scheme, in the order of its states (begin, inside, end, single), and their order inside a segment.
 
     `inside` marks continue a segment of the same type, `must_go_on` marks need a continuation.
     A mark that is not in `inside` begins a segment. `apart` marks begin one only directly after another of its type,
@@ -49,6 +55,7 @@ class SegmentScheme:
     may_go_on: frozenset[str]
     must_go_on: frozenset[str]
     apart: frozenset[str] = frozenset()
+    bare: bool = False  # whether marks may be letters without a type
 
 
 SCHEMES: Table[SegmentScheme] = Table(
@@ -57,8 +64,18 @@ SCHEMES: Table[SegmentScheme] = Table(
         "bio": SegmentScheme("BI", frozenset("I"), frozenset("BI"), frozenset()),
         "iob1": SegmentScheme("BI", frozenset("I"), frozenset("BI"), frozenset(), frozenset("B")),
         "bioes": SegmentScheme("BIES", frozenset("IE"), frozenset("BI"), frozenset("BI")),
+        "bilou": SegmentScheme("BILU", frozenset("IL"), frozenset("BI"), frozenset("BI")),
+        "bmes": SegmentScheme("BMES", frozenset("ME"), frozenset("BM"), frozenset("BM"), bare=True),
     },
-    {"iob": "bio", "iob2": "bio", "iobes": "bioes", "bilou": "bioes", "bmes": "bioes"},
+    {
+        "iob": "bio",
+        "iob2": "bio",
+        "iobes": "bioes",
+        "bieso": "bioes",
+        "bilu": "bilou",
+        "bmeso": "bmes",
+        "bmewo": "bmes",
+    },
 )
 
 
@@ -68,7 +85,12 @@ def scheme_states(name: str, types: Sequence[str]) -> tuple[str, ...]:
     >>> scheme_states("bio", ["NP", "VP"])
     ('B-NP', 'I-NP', 'B-VP', 'I-VP', 'O')
     """
-    return (*(f"{mark}-{kind}" for kind in types for mark in SCHEMES[name].marks), OUTSIDE)
+    return (*(state_text(mark, kind) for kind in types for mark in SCHEMES[name].marks), OUTSIDE)
+
+
+def state_text(mark: str, kind: str) -> str:
+    """`B-NP`, and `B` without a type."""
+    return f"{mark}-{kind}" if kind else mark
 
 
 def split_state(name: str, state: str) -> tuple[str, str] | None:
@@ -76,7 +98,45 @@ def split_state(name: str, state: str) -> tuple[str, str] | None:
     if state == OUTSIDE:
         return OUTSIDE, ""
     mark, dash, kind = state.partition("-")
-    return (mark, kind) if dash and kind and len(mark) == 1 and mark in SCHEMES[name].marks else None
+    fits = len(mark) == 1 and mark in SCHEMES[name].marks and (bool(kind) or (SCHEMES[name].bare and not dash))
+    return (mark, kind) if fits else None
+
+
+def split_mark(state: str, *, bare: bool = False) -> tuple[str, str] | None:
+    """Mark and type of a state of any scheme, the mark in the letters of `bioes`; None for a state without a mark.
+
+    bare: whether letters without a type are marks.
+    """
+    mark, _, kind = state.partition("-")
+    if state == OUTSIDE:
+        return OUTSIDE, ""
+    if bare and state in SCHEMES["bmes"].marks and len(state) == 1:
+        return _AS_BIOES[state], ""
+    return (_AS_BIOES[mark], kind) if kind and mark in _AS_BIOES else None
+
+
+_AS_BIOES = {
+    letter: same
+    for name in ("bioes", "bilou", "bmes")
+    for letter, same in zip(SCHEMES[name].marks, SCHEMES["bioes"].marks, strict=True)
+}
+
+
+def bare_marks(states: Iterable[str]) -> bool:
+    """Whether states are bare marks of `bmes`: `B`, `E`, and `M` or `S`; others may be among them."""
+    letters = {state for state in states if len(state) == 1}
+    return {"B", "E"} <= letters and bool({"M", "S"} & letters)
+
+
+def unmarked_state(states: Sequence[str]) -> str | None:
+    """The first state that marks no segment: that is neither `O` nor a mark of a scheme."""
+    bare = bare_marks(states)
+    return next((state for state in states if split_mark(state, bare=bare) is None), None)
+
+
+def has_segments(states: Sequence[str]) -> bool:
+    """Whether these are segment states: each is `O` or a mark, and not all are `O`."""
+    return unmarked_state(states) is None and any(state != OUTSIDE for state in states)
 
 
 def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -91,7 +151,7 @@ def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tupl
         parts = split_state(name, value)
         if parts is None:
             others[value] = None
-        elif parts[1]:
+        elif parts[0] != OUTSIDE:
             types[parts[1]] = None
     return tuple(types), tuple(others)
 
