@@ -92,8 +92,13 @@ class CorpusBuilder:
             warnings=tuple(warnings),
         )
 
+    @property
+    def num_tokens(self) -> int:
+        """The number of tokens that were added."""
+        return sum(map(len, self._lines))
+
     def _columns(self) -> dict[str, InternedColumn | NumericColumn | BagColumn]:
-        if not self._lengths or not any(map(len, self._lengths)):
+        if not self.num_tokens:
             return {name: _EMPTY[column.type.name](column.type) for name, column in self._declared.items()}
         return {name: self._parts[name].column() for name in self._declared if name in self._parts}
 

@@ -27,6 +27,7 @@ __all__ = ["CONLLU_COLUMNS", "JOINED", "KEYED_CELLS", "TOKEN_ID", "ConlluReader"
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 JOINED = "joined"
 _ABSENT = "_"
+_MOST_KEYS = 30  # that a warning lists
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"p": "|", "t": "\t", "n": "\n", "r": "\r", "s": " "}
 
@@ -53,6 +54,7 @@ class ConlluReader:
                 raise _unknown_source(column, wanted)
         self._wanted = wanted
         self.warnings: list[str] = []
+        self._keys: dict[str, dict[str, None]] = {source: {} for source in KEYED_CELLS}  # of the cells read so far
 
     def cut(self, text: bytes) -> int:
         return cut_at_blank_line(text)
@@ -97,11 +99,13 @@ class ConlluReader:
 
     def _keyed(self, cells: InternedColumn, column: Column, token_line: np.ndarray) -> InternedColumn:
         """The values of one key of FEATS or MISC, looked up once per distinct value of the column."""
-        key, read = column.key, KEYED_CELLS[column.source]
+        key, read, known = column.key, KEYED_CELLS[column.source], self._keys[column.source]
         code_of: dict[str, int] = {}
         of_cells = np.empty(len(cells.values), np.int32)
         for code, text in enumerate(cells.values):
-            values = [value for name, _, value in (pair.partition("=") for pair in text.split("|")) if name == key]
+            pairs = [pair.partition("=") for pair in text.split("|")]
+            known.update(dict.fromkeys(name for name, _, _ in pairs))
+            values = [value for name, _, value in pairs if name == key]
             if len(values) > 1 and not self.warnings:
                 line = int(token_line[np.argmax(cells.codes == code)])
                 self.warnings.append(
@@ -110,6 +114,23 @@ class ConlluReader:
                 )
             of_cells[code] = code_of.setdefault(read(values[0]) if values else _ABSENT, len(code_of))
         return InternedColumn(of_cells[cells.codes], list(code_of))
+
+    def absent_keys(self) -> list[str]:
+        """A warning for each column whose key no token had, in all that was read; it lists the keys that are there."""
+        said = []
+        for column in self._wanted.columns:
+            keys = [key for key in self._keys.get(column.source, ()) if key != _ABSENT]
+            if column.key is None or column.source not in self._keys or column.key in keys:
+                continue
+            cell, guess = column.source.upper(), did_you_mean(column.key, keys)
+            listed = ", ".join(f"`{key}`" for key in keys[:_MOST_KEYS])
+            more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+            said.append(
+                f"{self._wanted.file}: no token has the key `{column.key}` in {cell}, so `{column.name}` is `_` "
+                f"everywhere; " + (f"did you mean `{guess}`? " if guess else "")
+                + (f"{cell} has {listed}{more}" if keys else f"{cell} has no key at all")
+            )  # fmt: skip
+        return said
 
     def _wrong_count(self, table: LineTable, row: int) -> DcrfError:
         num_cells, line = int(table.row_cells[row]), table.line_of(row)

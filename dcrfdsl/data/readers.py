@@ -86,7 +86,8 @@ def read_corpus(
         builder = CorpusBuilder(file, data)
         for parsed, _ in reading.parts(stream, None, stream.isatty()):
             builder.add(parsed)
-    return builder.corpus(reading.reader.warnings)
+    absent = reading.reader.absent_keys() if isinstance(reading.reader, ConlluReader) and builder.num_tokens else []
+    return builder.corpus([*reading.reader.warnings, *absent])
 
 
 def stream_corpus(

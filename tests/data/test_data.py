@@ -34,6 +34,7 @@ from dcrfdsl.data.conll import cut_at_blank_line
 from dcrfdsl.data.partial import places
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
+from dcrfdsl.semantics import load_text
 from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.schema.expressions import Argument, Text
 from dcrfdsl.semantics.schema.model_spec import Column, ColumnType, DataSpec
@@ -359,6 +360,31 @@ def test_a_repeated_key_is_said_once_and_its_first_value_counts(tmp_path: Path) 
     assert sentences(corpus) == [[("a", "X", "Nom"), ("b", "X", "Gen")]]
     (warning,) = corpus.warnings
     assert "data.txt:1: `Case` comes more than once in `Case=Nom|Case=Acc`" in warning
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ('c = feats("Csae")', "the key `Csae` in FEATS, so `c` is `_` everywhere; did you mean `Case`? "
+         "FEATS has `Case`, `Number`"),
+        ('c = feats("case")', "did you mean `Case`?"),
+        ('n = misc("Gloss")', "the key `Gloss` in MISC, so `n` is `_` everywhere; MISC has `SpaceAfter`"),
+    ],
+)  # fmt: skip
+def test_a_key_that_no_token_has_is_said_with_those_that_are_there(column: str, says: str, tmp_path: Path) -> None:
+    text = ud("1", "a", feats="Case=Nom", misc="SpaceAfter=No") + ud("2", "b", feats="Number=Sing")
+    data = load_text(f"data conllu(form, upos, {column})\n").spec.data
+    assert data is not None
+    (warning,) = read(text, data, tmp_path).warnings
+    assert says in warning
+    assert not read(text, UD, tmp_path).warnings
+    assert "MISC has no key at all" in read(ud("1", "a"), data_of_misc(), tmp_path).warnings[0]
+
+
+def data_of_misc() -> DataSpec:
+    data = load_text('data conllu(form, n = misc("Gloss"))\n').spec.data
+    assert data is not None
+    return data
 
 
 def test_sentences_of_any_length_cross_the_blocks_of_a_file(tmp_path: Path) -> None:

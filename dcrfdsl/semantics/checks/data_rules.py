@@ -59,14 +59,14 @@ _MISSING: Mapping[str, tuple[Fits, str]] = {
     MISSING: (lambda value: not {"\n", "\r", "\0"}.intersection(value), 'a text, as `""` or `"?"`'),
 }
 _DELIMITED: Mapping[str, tuple[Fits, str]] = {
-    **_MISSING,
-    "decimal": (lambda value: value in (",", "."), '`","` or `"."`'),
     "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
     "separator": (
         lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
         'one character, as `";"`',
     ),
     "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
+    "decimal": (lambda value: value in (",", "."), '`","` or `"."`'),
+    **_MISSING,
 }
 
 
