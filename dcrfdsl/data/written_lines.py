@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..foundation import data_error, json_text, shortened
+from ..semantics import missing_mark
 from .readers import Chunk
 
 __all__ = [
@@ -70,9 +71,13 @@ class _NoNumber(Exception):
 
 
 def changed_json(chunk: Chunk, n: int, line: str, change: Callable[[Any], Any]) -> str:
-    """Line `n` of the chunk, which is JSON, with its value changed. `DcrfError` if it cannot be written again."""
+    """Line `n` of the chunk, which is JSON, with its value changed. `DcrfError` if it cannot be written again.
+
+    Where numbers may be missing, `NaN`, which is no JSON, is written as null.
+    """
+    decoder = _DECODER if missing_mark(chunk.data) is None else _DECODER_OF_GAPS
     try:
-        written = json_text(change(_DECODER.decode(line)), ensure_ascii=False)
+        written = json_text(change(decoder.decode(line)), ensure_ascii=False)
     except (_NoNumber, RecursionError) as error:
         message = str(error) if isinstance(error, _NoNumber) else "JSON nested too deeply"
         at = chunk.block.line_of(n)
@@ -87,4 +92,9 @@ def _number(text: str) -> float:
     return number
 
 
+def _gap(text: str) -> float | None:
+    return None if text == "NaN" else _number(text)
+
+
 _DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)
+_DECODER_OF_GAPS = json.JSONDecoder(parse_float=_number, parse_constant=_gap)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcrfdsl import DcrfError, check, corpus_from_frame, corpus_from_rows, fit, load_text, read_corpus
+from dcrfdsl import DcrfError, check, corpus_from_frame, corpus_from_rows, fit, load, load_text, read_corpus
 from dcrfdsl.cli import run
 from dcrfdsl.data import NumericColumn
 from dcrfdsl.export import export_tagger
+from dcrfdsl.export.standalone.tagger_command import main
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.semantics import DataSpec
 
@@ -256,6 +257,24 @@ def test_an_indicator_tells_what_a_gap_means(tmp_path: Path) -> None:
     model = fit(resolved, corpus_from_rows(rows, data))
     assert model.tag({"t": [None, 1.0, None]}) == ["B", "A", "B"]
     assert {feature for _, feature, _, _ in model.strongest_weights(10)} == {"t", "t is missing"}
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_nan_in_json_is_written_as_null(
+    exported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Python writes `NaN` into JSON, where no number has this name."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.dcrf").write_text('data jsonl(t: float, y, missing = "")\nlabel y in {A, B}\nclique y: t\n')
+    Path("a.jsonl").write_text('{"t": [1, NaN, null], "y": ["A", "B", "B"]}\n')
+    assert run(["train", "a.dcrf", "a.jsonl", "-o", "a.model", "-q"]) == 0
+    Path("b.jsonl").write_text('{"t": [NaN, 1]}\n')
+    capfd.readouterr()
+    if exported:
+        assert main(["--model", str(export_tagger(load("a.model"), "tagger.py").arrays), "b.jsonl"]) == 0
+    else:
+        assert run(["tag", "a.model", "b.jsonl"]) == 0
+    assert json.loads(capfd.readouterr().out) == {"t": [None, 1], "predicted": {"y": ["B", "A"]}}
 
 
 LOOKS: dict[str, tuple[str, str, list[str], str | None]] = {

@@ -38,6 +38,15 @@ TEMPLATES = {
     "conll": "data conll(word, size:float, count:int, bits:vector(2), more:bag, y)\nlabel y\nclique y: word\n",
     "tabs": 'data conll(word, size:float, y, separator = "\\t", comment = "#")\nlabel y\nclique y: word\n',
     "conllu": 'data conllu(word = form, upos, case = feats("Case"), y = deprel)\nlabel y\nclique y: word\n',
+    "keys": (
+        'data conllu(word = form, head: int, y = misc("y"), z = feats("A"), missing = "_")\nlabel y\nclique y: word\n'
+    ),
+    "gaps": 'data conll(word, size:float, count:int, y, missing = "?")\nlabel y\nclique y: word, size, count\n',
+    "table": (
+        'data csv(word, size:float, count:int, bits:vector(2), y, separator = ";", decimal = ",", missing = "")\n'
+        "label y\nclique y: word, size is missing\n"
+    ),
+    "gaps of JSON": 'data jsonl(word, size:float, count:int, y, missing = "")\nlabel y\nclique y: word, size\n',
     "jsonl": "data jsonl(word, size:float, count:int, bits:vector(2), more:bag, y)\nlabel y\nclique y: word\n",
 }
 _CONLLU = (
@@ -48,6 +57,12 @@ SOUND = {
     "conll": b"a 0.5 1 01 x P\nb -1 2 1,0.5 y Q\n\nc\xc3\xa9 2e1 0 11 z P\n",
     "tabs": b"# one\na b\t0.5\tP\n\t1\tQ\n\n# two\nc\t2\tP\n",
     "conllu": _CONLLU.encode() * 2,
+    "keys": _CONLLU.replace("A=b", "Z=1|y=Q|A=b|y=P").encode() * 2,
+    "gaps": b"a 0.5 ? P\nb ? 2 Q\n\nc nan null P\n",
+    "table": b"\xef\xbb\xbfword;size;count;bits;y\r\na;0,5;;01;P\r\n\"b;c\";;2;1 0.5;Q\r\n;;;;\r\nc;-2e1;nan;11;P\r\n",
+    "gaps of JSON": (
+        b'{"word": ["a", "b", "c"], "size": [0.5, null, NaN], "count": [null, 2, ""], "y": ["P", "Q", "P"]}\n'
+    ),
     "jsonl": (
         b'{"word": ["a", "b"], "size": [0.5, -1], "count": [1, 2], "bits": [[0, 1], "1 0.5"], '
         b'"more": ["x", ["y", "z"]], "y": ["P", "Q"], "id": 1e3}\n'
@@ -190,7 +205,7 @@ def check_message(error: DcrfError) -> None:
             raise Wrong("message without a file", ascii(text[:300]))
 
 
-def _tag(content: bytes, template: str, format: str, rng: Rng) -> str:
+def _tag(content: bytes, template: str, rng: Rng) -> str:
     """Reads the file in chunks, and writes it back with predictions."""
     data = load_text(template).require().data
     assert data is not None
@@ -199,7 +214,7 @@ def _tag(content: bytes, template: str, format: str, rng: Rng) -> str:
         count = chunk.corpus.num_tokens
         out += tagged(chunk, {"y": ["P"] * count}, {"rank": [math.nan] * chunk.corpus.num_sentences})
     out.decode()
-    if format == "jsonl":
+    if data.format == "jsonl":
         for line in out.decode("utf-8-sig").split("\n"):
             if line.strip():
                 json.loads(line, parse_constant=_no_constant)
@@ -247,7 +262,7 @@ class DataFiles(Fuzzer[DataCase]):
             if case.format == "rows":
                 return self._rows(case)
             if rng.random() < 0.5:
-                return _tag(case.content, TEMPLATES[case.format], case.format, rng)
+                return _tag(case.content, TEMPLATES[case.format], rng)
             data = load_text(TEMPLATES[case.format]).require().data
             assert data is not None
             corpus = read_corpus(path, data, optional=["y"])

@@ -34,6 +34,11 @@ FEATURE_TEXTS = (
 )  # fmt: skip
 SEQUENCES = ("chain", "second", "pair", "skip", "long", "padded", "apart")
 
+GAPS = (  # features of a number that may be missing
+    "size is missing", "size[-1..1] is not missing & word", "size - size[-1] > 0", "size != size[-1]", "bin(size, 2)",
+    "size[-1..1] & pos",
+)  # fmt: skip
+
 
 class Draw:
     """Draws parts of templates."""
@@ -120,7 +125,9 @@ class Draw:
         names = ["y", "z", "x"][: self.pick([1, 1, 2, 2, 3])]
         labels = [self.label(name) for name in names]
         numbers = self.pick(["", "", "", "", "size:float, ", "size:int, ", "size:vector(2), "])
-        statements = [f"data {self.pick(['conll', 'conll', 'jsonl'])}(word, pos, {numbers}{', '.join(names)})", *labels]
+        gaps = self.pick(["", ', missing = "?"', ', missing = ""']) if numbers else ""
+        format = self.pick(["conll", "conll", "jsonl"])
+        statements = [f"data {format}(word, pos, {numbers}{', '.join(names)}{gaps})", *labels]
         if self.chance(0.15):
             statements.append(f"latent h in {self.pick(['2', '3', '{u, v}'])}")
             statements.append(f"clique h, {names[0]}: {self.features()}")
@@ -136,12 +143,18 @@ class Draw:
         for name in names:
             more = ", token" if any(line.startswith("features") for line in statements) and self.chance(0.5) else ""
             more += ", size" if numbers and self.chance(0.7) else ""
+            if gaps and "vector" not in numbers and self.chance(0.5):
+                more += f", {self.pick(GAPS)}"
             statements.append(f"clique {name}: bias, {self.features()}{more}")
             if self.chance(0.8):
                 statements.append(self.sequence(name))
         for first, second in itertools.pairwise(names):
             if self.chance(0.7):
                 statements.append(f"clique {first}, {second}")
+        if gaps and "vector" not in numbers and self.chance(0.3):
+            statements.append(
+                f"forbid {self.condition(names[0], self.labels[names[0]])} when size is missing and first"
+            )
         if self.chance(0.2):
             tests = [self.condition(name, self.labels[name]) for name in (self.pick(names), self.pick(names))]
             joined = ("forbid {} and {}", "forbid {} when {}", "require {} when {}")

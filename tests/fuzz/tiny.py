@@ -17,7 +17,9 @@ from dcrfdsl.data.labels import declared_states
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
+from dcrfdsl.semantics.schema.missing_numbers import missing_mark
 from dcrfdsl.semantics.schema.model_spec import Column, DataSpec, Scheme
+from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
 from dcrfdsl.training.pipeline import fit
 
@@ -112,6 +114,8 @@ def rows_of(resolved: Resolved, rng: np.random.Generator) -> list[list[tuple[Any
             label = labels.get(column.name)
             if label is None:
                 cells.append([_cell(column, rng) for _ in range(length)])
+                if column.type.name in ("float", "int") and missing_mark(spec.data) is not None:
+                    cells[-1] = [_GAPS[int(rng.integers(3))] if rng.random() < 0.4 else cell for cell in cells[-1]]
                 continue
             domain = label.domain
             values = states.get(column.name) or ("P", "Q")
@@ -127,6 +131,9 @@ def rows_of(resolved: Resolved, rng: np.random.Generator) -> list[list[tuple[Any
                 cells[-1][int(rng.integers(length))] = label.ambiguous.join(values[:2])
         sentences.append([tuple(row) for row in zip(*cells, strict=True)])
     return sentences
+
+
+_GAPS = (None, math.nan, "nan")
 
 
 def _cell(column: Column, rng: np.random.Generator) -> Any:
@@ -156,5 +163,7 @@ def _segments(scheme: str, kinds: tuple[str, ...], length: int, rng: np.random.G
         elif scheme == "bio":
             tags += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
         else:
-            tags += [f"S-{kind}"] if size == 1 else [f"B-{kind}", *[f"I-{kind}"] * (size - 2), f"E-{kind}"]
+            begin, inside, end, single = SCHEMES[scheme].marks if len(SCHEMES[scheme].marks) == 4 else "BIES"
+            letters = single if size == 1 else [begin, *[inside] * (size - 2), end]
+            tags += [f"{letter}-{kind}" for letter in letters]
     return tags

@@ -187,6 +187,10 @@ class JsonFormat:
     columns: Sequence[Column]
     labels: Sequence[str]
 
+    @property
+    def _gaps(self) -> bool:
+        return any(column.missing is not None for column in self.columns)
+
     def end(self, text: bytes) -> int:
         return text.rfind(b"\n") + 1
 
@@ -196,7 +200,7 @@ class JsonFormat:
             if not line or line.isspace():
                 continue
             try:
-                columns = columns_of(_decoded(line), self.columns, self.labels)
+                columns = columns_of(_decoded(line, gaps=self._gaps), self.columns, self.labels)
             except TaggerError as error:
                 raise TaggerError(f"{n + first}: {error}") from None
             length = len(next(iter(columns.values()), ()))
@@ -212,14 +216,19 @@ class JsonFormat:
         for n, line in enumerate(lines):
             if line and not line.isspace():
                 predicted = of_line.get(n, {name: [] for name in names})
-                sentence = json.dumps(_with_labels(_decoded(line), predicted), ensure_ascii=False)
+                sentence = json.dumps(_with_labels(_decoded(line, gaps=self._gaps), predicted), ensure_ascii=False)
                 lines[n] = sentence + ("\r" if line.endswith("\r") else "")
         return "\n".join(lines)
 
 
-def _decoded(line: str) -> Any:
+def _json_gap(text: str) -> float | None:
+    return None if text == "NaN" else _json_number(text)
+
+
+def _decoded(line: str, *, gaps: bool) -> Any:
+    """The value of a line. gaps: whether `NaN` is a number that is missing."""
     try:
-        return json.loads(line, parse_float=_json_number, parse_constant=_json_number)
+        return json.loads(line, parse_float=_json_number, parse_constant=_json_gap if gaps else _json_number)
     except RecursionError:
         raise TaggerError("JSON nested too deeply") from None
     except ValueError as error:
