@@ -60,7 +60,8 @@ def class_counts(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: C
 def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
     import numpy as np
 
-    from ..data import has_segments, mark_table, segments_of
+    from ..data import STARTS, mark_table, segments_of
+    from ..semantics import has_segments
 
     tokens = np.bincount(codes[codes >= 0], minlength=len(states)).tolist()
     segments: dict[str, int] = {}
@@ -68,7 +69,7 @@ def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
         known = np.maximum(codes, -1)
         mark, kind, names = mark_table(states)
         found = segments_of(known, mark, kind, corpus.sentence_off)
-        opens = np.array([state[:1] in "BS" for state in states] + [False, False])
+        opens = STARTS[2, mark]  # what begins a segment even after `I`
         follows = (known[found.start - 1] < 0) & ~np.isin(found.start, corpus.sentence_off)
         sure = opens[known[found.start]] | ~follows
         segments = dict(zip(names, np.bincount(found.kind[sure], minlength=len(names)).tolist(), strict=True))
