@@ -308,7 +308,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         TRAINS,
         "error[not-a-segment]: label `chunk` has the value `E-NP`, which is no `bio` state (line 3)\n"
         "  --> train.txt:3\n"
-        "  = help: `E-NP` is of IOBES: write `label chunk in bioes`",
+        "  = help: the data are marked as in `bioes`: write `label chunk in bioes`",
     ),
     "not-utf8": CommandExample(
         {"chunk.dcrf": CHUNK, "train.txt": b"caf\xe9 B\n"},
