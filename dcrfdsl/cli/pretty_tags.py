@@ -26,8 +26,8 @@ import numpy as np
 from rich.text import Text
 
 from ..data import mark_table, runs_of, segments_of, word_column
-from ..semantics import bare_marks, has_segments, split_mark
 from ..foundation import printable
+from ..semantics import bare_marks, has_segments, split_mark
 from .wrong_sentences import NO_LABEL
 
 if TYPE_CHECKING:

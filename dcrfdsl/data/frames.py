@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..foundation import DATA, DcrfError, data_error, did_you_mean, require_kind
+from ..foundation import DATA, data_error, did_you_mean, require_kind
 from ..semantics import DataSpec
 from .columns import CorpusBuilder
 from .corpus import Corpus

@@ -120,7 +120,7 @@ def stream_corpus(
             said = len(reading.reader.warnings)
             yield Chunk(corpus, block, data, parsed.places)
     if len(reading.reader.warnings) > said:
-        corpus = CorpusBuilder(file, data.columns).corpus(reading.reader.warnings[said:])
+        corpus = CorpusBuilder(file, data).corpus(reading.reader.warnings[said:])
         rows = None if block.rows is None else block.rows._replace(table=block.rows.table.slice(0, 0))
         yield Chunk(corpus, Block(b"", int(block.first_line), rows=rows), data)
 

@@ -32,7 +32,7 @@ def corpus_of_texts(texts: Sequence[Any], data: DataSpec, labels: Collection[str
         require_kind(text, (str, Mapping), f"texts[{n}]", "a text, or a dict with the key `text`")
     wanted = Wanted(TEXTS, data, optional=frozenset(labels), gold=False)
     parsed = SpansReader(wanted).gathered((n, n + 1, _record_of(text)) for n, text in enumerate(texts))
-    builder = CorpusBuilder(TEXTS, data.columns)
+    builder = CorpusBuilder(TEXTS, data)
     builder.add(parsed)
     assert parsed.places is not None
     return builder.corpus(), parsed.places

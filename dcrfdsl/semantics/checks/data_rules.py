@@ -247,8 +247,9 @@ def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[
 
 
 def nothing_in(data: Data) -> Diagnostic:
-    """The error about a data set without a token, of which nothing else is said."""
-    return Diagnostic("empty-file", f"`{data.file}` holds no sentence", location=data.file)
+    """The error about a data set without a token, of which nothing else is said. Warnings of the reader may say why."""
+    why = "; ".join(getattr(data, "warnings", ())) or None
+    return Diagnostic("empty-file", f"`{data.file}` holds no sentence", location=data.file, help=why)
 
 
 def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
