@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dcrfdsl import check
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, stream_corpus
 from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
@@ -108,9 +109,9 @@ def test_they_are_counted_over_the_whole_file() -> None:
 def test_a_file_of_which_nothing_is_left_says_why(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({**GOLD, "answer": "ignore"}) + "\n")
-    with pytest.raises(DcrfError, match="holds no sentence") as caught:
-        read_corpus(path, data_of())
-    assert caught.value.diagnostics[0].help == f"{path}: 1 text is left out, as `answer` is `ignore` (line 1)"
+    (problem,) = check(load_text(DATA), read_corpus(path, data_of()))
+    assert "holds no sentence" in problem.message
+    assert problem.help == f"{path}: 1 text is left out, as `answer` is `ignore` (line 1)"
 
 
 @pytest.mark.parametrize("name", STATUS)
