@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..foundation import Table
 from ..semantics import DataSpec
+from .annotation_status import refusal
 from .conllu_writer import tag_conllu
 from .delimited_writer import DelimitedWriter
 from .featured_writer import tag_crfsuite, tag_grmm
@@ -133,14 +134,19 @@ def _tag_jsonl(chunk: Chunk, columns: Predicted, remarks: Remarks) -> bytes:
         predicted = {name: values[start:end] for name, values in columns.items()}
         # a line without a token is not a sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
-        changed = partial(_with_predicted, predicted=predicted, remarks=said)
+        changed = partial(_with_predicted, predicted=predicted, remarks=said, is_sentence=start < end)
         lines[n] = changed_json(chunk, n, line, changed)
     return "\n".join(lines).encode()
 
 
 def _with_predicted(
-    sentence: Any, predicted: Mapping[str, Sequence[str | float | None]], remarks: Mapping[str, str | float | None]
+    sentence: Any,
+    predicted: Mapping[str, Sequence[str | float | None]],
+    remarks: Mapping[str, str | float | None],
+    is_sentence: bool,
 ) -> Any:
+    if not is_sentence and refusal(sentence) is not None:
+        return sentence  # it was left out
     if isinstance(sentence, Mapping):
         return {**sentence, "predicted": predicted, **remarks}
     tokens = []

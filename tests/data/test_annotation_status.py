@@ -128,7 +128,7 @@ def test_to_be_tagged_is_every_text(name: str) -> None:
 def test_a_text_that_is_left_out_is_written_as_it_was() -> None:
     bad = {**GOLD, "answer": "reject"}
     data = data_of(DATA.replace("ner = spans", 'ner = spans, predictions = "apart"'))
-    chunk, last = stream_corpus(io.BytesIO(f"{json.dumps(bad)}\n{json.dumps(GOLD)}\n".encode()), data)
+    chunk, _ = stream_corpus(io.BytesIO(f"{json.dumps(bad)}\n{json.dumps(GOLD)}\n".encode()), data)
     output = TaggedOutput(data)
     out = output.write(chunk, {"ner": ["O", "B-X"]}) + output.write(last, {"ner": []}) + output.close()
     first, second = map(json.loads, out.decode().splitlines())
@@ -142,6 +142,9 @@ def test_a_status_of_sentences_of_json_lines_counts_too() -> None:
     assert found == ["a/X", "a/X"]
     assert notes == ("<stream>: 1 sentence is left out, as `answer` is `reject` (line 2)",)
     assert read(good, bad, data=data, gold=False)[0] == ["a/X", "b/Y"]
+    chunk, _ = stream_corpus(io.BytesIO(f"{json.dumps(bad)}\n{json.dumps(good)}\n".encode()), data)
+    out = TaggedOutput(data).write(chunk, {"ner": ["Z"]}).decode()
+    assert [json.loads(line) for line in out.splitlines()] == [bad, {**good, "predicted": {"ner": ["Z"]}}]
     named = data_of("data jsonl(word, ner, status)\nlabel ner\nclique ner: word, status\n")
     assert read({**good, "status": ["draft"]}, data=named) == (["a/X"], ())
 
