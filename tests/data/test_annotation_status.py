@@ -128,7 +128,7 @@ def test_to_be_tagged_is_every_text(name: str) -> None:
 def test_a_text_that_is_left_out_is_written_as_it_was() -> None:
     bad = {**GOLD, "answer": "reject"}
     data = data_of(DATA.replace("ner = spans", 'ner = spans, predictions = "apart"'))
-    chunk, _ = stream_corpus(io.BytesIO(f"{json.dumps(bad)}\n{json.dumps(GOLD)}\n".encode()), data)
+    chunk, last = stream_corpus(io.BytesIO(f"{json.dumps(bad)}\n{json.dumps(GOLD)}\n".encode()), data)
     output = TaggedOutput(data)
     out = output.write(chunk, {"ner": ["O", "B-X"]}) + output.write(last, {"ner": []}) + output.close()
     first, second = map(json.loads, out.decode().splitlines())
