@@ -11,6 +11,7 @@ from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check
 from .inputs import data_files, load_model, read_features, stream_gold
 from .options import Argument, Option, with_options
 from .prefetching import prefetched
+from .pruning_notes import pruning_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,14 +182,8 @@ class _Outcome:
         status, report = self.status, self.status.pruning
         if self.without:
             talk(f"warning: {contradiction_message(self.places, count=self.without)}; nothing is right there")
-        if tokens := report.positions:
-            kept, possible = report.kept / tokens, report.possible / tokens
-            lost = float(f"{100 * report.lost / max(1, status.graphs):.2g}")  # two digits, and no exponent for 100
-            talk(
-                f"note: inference was pruned to {kept:.1f} of {possible:.0f} labels a token. Gold labels were pruned "
-                f"in {report.early:,} of {report.judged:,} sentences; what was pruned has at most "
-                f"{lost:g} % of the probability of a sentence, on average"
-            )
+        for line in pruning_notes(report, status.graphs):
+            talk(line)
         if status.unproven:
             talk(
                 f"note: on {status.unproven:,} of {status.graphs:,} sentences the search for the best labels that keep "

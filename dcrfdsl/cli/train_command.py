@@ -292,7 +292,8 @@ def _fitted(
                 writer.add(step)
             progress(step)
 
-        observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log)
+        remark = None if options.quiet else lambda one: print_diagnostics([one])
+        observers = Observers(report, should_stop, None if writer is None else writer.begin, log=log, on_remark=remark)
         asked = TrainingRequest(
             options.stage, job.start, job.dev, options.threads, job.registered, observers,
             checkpoint if is_file else None, jobs=options.jobs or 1,

@@ -104,7 +104,10 @@ def _table(
         )  # fmt: skip
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
-    lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
+    lasts = training_seconds(
+        resolved, corpus, relative_cost=relative_cost, evaluation=cost.seconds(exact=exact, cores=cores), stage=stage,
+        registered=registered,
+    )  # fmt: skip
     # the process and the data take what they take in training, the trained sample's kernels included
     give_back_memory()
     memory = max(memory_in_use() + cost.memory + (0.0 if exact else cost.message_memory), 1e6 * peak_mb())
@@ -148,10 +151,9 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:
-    return (
-        f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
-        "by the pace on the first sentences"
-    )
+    of_cores = f"on {cores} core{'' if cores == 1 else 's'}"
+    between = f"between {duration(lasts.least)} and {duration(lasts.most)}"
+    return f"about {duration(lasts.likely)} {of_cores}, probably {between}; compiling, once after an install, is apart"
 
 
 def _counted(count: int, what: str) -> str:

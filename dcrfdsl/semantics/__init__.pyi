@@ -148,7 +148,7 @@ from .schema.segment_schemes import (
     unmarked_state as unmarked_state,
     violations as violations,
 )
-from .schema.source_spans import SpanTable as SpanTable
+from .schema.source_spans import Path as Path, SpanTable as SpanTable
 from .schema.spec_display import (
     message_blocks as message_blocks,
     template_blocks as template_blocks,

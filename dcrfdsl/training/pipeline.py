@@ -117,7 +117,7 @@ def fit(
         () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
     )
     warn_of(remarks, depth=2)
-    observers = Observers(on_iteration, should_stop, log=log)
+    observers = Observers(on_iteration, should_stop, log=log, on_remark=lambda one: warn_of([one], depth=1))
     asked = TrainingRequest(stage, start, dev, threads, registered, observers, checkpoint, warns=not unchecked)
     return train_model(resolved, corpus, asked, remarks)
 

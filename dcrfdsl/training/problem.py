@@ -32,6 +32,7 @@ from ..semantics import (
     statement_text,
 )
 from .gold_segments import gold_segments
+from .guide_remarks import idle_guides
 from .size_limits import naming_statements, refuse_too_large
 
 __all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
@@ -86,6 +87,9 @@ def assemble(
     raise_if_any(check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
     refuse_too_large(located, states)
+    if remark is not None:
+        for one in idle_guides(located, states):
+            remark(one)
     with naming_statements(located, states):
         extractor, rows = FeatureExtractor.learn(
             spec, corpus, resources=lexicons, registered=registered, spread=workers.map,

@@ -123,7 +123,7 @@ def test_scores_on_dev_and_remarks_of_eval(tmp_path: Path, capsys: pytest.Captur
     lines = "\n\n".join("\n".join(" ".join(token) for token in s) for s in sentences("abcde", 10, seed=2))
     (tmp_path / "dev").write_text(lines + "\n", encoding="utf-8")
     assert run(["eval", str(tmp_path / "model"), str(tmp_path / "dev")]) == 0
-    assert f"Gold labels were pruned in {report.early} of 10 sentences" in capsys.readouterr().err
+    assert f"gold labels were pruned in {report.early} of 10 sentences" in capsys.readouterr().err
 
 
 def test_labels_that_are_given_survive() -> None:

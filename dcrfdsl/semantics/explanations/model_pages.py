@@ -291,6 +291,11 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "Make these statements smaller, train on fewer sentences or features, with fewer `--threads`, or on a larger "
         "machine.",
     ),
+    "idle-guide": (
+        "`infer pruned(by = VIEW)` lists the labels that survive by what neighbours tell through the view. In this "
+        "data the view has one state, as XPOS in a treebank without it, so it tells nothing.",
+        "Name a view with several states after `by`, or leave it out.",
+    ),
     "too-large": (
         "The tables, weights or joined pairs of the model take very much memory. This is estimated from the states of "
         "each statement before anything is built: an error where it is more than the machine, its container or "
