@@ -6,13 +6,12 @@ from .automata.automaton_cost import (
     paying_automaton as paying_automaton,
 )
 from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
-from .drawing import (
-    FORMATS as FORMATS,
+from .drawing import FORMATS as FORMATS, svg as svg
+from .drawing_layout import (
     FactorMark as FactorMark,
     GraphDrawing as GraphDrawing,
     PieceMark as PieceMark,
     VariableMark as VariableMark,
-    svg as svg,
 )
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph

@@ -6,83 +6,16 @@ of their clique, and the words are at the bottom. Not here: unrolling (`unroll`)
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 
 from ..foundation import printable, printable_lines
+from .drawing_layout import MARGIN, PALETTE, RADIUS, SQUARE, DrawingLayout, GraphDrawing, PieceMark, Point, VariableMark
 
-__all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark", "dot", "svg", "text"]
+__all__ = ["FORMATS", "dot", "svg", "text"]
 
-
-@dataclass(frozen=True)
-class VariableMark:
-    """The variable `name` at position `position`, with its number of states.
-
-    shown: what its circle says, by default the number of states.   details: lines that a pointer brings up.   kind: a
-    class for style sheets.
-    """
-
-    name: str
-    position: int
-    states: int
-    shown: str = ""
-    details: tuple[str, ...] = ()
-    kind: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name}[{self.position}]"
-
-
-@dataclass(frozen=True)
-class FactorMark:
-    """One instance of `clique`, with features read at `anchor`; `variables`: indices into `GraphDrawing.variables`."""
-
-    clique: str
-    anchor: int
-    variables: tuple[int, ...]
-    features: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PieceMark:
-    """One instance of a piece. over, neighbours: indices of the variables that it is over, and that it conditions on.
-    factors: indices of its factors.   locked: the factors among them that it does not train.
-    """
-
-    piece: str
-    over: tuple[int, ...]
-    neighbours: tuple[int, ...]
-    factors: tuple[int, ...]
-    locked: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class GraphDrawing:
-    """The graph of one sentence; `words[t]` is the text below position t, `notes` say what is not drawn."""
-
-    title: str
-    words: tuple[str, ...] = field(repr=False)
-    variables: tuple[VariableMark, ...] = field(repr=False)
-    factors: tuple[FactorMark, ...] = field(repr=False)
-    pieces: tuple[PieceMark, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
-
-    def rows(self) -> list[str]:
-        """Variable names in order of first appearance."""
-        return list(dict.fromkeys(variable.name for variable in self.variables))
-
-    def cliques(self) -> list[str]:
-        """Clique names in order of first appearance."""
-        return list(dict.fromkeys(factor.clique for factor in self.factors))
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the picture of its first positions."""
-        from .graph_display import drawing_html
-
-        return drawing_html(self)
+_MOST_LETTERS = 6  # in a circle
 
 
 # text -------------------------------------------------------------------------------------------------------------
@@ -117,7 +50,7 @@ def text(graph: GraphDrawing) -> str:
 
 def dot(graph: GraphDrawing) -> str:
     """The drawing in DOT, with every node pinned where the SVG has it; `dot -Tpdf` draws it."""
-    layout = _Layout(graph)
+    layout = DrawingLayout(graph)
     lines = [
         "graph unrolled {",
         f"  layout=neato; inputscale=72; label={_quoted('. '.join((graph.title, *graph.notes)))}; labelloc=t; "
@@ -130,7 +63,7 @@ def dot(graph: GraphDrawing) -> str:
         lines.append(
             f"  w{t} [label={_quoted(word)}, shape=plaintext, {_pinned((layout.column_at(t), layout.words_at))}];"
         )
-    for f, (factor, at, _) in enumerate(layout.squares()):
+    for f, (factor, at, _) in enumerate(layout.squares):
         colour, tip = layout.colours[factor.clique], _quoted(f"{factor.clique} at {factor.anchor}")
         box = f'label="", shape=square, width=0.12, style=filled, fillcolor="{colour}", tooltip={tip}'
         lines.append(f"  f{f} [{box}, {_pinned(at)}];")
@@ -153,86 +86,14 @@ def _pinned(at: Point) -> str:
 
 # svg --------------------------------------------------------------------------------------------------------------
 
-Point = tuple[float, float]
 
-_ROW = 104.0
-_RADIUS = 17.0
-_SQUARE = 10.0
-_MARGIN = 30.0
-_MOST_LETTERS = 6  # in a circle
-_LETTER = 7.2  # mean width of a letter at the font size of the words
-# Okabe and Ito's palette, which colour-blind readers can tell apart, comes first; colours repeat with more cliques.
-_PALETTE = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c", "#9c5a1a", "#b5bd00",
-    "#ef476f", "#004d5a", "#6b8e23", "#c0a0ff",
-)  # fmt: skip
-# The directions of the squares of one-variable factors from their circle, in degrees: 0 = right, 90 = up.
-_UNARY_ANGLES = (128.0, 52.0, 156.0, 24.0, 104.0, 76.0)
-
-
-class _Layout:
-    """The coordinates of all parts, in pixels; y grows downwards, as in SVG."""
-
-    def __init__(self, graph: GraphDrawing):
-        self.graph = graph
-        self.colours = {clique: _PALETTE[i % len(_PALETTE)] for i, clique in enumerate(graph.cliques())}
-        self.rows = {name: i for i, name in enumerate(graph.rows())}
-        self.column = max([92.0, *(len(word) * _LETTER + 18 for word in graph.words)])
-        self.left = _MARGIN + max((len(name) for name in self.rows), default=0) * 8.0 + 34
-        reach = max((max(f.variables) - min(f.variables) for f in graph.factors if len(f.variables) > 1), default=0)
-        self.top = 96.0 + (30.0 if reach >= 2 * max(1, len(self.rows)) else 0.0)  # long arcs rise over the first row
-        self.words_at = self.row_at(len(self.rows) - 1) + 58
-        self.centres = [(self.column_at(v.position), self.row_at(self.rows[v.name])) for v in graph.variables]
-
-    def column_at(self, position: int) -> float:
-        return self.left + (position + 0.5) * self.column
-
-    def row_at(self, row: int) -> float:
-        return self.top + row * _ROW
-
-    def squares(self) -> Iterator[tuple[FactorMark, Point, float]]:
-        """Each factor, the place of its square, and its distance from the line through the variables. No square covers
-        a circle or another square.
-        """
-        taken: set[tuple[int, int]] = set()
-        unary: Counter[int] = Counter()
-        for factor in self.graph.factors:
-            points = [self.centres[v] for v in factor.variables]
-            if len(points) == 1:
-                rank, full = (
-                    unary[factor.variables[0]] % len(_UNARY_ANGLES),
-                    unary[factor.variables[0]] // len(_UNARY_ANGLES),
-                )
-                unary[factor.variables[0]] += 1
-                angle, reach = math.radians(_UNARY_ANGLES[rank]), 40.0 + 14.0 * full
-                yield factor, (points[0][0] + reach * math.cos(angle), points[0][1] - reach * math.sin(angle)), 0.0
-                continue
-            middle = (sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points))
-            away = _sideways(points)
-            shift = 0.0
-            if len(points) > 2 or self._crosses_a_circle(points[0], points[1]):
-                shift = 28.0 if away[0] > 0.9 else 36.0 + 0.04 * math.dist(points[0], points[-1])
-            while _cell(_moved(middle, away, shift)) in taken:
-                shift += 15.0
-            spot = _moved(middle, away, shift)
-            taken.add(_cell(spot))
-            yield factor, spot, shift
-
-    def _crosses_a_circle(self, start: Point, end: Point) -> bool:
-        return any(
-            _distance_to_segment(centre, start, end) < 1.5 * _RADIUS
-            for centre in self.centres
-            if centre not in (start, end)
-        )
-
-
-def _boxes(graph: GraphDrawing, layout: _Layout) -> Iterator[tuple[PieceMark, tuple[float, float, float, float]]]:
+def _boxes(graph: GraphDrawing, layout: DrawingLayout) -> Iterator[tuple[PieceMark, tuple[float, float, float, float]]]:
     """Each piece with the box (left, top, right, bottom) around its variables and factors. Three sizes alternate, so
     that overlapping boxes can be told apart.
     """
-    squares = [at for _, at, _ in layout.squares()]
+    squares = [at for _, at, _ in layout.squares]
     for n, piece in enumerate(graph.pieces):
-        marks = [(layout.centres[v], _RADIUS) for v in piece.over] + [(squares[f], _SQUARE / 2) for f in piece.factors]
+        marks = [(layout.centres[v], RADIUS) for v in piece.over] + [(squares[f], SQUARE / 2) for f in piece.factors]
         room = 5.0 + 4.0 * (n % 3)
         yield (
             piece,
@@ -256,16 +117,18 @@ def _dashed(piece: PieceMark, box: tuple[float, float, float, float], colour: st
 
 def svg(graph: GraphDrawing) -> str:
     """The drawing as an SVG document, which any browser shows."""
-    layout = _Layout(graph)
+    layout = DrawingLayout(graph)
     counts = Counter(factor.clique for factor in graph.factors)
-    width = max(layout.column_at(len(graph.words)), 380.0, _MARGIN + len(graph.title) * 8.5)
+    width = max(layout.column_at(len(graph.words)), 380.0, MARGIN + len(graph.title) * 8.5)
     height = layout.words_at + 50 + 22 * len(counts)
     names = list(dict.fromkeys(piece.piece for piece in graph.pieces))
-    piece_colours = {name: _PALETTE[-1 - i % len(_PALETTE)] for i, name in enumerate(names)}
-    height += 22 * (len(names) + len(graph.notes))
-    width = max(width, *(_MARGIN + len(note) * 7.0 for note in graph.notes)) if graph.notes else width
+    piece_colours = {name: PALETTE[-1 - i % len(PALETTE)] for i, name in enumerate(names)}
+    height += 22 * (len(names) + len(graph.notes) + len(_explained(graph)))
+    legend = [_counted(clique, counts[clique]) for clique in layout.colours]
+    listed = [*legend, *(f"piece {name}" for name in names), *graph.notes, *_explained(graph)]
+    width = max(width, *(MARGIN + 34 + len(line) * 7.0 for line in listed)) if listed else width
     edges, squares = [], []
-    for factor, at, bend in layout.squares():
+    for factor, at, bend in layout.squares:
         colour = layout.colours[factor.clique]
         edges += [_edge(at, layout.centres[v], bend, colour) for v in factor.variables]
         squares.append(_square(at, colour, f"{factor.clique} at position {factor.anchor}", factor.features))
@@ -273,8 +136,8 @@ def svg(graph: GraphDrawing) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif">',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
-        _label((_MARGIN, 26), graph.title, 14, anchor="start", weight="bold"),
-        *(_label((_MARGIN, layout.row_at(i) + 5), name, 14, anchor="start") for name, i in layout.rows.items()),
+        _label((MARGIN, 26), graph.title, 14, anchor="start", weight="bold"),
+        *(_label((MARGIN, layout.row_at(i) + 5), name, 14, anchor="start") for name, i in layout.rows.items()),
         *edges,
         *(_circle(centre, variable) for centre, variable in zip(layout.centres, graph.variables, strict=True)),
         *squares,
@@ -284,47 +147,32 @@ def svg(graph: GraphDrawing) -> str:
         x = layout.column_at(t)
         out.append(_label((x, layout.words_at), word, 13))
         out.append(_label((x, layout.words_at + 17), str(t), 10, colour="#777777"))
-    for i, (clique, colour) in enumerate(layout.colours.items()):
+    for i, ((clique, colour), many) in enumerate(zip(layout.colours.items(), legend, strict=True)):
         y = layout.words_at + 44 + 22 * i
-        many = f"{clique}: {counts[clique]} factor{'' if counts[clique] == 1 else 's'}"
-        out += [_square((_MARGIN + 5, y), colour, clique, ()), _label((_MARGIN + 20, y + 4), many, 12, anchor="start")]
+        out += [_square((MARGIN + 5, y), colour, clique, ()), _label((MARGIN + 20, y + 4), many, 12, anchor="start")]
     for i, name in enumerate(names, len(counts)):
         y = layout.words_at + 44 + 22 * i
         swatch = PieceMark(name, (), (), ())
-        out.append(_dashed(swatch, (_MARGIN, y - 6, _MARGIN + 12, y + 6), piece_colours[name]))
-        out.append(_label((_MARGIN + 20, y + 4), f"piece {name}", 12, anchor="start"))
-    for i, note in enumerate(graph.notes, len(counts) + len(names)):
-        out.append(_label((_MARGIN, layout.words_at + 48 + 22 * i), note, 12, anchor="start"))
+        out.append(_dashed(swatch, (MARGIN, y - 6, MARGIN + 12, y + 6), piece_colours[name]))
+        out.append(_label((MARGIN + 20, y + 4), f"piece {name}", 12, anchor="start"))
+    for i, note in enumerate((*graph.notes, *_explained(graph)), len(counts) + len(names)):
+        out.append(_label((MARGIN, layout.words_at + 48 + 22 * i), note, 12, anchor="start"))
     return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def _counted(clique: str, count: int) -> str:
+    return f"{clique}: {count} factor{'' if count == 1 else 's'}"
+
+
+def _explained(graph: GraphDrawing) -> tuple[str, ...]:
+    """What the numbers in circles mean, if there are any."""
+    has_counts = any(not variable.shown for variable in graph.variables)
+    return ("in a circle: how many states the variable has",) if has_counts else ()
 
 
 def _escaped(text: str) -> str:
     """The text for XML, which does not allow control characters, not even escaped."""
     return escape(printable_lines(text))
-
-
-def _sideways(points: Sequence[Point]) -> Point:
-    """A unit vector perpendicular to the line through the outer points: upwards, or to the right of a vertical line."""
-    (x0, y0), (x1, y1) = min(points), max(points)
-    length = math.dist((x0, y0), (x1, y1))
-    across = ((y1 - y0) / length, -(x1 - x0) / length)
-    return across if across[1] < 0 or (across[1] == 0 and across[0] > 0) else (-across[0], -across[1])
-
-
-def _moved(point: Point, direction: Point, distance: float) -> Point:
-    return point[0] + direction[0] * distance, point[1] + direction[1] * distance
-
-
-def _cell(point: Point) -> tuple[int, int]:
-    """The grid cell of a point; two squares in one cell would touch."""
-    return round(point[0] / _SQUARE), round(point[1] / _SQUARE)
-
-
-def _distance_to_segment(point: Point, start: Point, end: Point) -> float:
-    along = (end[0] - start[0], end[1] - start[1])
-    share = ((point[0] - start[0]) * along[0] + (point[1] - start[1]) * along[1]) / (along[0] ** 2 + along[1] ** 2)
-    share = min(1.0, max(0.0, share))
-    return math.dist(point, (start[0] + share * along[0], start[1] + share * along[1]))
 
 
 def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
@@ -342,13 +190,13 @@ def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
 def _circle(centre: Point, variable: VariableMark) -> str:
     x, y = centre
     words = variable.shown or str(variable.states)
-    words = words if len(words) <= _MOST_LETTERS else words[: _MOST_LETTERS - 1] + "…"
+    at = (x, y + 4) if len(words) <= _MOST_LETTERS else (x, y + RADIUS + 11)  # long ones stand below, whole
     tip = "\n".join([f"{variable}: {variable.states} states", *variable.details])
     size = 11 if len(words) <= 4 else 9
     return (
         f"<g{_class(variable.kind)}><title>{_escaped(tip)}</title>"
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
-        f"{_label((x, y + 4), words, size, colour='#444444')}</g>"
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
+        f"{_label(at, words, size, colour='#444444')}</g>"
     )
 
 
@@ -358,9 +206,9 @@ def _class(kind: str) -> str:
 
 def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:
     shown = "\n".join([title, *features])
-    corner = (at[0] - _SQUARE / 2, at[1] - _SQUARE / 2)
+    corner = (at[0] - SQUARE / 2, at[1] - SQUARE / 2)
     return (
-        f'<rect x="{corner[0]:.1f}" y="{corner[1]:.1f}" width="{_SQUARE}" height="{_SQUARE}" fill="{colour}">'
+        f'<rect x="{corner[0]:.1f}" y="{corner[1]:.1f}" width="{SQUARE}" height="{SQUARE}" fill="{colour}">'
         f"<title>{_escaped(shown)}</title></rect>"
     )
 

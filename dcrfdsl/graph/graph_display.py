@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..foundation import Block, Paragraph, Picture, inline_svg, notebook_html
-from .drawing import FactorMark, GraphDrawing, VariableMark, svg
+from .drawing import svg
+from .drawing_layout import FactorMark, GraphDrawing, VariableMark
 
 if TYPE_CHECKING:
     from .factor_graph import FactorGraph

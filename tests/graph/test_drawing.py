@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
-from dcrfdsl.graph.drawing import FactorMark, GraphDrawing, VariableMark, dot, svg, text
+from dcrfdsl.graph.drawing import dot, svg, text
+from dcrfdsl.graph.drawing_layout import FactorMark, GraphDrawing, VariableMark
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,11 +33,23 @@ def coupled_chains(rows: int, length: int, *, reach: int = 1) -> GraphDrawing:
     return GraphDrawing("a & b", words, tuple(variables), tuple(factors))
 
 
+def all_pairs(length: int) -> GraphDrawing:
+    """A clique that joins every two positions, twice: its factors have their middles in few places."""
+    variables = tuple(VariableMark("y", t, 3) for t in range(length))
+    pairs = [(a, b) for a in range(length) for b in range(a + 1, length)]
+    factors = tuple(FactorMark("skip", n, pair) for n, pair in enumerate(pairs * 2))
+    return GraphDrawing("all pairs", tuple("abcdefgh"[:length]), variables, factors)
+
+
 GRAPHS = {
     "one variable": coupled_chains(1, 1),
     "chain": coupled_chains(1, 6),
     "third order": coupled_chains(1, 7, reach=3),
     "four chains": coupled_chains(4, 5),
+    "every pair": all_pairs(8),
+    "a long name": replace(
+        coupled_chains(1, 2), factors=(FactorMark("a name longer than two words beside each other " * 3, 0, (0, 1)),)
+    ),
     "no factors": GraphDrawing("empty", ("a",), (VariableMark("y", 0, 2),), ()),
 }
 
@@ -62,9 +76,20 @@ def test_svg_squares_hide_nothing(graph: GraphDrawing) -> None:
     ][: len(graph.factors)]
     assert all(math.dist(square, circle) > 17 + 5 for square in squares for circle in circles)
     pairs = [(a, b) for i, a in enumerate(squares) for b in squares[:i]]
-    assert all(max(abs(a[0] - b[0]), abs(a[1] - b[1])) >= 5 for a, b in pairs)
+    assert all(max(abs(a[0] - b[0]), abs(a[1] - b[1])) >= 12 for a, b in pairs)  # a square has sides of 10
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
-    assert all(5 <= x <= width - 5 and 5 <= y <= height - 5 for x, y in squares)
+    assert all(5 <= x <= width - 5 and 35 <= y <= height - 5 for x, y in squares)  # the title lies above
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_svg_has_room_for_each_text_and_says_what_numbers_mean(graph: GraphDrawing) -> None:
+    root = ElementTree.fromstring(svg(graph))
+    width = float(root.get("width", 0))
+    for element in root.findall(f"{SVG}text"):
+        letters, size = len(element.text or ""), float(element.get("font-size", 0))
+        assert element.get("text-anchor") != "start" or float(element.get("x", 0)) + letters * size * 0.52 < width
+    written = [element.text for element in root.findall(f"{SVG}text")]
+    assert "in a circle: how many states the variable has" in written
 
 
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
