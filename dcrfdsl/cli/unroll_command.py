@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import click
+
 from .console import Features, Quiet, SetPaths, StageName, Talk
-from .inputs import read_features, read_gold, refuse_sentence, resolved_template
+from .inputs import load_model, read_features, read_gold, read_sentence, refuse_sentence, resolved_template
 from .options import Argument, Option, is_stdout
 from .output_clashes import Output, files_of_template, refuse_clash
 
@@ -23,8 +25,8 @@ Format = Literal["svg", "dot", "text"]
 
 
 def unroll(
-    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")],
-    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
+    template: Annotated[str, Argument("TEMPLATE", help="Template or model file; - is a template on stdin.")],
+    data: Annotated[str, Argument("DATA", help="Data, for a template with labels; - is stdin.")],
     sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
     format: Annotated[
         Format | None, Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
@@ -40,20 +42,29 @@ def unroll(
 ) -> None:
     """Draw the factor graph of one sentence.
 
+    A template learns its states and features from the data; a model has its own, and the data needs no labels.
+
     \b
     Example:
       dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
       dcrfdsl unroll chunk.dcrf train.txt --format text
+      dcrfdsl unroll chunk.model test.txt --format text
     """
     from ..foundation import write_whole
     from ..graph import FORMATS
+    from ..model import header_of
 
     talk = Talk(quiet)
     output = None if is_stdout(output) else output
     refuse_clash([Output("-o", output)], (template, data, *(features or ())))
-    resolved = resolved_template(template, set_, stage, data)
-    refuse_clash([Output("-o", output)], files_of_template(resolved))
-    drawing = _drawing(resolved, data, sentence, stage, features, talk)
+    if header_of(template) is not None:
+        if set_:
+            raise click.BadParameter("--set changes a template, and a model has been trained")
+        drawing = _drawing_of_model(template, data, sentence, stage, features)
+    else:
+        resolved = resolved_template(template, set_, stage, data)
+        refuse_clash([Output("-o", output)], files_of_template(resolved))
+        drawing = _drawing(resolved, data, sentence, stage, features, talk)
     endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
     chosen = format or endings.get(output.suffix if output else "", "text")
     picture = FORMATS[chosen](drawing)
@@ -85,6 +96,23 @@ def _drawing(
         graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs, known=[*problem.gold.codes]
     )
     pieces = piece_templates(spec, graph, last_pieces(spec, stage))
+    return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
+
+
+def _drawing_of_model(
+    path: str, data: str, sentence: int, stage: str | None, features: list[str] | None
+) -> GraphDrawing:
+    from ..graph import piece_templates
+    from ..model import sentence_graph
+    from ..semantics import last_pieces
+
+    model = load_model(path, read_features(features))
+    corpus, graph = read_sentence(data, model.spec, sentence), model.graph
+    rows, relations = model.on(corpus).structure.features(corpus)
+    pairs = [relations[graph.templates[n].clique].local(0, corpus.sentence_off) for n in graph.relational]
+    drawing = sentence_graph(graph, corpus, 0, model.extractor, rows, pairs)
+    drawing = replace(drawing, title=drawing.title.replace("sentence 1", f"sentence {sentence}", 1))
+    pieces = piece_templates(model.spec, graph, last_pieces(model.spec, stage))
     return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
 
 

@@ -56,6 +56,9 @@ def compact(drawing: str) -> str:
     background.set("rx", "6")
     root.set("viewBox", f"{left} {top} {width} {height}")
     for element in rest:
+        if (element.text or "").startswith("in a circle"):
+            root.remove(element)
+            continue
         y = float(element.get("y", "0"))
         if element.tag in (f"{{{SVG}}}rect", f"{{{SVG}}}text") and y > 290:
             element.set("x", str(float(element.get("x", "0")) + 450))
