@@ -33,15 +33,20 @@ class RankRisk(NamedTuple):
 
 
 class RankRiskSum(NamedTuple):
-    """total: of the risks of so many sentences.   at_least: for how many only a lower bound is known."""
+    """risks [n]: of the sentences that are judged.   at_least: for how many only a lower bound is known."""
 
-    total: ExactSum
-    sentences: int
+    risks: Floats
     at_least: int
 
     @property
+    def counts(self) -> tuple[ExactSum, int, int]:
+        """Their sum, their number, and `at_least`: what parts of some data add up."""
+        return ExactSum(self.risks.tolist()), len(self.risks), self.at_least
+
+    @property
     def mean(self) -> RankRisk:
-        return RankRisk(float(self.total) / self.sentences if self.sentences else 0.0, self.at_least)
+        total, sentences, at_least = self.counts
+        return RankRisk(float(total) / sentences if sentences else 0.0, at_least)
 
 
 def rank_risk_of(
@@ -63,14 +68,14 @@ def rank_risk_of(
         log_wrong = _log_less_one(free.log_z(nothing, workers) - clamped.log_z(nothing, workers))
         chosen = np.flatnonzero(complete & np.isfinite(right))
         lists = free.nbest(weights, workers, count).sentences
-        risks, at_least = [], 0
-        for s in chosen.tolist():
+        risks, at_least = np.zeros(len(chosen)), 0
+        for n, s in enumerate(chosen.tolist()):
             codes = {name: gold.codes[m, off[s] : off[s + 1]] for m, name in zip(labels, lists[s].codes, strict=True)}
             above, is_all = _above(lists[s], codes, float(right[s]), count)
             if above > 0 and np.isfinite(log_wrong[s]):
-                risks.append(min(1.0, float(np.exp(np.log(above) - log_wrong[s]))))
+                risks[n] = min(1.0, float(np.exp(np.log(above) - log_wrong[s])))
             at_least += not is_all
-        return RankRiskSum(ExactSum(risks), len(chosen), at_least)
+        return RankRiskSum(risks, at_least)
 
     return risk
 

@@ -92,6 +92,7 @@ def findings_on(
         evaluation=evaluation,
         values=values,
         metrics=model.spec.evaluate,
+        terms=model.sentence_terms(corpus, threads=threads),
         sampling=choices.sampling,
         marginals={label: marginals[label] for label in model.labels if marginals},
         errors=listed,

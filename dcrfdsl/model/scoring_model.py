@@ -114,6 +114,20 @@ class ScoringModel(EventModel):
         gold = encode_labels(self.spec, self.states, corpus)
         return rank_risk_of(self._structure.on(corpus), self._structure.on(corpus, gold), gold, workers)
 
+    def sentence_terms(self, corpus: Corpus, *, threads: int | None = None) -> dict[str, Floats]:
+        """The terms [n] of `log_likelihood` and `rank_risk`, of those that the template names: a sum, and a mean.
+
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        """
+        named, terms = {call.name for call in self.spec.evaluate}, dict[str, Floats]()
+        if "log_likelihood" in named:
+            self._require_log_z("no likelihood")
+            terms["log_likelihood"] = self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials)
+        if "rank_risk" in named:
+            terms["rank_risk"] = self._rank_risk(corpus, threads).risks
+        return terms
+
     def _require_log_z(self, without: str) -> None:
         method = inference_settings(self.spec)
         if not method.gives_log_z:
@@ -332,7 +346,7 @@ class ScoringModel(EventModel):
             known_values=self.known_values.__getitem__,
             views=self._views(),
             log_likelihood=lambda: self._log_likelihood(corpus, threads) if with_probabilities else 0.0,
-            rank_risk=lambda: self._rank_risk(corpus, threads) if with_probabilities else (0.0, 0, 0),
+            rank_risk=lambda: self._rank_risk(corpus, threads).counts if with_probabilities else (0.0, 0, 0),
         )
 
 

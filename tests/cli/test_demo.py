@@ -12,6 +12,7 @@ import pytest
 from dcrfdsl.cli import demo_command as demo, run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
+from dcrfdsl.syntax import resource_path
 
 SPEC = load_template(Path(__file__).parents[2] / "templates" / "morphology.dcrf").require()
 LABELS = ("upos", "case", "number", "poss")
@@ -57,9 +58,12 @@ def test_a_slice_is_as_if_only_its_sentences_had_been_read() -> None:
 def test_a_short_run_shows_both_models_and_a_tagged_sentence(capsys: Captured) -> None:
     if importlib.util.find_spec("turkish_treebanks") is None:
         pytest.skip("needs the extra `demo`")
-    assert run(["demo", "--sentences", "3", "--quiet", "--threads", "1"]) == 0
+    assert run(["demo", "--sentences", "3", "--threads", "1"]) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    opening, *_ = err.partition("\ntraining:")
+    assert opening.startswith("data: web.conllu of the package turkish-treebanks") and "warning" not in opening
+    named = re.findall(r"`dcrfdsl new (\w+)`", opening)  # what a wheel has, too
+    assert named == ["morphology"] and resource_path("templates", f"{named[0]}.dcrf").is_file()
     scores = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.startswith(("accuracy", "joint"))}
     assert list(scores) == [*(f"accuracy({label})" for label in LABELS), "joint_accuracy"]
     assert all(0 < float(value) < 100 for row in scores.values() for value in row)

@@ -24,10 +24,12 @@ from dcrfdsl.semantics import (
     settings_named,
 )
 from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.reference.method_entries import TABLES
 from dcrfdsl.semantics.schema import statement_options as options
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
 from dcrfdsl.semantics.settings import importance_settings, loss_settings, margin_settings, training_settings
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.syntax import KEYWORDS
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
@@ -259,3 +261,13 @@ def test_defaults_of_tables_are_those_of_their_format() -> None:
     of_csv, of_tsv = ({setting.name: setting.default for setting in entry.settings} for entry in (csv, tsv))
     assert (of_csv["separator"], of_csv["quote"]) == ('`","`', '`"\\""`')
     assert (of_tsv["separator"], of_tsv["quote"]) == ('`"\\t"`', '`"none"`')
+
+
+METHODS = [(table.kind, name, kind) for table in TABLES for name, kind in table.items()]
+
+
+@pytest.mark.parametrize(("table", "name", "kind"), METHODS, ids=[f"{table}: {name}" for table, name, _ in METHODS])
+def test_a_method_shows_its_own_example(table: str, name: str, kind: type[MethodSettings]) -> None:
+    """One that it inherits shows another method."""
+    assert "example" in vars(kind), f"give `{kind.__name__}` an example"
+    assert re.search(rf"\b{name}\b", kind.example)

@@ -21,7 +21,7 @@ __all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
 WIDTH, HEIGHT = 480.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet
-LOG_FROM = 100.0  # the ratio of largest to smallest from which a scale is logarithmic
+LOG_FROM = 10.0  # the ratio of largest to smallest from which a scale is logarithmic
 MOST_POINTS = 400  # of a line: more could not be told apart
 
 Point = tuple[float, float]
@@ -68,7 +68,7 @@ class _Plane:
 def line_chart(title: str, lines: Sequence[Series], x_name: str, y_name: str) -> Markup:
     """Lines with a legend if there are several. Points that are not finite are left out.
 
-    Numbers above 0 that span two decades or more stand on a logarithmic scale, and the axis says so.
+    Numbers above 0 that span a decade or more stand on a logarithmic scale, and the axis says so.
     """
     kept = [Series(one.name, [p for p in one.points if all(map(math.isfinite, p))]) for one in lines]
     every = [point for one in kept for point in one.points]
@@ -176,9 +176,12 @@ def _ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten within a span of logarithms, at most six."""
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    return [10.0**n for n in range(first, last + 1, max(1, math.ceil((last - first + 1) / 6)))]
+    """Round numbers within a span of logarithms: powers of ten, a few of them at most, with 2 and 5 in a short span."""
+    first, last = math.floor(low), math.ceil(high)
+    step = max(1, math.ceil((last - first) / 6))
+    parts = (1, 2, 5) if last - first <= 2 else (1,)
+    every = [part * 10.0**n for n in range(first, last + 1, step) for part in parts]
+    return [tick for tick in every if low - 1e-9 <= math.log10(tick) <= high + 1e-9]
 
 
 def _number(value: float) -> str:

@@ -87,6 +87,7 @@ class Findings:
 
     corpus, evaluation: the data, and gold beside predicted labels.
     values: the metrics of the template by name, as `evaluate` gives them.   metrics: these metrics.
+    terms: of sums and means over sentences among them, `log_likelihood` and `rank_risk`, [n].
     sampling: of the intervals.
     marginals: by label, [N, K] p(y_t = state | x); empty if there are none, which `notes` then explain.
     errors, whys: wrong labels and explanations by their number.   num_errors: how many there are, with those left out.
@@ -100,6 +101,7 @@ class Findings:
     evaluation: Evaluation
     values: Mapping[str, float | int]
     metrics: Sequence[CallSpec]
+    terms: Mapping[str, Floats]
     sampling: Sampling
     marginals: Mapping[str, Floats]
     errors: ErrorList

@@ -27,7 +27,7 @@ from ...foundation import (
     signed_shade,
 )
 from ...graph import svg
-from ...metrics import UNSEEN
+from ...metrics import UNSEEN, Evaluation
 from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
@@ -35,6 +35,7 @@ from .page_sections import Section
 
 __all__ = [
     "data_section",
+    "frequency_table",
     "graph_section",
     "record_section",
     "setting_words",
@@ -92,7 +93,7 @@ def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
     ]
     metric = trials[0].get("metric") or "score"
     unit = "in nats" if any(trial["dev"] < 0.0 for trial in trials) else "in %"
-    return TextTable("Trials", ["trial", *names, f"{metric} on held-out data, {unit}", "time"], rows)
+    return TextTable("Trials", ["trial", *names, f"held-out data: {metric}, {unit}", "time"], rows)
 
 
 def _curves(stage: StageRun) -> Iterator[Block]:
@@ -100,10 +101,14 @@ def _curves(stage: StageRun) -> Iterator[Block]:
     if not starts or len(stage.curve) < 2:
         return
     metric = stage.curve[-1].metric
-    for what, y_name in (("objective", "objective, in nats"), ("dev", _dev_name(stage.curve))):
+    dev_name = _dev_name(stage.curve)
+    for what, of_what, y_name in (
+        ("objective", "Objective, in nats,", "objective, in nats"),
+        ("dev", f"Held-out data: {dev_name},", dev_name.rpartition(", ")[2]),
+    ):
         name = metric if what == "dev" and metric else what
         lines = [Series(f"start {start}" if start else name, _points(points, what)) for start, points in starts]
-        title = f"{y_name.capitalize()} by iteration, stage {stage.name}"
+        title = f"{of_what} by iteration, stage {stage.name}"
         drawn = line_chart(title, lines, "iteration", y_name)
         if drawn:
             yield Picture(drawn, title)
@@ -112,14 +117,14 @@ def _curves(stage: StageRun) -> Iterator[Block]:
         [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{_shown(point.dev):.2f}"]
         for point in last
     ]
-    head = ["iteration", "objective", _dev_name(stage.curve)]
+    head = ["iteration", "objective", f"held-out data: {dev_name}"]
     yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", head, rows)])
 
 
 def _dev_name(curve: Sequence[CurvePoint]) -> str:
     """What the scores on held-out data are: shares in per cent, or log-likelihoods, which are negative."""
     unit = "in nats" if any(point.dev is not None and point.dev < 0.0 for point in curve) else "in %"
-    return f"{curve[-1].metric or 'score'} on held-out data, {unit}"
+    return f"{curve[-1].metric or 'score'}, {unit}"
 
 
 def _shown(dev: float) -> float:
@@ -247,7 +252,7 @@ def data_section(found: Findings) -> Section:
     bars = list(zip(names, counts, strict=True))
     blocks.append(Picture(bar_chart(title, bars, "tokens", "sentences"), title))
     blocks.append(Fold("The numbers", [TextTable(title, ["tokens", "sentences"], [[n, f"{c:,}"] for n, c in bars])]))
-    blocks += [_frequencies(found, label) for label in found.evaluation.gold]
+    blocks += [frequency_table(found.evaluation, label) for label in found.evaluation.gold]
     return Section("data", "Data", blocks)
 
 
@@ -259,10 +264,10 @@ def _columns(corpus: Corpus) -> TextTable:
     return TextTable("Columns", ["column", "holds", "distinct values"], rows, (0, 1))
 
 
-def _frequencies(found: Findings, label: str) -> TextTable:
+def frequency_table(evaluation: Evaluation, label: str) -> TextTable:
     """How often each state is gold, and how often it was predicted, where one gold state is known."""
-    names, size = found.evaluation.states[label], len(found.evaluation.states[label])
-    gold, predicted = (np.asarray(of[label]) for of in (found.evaluation.gold, found.evaluation.predicted))
+    names, size = evaluation.states[label], len(evaluation.states[label])
+    gold, predicted = (np.asarray(of[label]) for of in (evaluation.gold, evaluation.predicted))
     known = gold >= UNSEEN
     golds, ours = (np.bincount(codes[known & (codes >= 0)], minlength=size) for codes in (gold, predicted))
     order = [k for k in np.argsort(-golds, kind="stable").tolist() if golds[k] or ours[k]]

@@ -6,12 +6,14 @@ Not here: the numbers (`metrics`, `confusions`, `wrong_labels`), what the page l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...foundation import (
     Block,
     Cell,
+    Floats,
     Fold,
     Heading,
     HeatRow,
@@ -22,7 +24,15 @@ from ...foundation import (
     TextTable,
     whole_shade,
 )
-from ...metrics import Interval, Reliability, SentenceCounts, bootstrap_intervals, reliability_of, sentence_counts
+from ...metrics import (
+    Interval,
+    Reliability,
+    SentenceCounts,
+    bootstrap_interval,
+    bootstrap_intervals,
+    reliability_of,
+    sentence_counts,
+)
 from ...semantics import has_segments
 from .charts import reliability_chart
 from .confusions import SegmentConfusion, most_confused, segment_confusion, state_confusion
@@ -50,7 +60,9 @@ def score_section(found: Findings) -> Section:
     whole = [pair for pair in pairs if not _is_of_type(pair[0])]
     types = [pair for pair in pairs if _is_of_type(pair[0])]
     blocks: list[Block] = [Paragraph(note[:1].upper() + note[1:], kind="note") for note in found.notes]
-    blocks.append(_score_table(f"Scores with {100 * level:g} % intervals", whole))
+    scores = _score_table(f"Scores with {100 * level:g} % intervals", whole)
+    more = [row for name, terms in found.terms.items() if len(terms) for row in [_row_of_terms(name, terms, found)]]
+    blocks.append(replace(scores, rows=[*scores.rows, *more]) if more else scores)
     if types:
         blocks.append(_score_table("F1 of segments by type", types))
     blocks.append(
@@ -62,6 +74,19 @@ def score_section(found: Findings) -> Section:
     rows = [[name, _value(value)] for name, value in found.values.items()]
     blocks.append(TextTable("The template's own metrics, and counts", ["metric", "value"], rows))
     return Section("scores", "Scores", blocks)
+
+
+def _row_of_terms(name: str, terms: Floats, found: Findings) -> list[str]:
+    """A sum or mean over sentences as a row of the scores."""
+    level, draws, seed = found.sampling
+    value, unit, scale = (terms.sum(), ", in nats", 1.0) if name == "log_likelihood" else (terms.mean(), "", 100.0)
+    size = 1 if name == "log_likelihood" else len(terms)
+
+    def score(sums: Floats) -> Floats:
+        return sums[..., 0] / size
+
+    low, high = bootstrap_interval(terms[:, None], score, level=level, draws=draws, seed=seed)
+    return [name + unit, f"{scale * value:.2f}", f"{scale * low:.2f} – {scale * high:.2f}", "", "", f"{len(terms):,}"]
 
 
 def _is_of_type(one: SentenceCounts) -> bool:

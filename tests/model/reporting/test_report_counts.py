@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.metrics import Evaluation, reliability_of
-from dcrfdsl.model.reporting.charts import _ticks
+from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, reliability_of
+from dcrfdsl.model.reporting.charts import Series, _ticks, line_chart
 from dcrfdsl.model.reporting.confusions import most_confused, segment_confusion, state_confusion
+from dcrfdsl.model.reporting.model_sections import frequency_table
 from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
 from dcrfdsl.semantics.resolve.resolution import load_text
 
@@ -177,3 +179,29 @@ def test_ticks_are_round_and_inside(span):
     assert span[0] - 1e-9 * abs(span[0]) <= ticks[0] and ticks[-1] <= span[1] + 1e-9 * abs(span[1])
     steps = np.diff(ticks)
     assert steps == pytest.approx(np.full(len(steps), steps[0]), rel=1e-6)
+
+
+def test_a_scale_is_logarithmic_where_numbers_span_a_decade():
+    """The middle of 10 and 1000 is 100 then, and 505 else."""
+
+    def heights(ys):
+        drawn = str(line_chart("t", [Series("a", list(enumerate(ys)))], "x", "y"))
+        path = re.search(r'polyline class="line c0" points="([^"]*)"', drawn)[1]
+        return [float(point.partition(",")[2]) for point in path.split()], "(log scale)" in drawn
+
+    (low, middle, high), is_log = heights([10.0, 100.0, 1000.0])
+    assert is_log and middle == pytest.approx((low + high) / 2, abs=0.06)
+    (low, middle, high), is_log = heights([500.0, 750.0, 1000.0])
+    assert not is_log and middle == pytest.approx((low + high) / 2, abs=0.06)
+    assert not heights([-10.0, 1.0, 1000.0])[1]  # a logarithm of what is below 0 there is none
+
+
+def test_states_are_counted_where_gold_is_known():
+    """Both columns count the same tokens."""
+    evaluation = Evaluation(
+        {"y": np.array([0, MISSING, 1, AMBIGUOUS, 1])}, {"y": np.array([0, 1, 0, 1, 1])}, {"y": ("a", "b")},
+        np.array([0, 5]), sets={"y": [(0, 1)]},
+    )  # fmt: skip
+    table = frequency_table(evaluation, "y")
+    assert table.rows == [["b", "2", "66.67", "1"], ["a", "1", "33.33", "2"]]
+    assert "3 tokens" in table.caption
