@@ -216,6 +216,11 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
     usages = metric_usages(call.name, wanted)
     usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
     given = [shown(argument.value) for argument in call.arguments]
+    if wanted == (LABELS,) and len({*given}) < len(given):
+        twice = next(name for n, name in enumerate(given) if name in given[:n])
+        message = f"`{call.name}` names `{twice}` twice"
+        yield context.complaint("bad-argument", message, path, "named twice", help="name each label once")
+        return
     if not fits_metric(wanted, given) or any(argument.name for argument in call.arguments):
         labels = [label.name for label in context.spec.labels]
         takes_label = wanted[:1] == ("label",) and len(usages[0].split(",")) == 1
