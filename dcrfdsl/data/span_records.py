@@ -14,7 +14,7 @@ annotations count (`annotation_status`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from .studio_tasks import ANNOTATIONS, is_task, studio_name, studio_refusal, stu
 __all__ = [
     "KEYS",
     "STYLES",
+    "ProdigyDoubts",
     "ReadSpans",
     "SpanStyle",
     "Written",
@@ -133,6 +134,24 @@ def spans_of(record: Any, key: str | None) -> ReadSpans | None:
         else:
             refused.append(reason)
     return ReadSpans(counting, style, refused)
+
+
+class ProdigyDoubts:
+    """What makes annotations of Prodigy doubtful as gold, text after text of one file."""
+
+    def __init__(self) -> None:
+        self._spans_of: dict[tuple[int, str | None], int] = {}  # by the text's number and the key: the spans, as a hash
+
+    def of(self, record: Any, key: str | None, spans: Sequence[RawSpan]) -> Iterator[str]:
+        """What to say of a text with these spans."""
+        holder = _holder(record)
+        if holder.get("_is_binary") is True:
+            yield "read as if no span were missing, though `_is_binary` says that the question was about one"
+        number = holder.get("_input_hash")
+        if isinstance(number, int):
+            of_text = hash(frozenset(repr(span[:3]) for span in spans))
+            if self._spans_of.setdefault((number, key), of_text) != of_text:
+                yield "annotated once more, with other spans than before (`_input_hash`), and read too"
 
 
 def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:

@@ -24,7 +24,15 @@ from .columns import Parsed, interned
 from .formats import Wanted, absent_columns, text_options
 from .jsonl import decoded
 from .raw_spans import BadRecord, RawSpan
-from .span_records import ReadSpans, has_annotation, refusal_of_record, spans_of, text_of_record, tokens_of_record
+from .span_records import (
+    ProdigyDoubts,
+    ReadSpans,
+    has_annotation,
+    refusal_of_record,
+    spans_of,
+    text_of_record,
+    tokens_of_record,
+)
 from .span_tokens import BadSpan, Fitting, given_tokens, marks_of, to_characters
 from .tokenizers import TOKENIZERS, Offsets2
 
@@ -78,7 +86,7 @@ class SpansReader:
         self._columns: tuple[Column, ...] | None = None  # decided by the first line with a token
         if not wanted.gold:
             self._columns = wanted.without(self._spare)
-        self.left_out = LeftOutTexts()
+        self.left_out, self._doubts = LeftOutTexts(), ProdigyDoubts()
         self.warnings: list[str] = []
 
     def cut(self, text: bytes) -> int:
@@ -149,6 +157,8 @@ class SpansReader:
             self.left_out.add(f"left out, as {reason}", number, "span")
         if found.differ:
             self.left_out.add(_DIFFER, number)
+        for doubt in self._doubts.of(record, key, found.spans):
+            self.left_out.add(doubt, number)
         return found
 
     def _is_left_out(self, record: Any, number: int) -> bool:

@@ -106,6 +106,22 @@ def test_they_are_counted_over_the_whole_file() -> None:
     assert notes == ("<stream>: 31 texts are left out, as `answer` is `reject` (the first in line 1)",)
 
 
+def test_texts_of_prodigy_that_are_doubtful_as_gold_are_counted() -> None:
+    span = {"start": 0, "end": 4, "label": "PER"}
+    first = {"text": "Anna ran", "_input_hash": -7, "spans": [span], "answer": "accept"}
+    other = {**first, "spans": []}
+    assert read(first, {**other, "answer": "reject"}, first, {**other, "_input_hash": 8})[1] == (
+        "<stream>: 1 text is left out, as `answer` is `reject` (line 2)",
+    )
+    found, notes = read(first, first, other)
+    assert found == [*ANNA, *ANNA, "Anna/O", "ran/O"]
+    assert notes == (
+        "<stream>: 1 text is annotated once more, with other spans than before (`_input_hash`), and read too (line 3)",
+    )
+    found, (note,) = read({**first, "_is_binary": True}, {**first, "_is_binary": False})
+    assert found == ANNA * 2 and "1 text is read as if no span were missing" in note and "line 1" in note
+
+
 def test_a_file_of_which_nothing_is_left_says_why(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({**GOLD, "answer": "ignore"}) + "\n")
