@@ -147,7 +147,22 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
     shown = "exact" if method in ("automaton", "segments") else method
     if isinstance(settings, PrunedSettings) and settings.by is not None:
         return method, f"`{shown}`, by the marginals of `{settings.by}`"
-    return method, f"`{shown}`, which `auto` takes" if asked.method == "auto" else f"`{shown}`"
+    if asked.method != "auto":
+        return method, f"`{shown}`"
+    return method, f"`{shown}`, which `auto` takes{_estimates(problem) if method == 'trp' else ''}"
+
+
+def _estimates(problem: Assembly) -> str:
+    """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
+    from ..graph import exact_cost, exact_seconds, message_cost
+
+    cost, messages = exact_cost(problem.graph), message_cost(problem.graph)
+    if cost.work == math.inf:
+        return ""
+    spent, exact = (
+        f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in (messages.seconds, exact_seconds(cost.work))
+    )
+    return f": about {spent} a token in {messages.sweeps:g} sweeps, and exact {exact}"
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:
