@@ -12,6 +12,7 @@ from .bound.chain_graphs import (
     chain_of as chain_of,
 )
 from .bound.clamped_data import bind_clamped as bind_clamped
+from .bound.linked_chains import LinkedChains as LinkedChains, linked_chains as linked_chains
 from .bound.potentials import Binder as Binder, BoundData as BoundData
 from .bound.segment_labellings import (
     add_segment_counts as add_segment_counts,

@@ -269,10 +269,9 @@ class Meaning:
         places = [offset(term) for term in terms(constraint.condition, constraint.when) if self.is_variable(term)]
         if not all(0 <= t + o < self.length for o in places):
             return True
-        held = self.holds(constraint.condition, t)
-        if constraint.action == "forbid":
-            return not held
-        return held or (constraint.when is not None and not self.holds(constraint.when, t))
+        if constraint.when is not None and not self.holds(constraint.when, t):
+            return True
+        return self.holds(constraint.condition, t) != (constraint.action == "forbid")
 
     def legal_segments(self) -> bool:
         return all(

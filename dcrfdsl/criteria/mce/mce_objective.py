@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, Floats
-from ...inference import RunStatus, Workers
+from ...inference import RunStatus, Workers, linked_chains
 from ...kernels.chain import SpanLoss
 from ...kernels.sequences import WHOLE, LabelledSpans
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
@@ -174,11 +174,13 @@ def _counter(
             supervision.sentence_off, None if judged else supervision.sentence_importance(settings)
         )
         data = supervision.bind(programs=False)
-        if all_known and chain_judge(data) is not None:
+        builds = (chain_judge, linked_chains) if math.isfinite(criterion.psi) else (chain_judge,)
+        build = next((build for build in builds if all_known and build(data) is not None), None)
+        if build is not None:
             spans = judged[0].spans if judged else whole
             marks = segment_marks(supervision.states[0], literal)
             judging = SpanLoss(spans, marks, smoothing, find_false, (1.0, 1.0), criterion.psi)
-            return SpanCounter(data, chain_judge, supervision.labelling, judging, supervision.workers)
+            return SpanCounter(data, build, supervision.labelling, judging, supervision.workers)
         _check_maximum(criterion)
         data = supervision.bind(programs=inference.name == "exact")
         if inference.name == "exact" and (judged or all_known) and program_judge(data) is not None:
@@ -201,11 +203,11 @@ def _counter(
 
 
 def _check_maximum(criterion: MceSettings) -> None:
-    """DcrfError where the soft maximum is one over the states of spans, which chains alone have."""
+    """DcrfError where the soft maximum is one over the states of spans, which only chains have."""
     if math.isfinite(criterion.psi):
         message = (
             f"`psi = {criterion.psi:g}` with `loss = {criterion.loss.method}` sums over the states of spans, which is "
-            "done on chains whose labels are all known"
+            "done where one label is known everywhere and joined to its neighbours alone"
         )
         raise DcrfError(Diagnostic("loss-settings", message, help="write `psi = inf`, or `loss = sequence`"))
 

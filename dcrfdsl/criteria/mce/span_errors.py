@@ -18,6 +18,7 @@ from ...inference import (
     ChainRuns,
     CompetitorTotals,
     Expectations,
+    LinkedChains,
     ProgramCompetitors,
     RunStatus,
     Workers,
@@ -33,8 +34,8 @@ from .measures import Counts, Measure
 
 __all__ = ["ErrorBatches", "SpanCounter", "chain_judge", "program_judge"]
 
-Judge = ChainRuns | ProgramCompetitors
-Judging = SpanLoss | LabelledSpans  # what a ChainRuns takes, and what a ProgramCompetitors takes
+Judge = ChainRuns | LinkedChains | ProgramCompetitors
+Judging = SpanLoss | LabelledSpans  # what chains take, and what a ProgramCompetitors takes
 
 
 def chain_judge(data: BoundData) -> ChainRuns | None:
@@ -53,7 +54,8 @@ def program_judge(data: BoundData) -> ProgramCompetitors | None:
 class SpanCounter:
     """Counts errors on spans whose labels are all known, exactly.
 
-    build: `chain_judge` or `program_judge`, for `data` in any layout.   judging: its shares are replaced.
+    build: `chain_judge`, `linked_chains` or `program_judge`, for `data` in any layout.   judging: its shares are
+    replaced.
     """
 
     approximate = False

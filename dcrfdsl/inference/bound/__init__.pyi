@@ -13,6 +13,7 @@ from .lattice_tables import (
     local_tables as local_tables,
     view_guide as view_guide,
 )
+from .linked_chains import LinkedChains as LinkedChains, linked_chains as linked_chains
 from .packing import unpacked as unpacked
 from .potentials import Binder as Binder, BoundData as BoundData
 from .segment_binding import without_segments as without_segments

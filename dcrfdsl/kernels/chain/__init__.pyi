@@ -1,4 +1,9 @@
 from .chain_scores import ChainTables as ChainTables, ChainWorkspace as ChainWorkspace
+from .competitors import (
+    Lattice as Lattice,
+    best_competitor as best_competitor,
+    best_prefixes_and_suffixes as best_prefixes_and_suffixes,
+)
 from .forward_backward import (
     FLOOR as FLOOR,
     ChainSums as ChainSums,
@@ -9,7 +14,9 @@ from .gathered_counts import (
     LARGEST as LARGEST,
     LOGISTIC as LOGISTIC,
     SIGMOID as SIGMOID,
+    GatheredCounts as GatheredCounts,
     Smoothing as Smoothing,
+    propagate_counts as propagate_counts,
     smooth as smooth,
 )
 from .label_tangents import chain_tangents as chain_tangents, tangent_workspace as tangent_workspace
@@ -21,11 +28,14 @@ from .online_passes import (
     gradient_pass as gradient_pass,
     mistake_pass as mistake_pass,
 )
+from .soft_span_losses import SoftRows as SoftRows
 from .span_losses import (
     CompetitorSums as CompetitorSums,
     SegmentMarks as SegmentMarks,
     SpanLoss as SpanLoss,
     Spans as Spans,
+    add_any_loss as add_any_loss,
+    add_false_segments as add_false_segments,
     chain_competitors as chain_competitors,
     competitor_workspace as competitor_workspace,
 )

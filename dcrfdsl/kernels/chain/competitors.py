@@ -28,7 +28,10 @@ Floats = NDArray[np.float64]
 
 
 class Lattice(NamedTuple):
-    """One sequence: transition scores, the known labelling, and the best score of paths through every state."""
+    """One sequence: transition scores, the known labelling, and the best score of paths through every state.
+
+    The scores of moves into position t begin at t · step of `pair` and of `turned`; step 0: all positions share them.
+    """
 
     length: int
     states: int
@@ -41,13 +44,13 @@ class Lattice(NamedTuple):
     best: Floats
     tail: Floats
     after: Floats
+    step: int
 
 
 @inlined
-def best_prefixes_and_suffixes(length, chain, score, best, tail, after):
-    """`best` and `tail` of every position, and after_t = s_t + tail_t."""
-    registers, states, width = chain.registers, chain.states, chain.width
-    pair, turned = chain.pair, chain.pair_turned
+def best_prefixes_and_suffixes(length, registers, states, width, moves, score, best, tail, after):
+    """`best` and `tail` of every position, and after_t = s_t + tail_t.   moves: pair, turned and step of `Lattice`."""
+    pair, turned, step = moves
     block = len(registers) * LANES
     lowest = broadcast(registers, -np.inf)
     end = (length - 1) * width
@@ -56,18 +59,21 @@ def best_prefixes_and_suffixes(length, chain, score, best, tail, after):
         store(tail, end + c, broadcast(registers, 0.0))
         store(after, end + c, load(registers, score, end + c))
     left, right = 0, end
-    for _ in range(1, length):
+    for t in range(1, length):
         for c in range(0, width, block):
             even, odd, even_back, odd_back = lowest, lowest, lowest, lowest
-            row = c
+            row, back_row = t * step + c, (length - t) * step + c
             for i in range(0, states, 2):  # beyond the states `best` and `after` are -inf
                 even = maximum(even, add(repeat(registers, best, left + i), load(registers, pair, row)))
-                even_back = maximum(even_back, add(repeat(registers, after, right + i), load(registers, turned, row)))
+                even_back = maximum(
+                    even_back, add(repeat(registers, after, right + i), load(registers, turned, back_row))
+                )
                 odd = maximum(odd, add(repeat(registers, best, left + i + 1), load(registers, pair, row + width)))
                 odd_back = maximum(
-                    odd_back, add(repeat(registers, after, right + i + 1), load(registers, turned, row + width))
+                    odd_back, add(repeat(registers, after, right + i + 1), load(registers, turned, back_row + width))
                 )
                 row += 2 * width
+                back_row += 2 * width
             store(best, left + width + c, add(maximum(even, odd), load(registers, score, left + width + c)))
             back = maximum(even_back, odd_back)
             store(tail, right - width + c, back)
@@ -82,13 +88,13 @@ def best_agreeing(last, checked, lattice):
 
     The state is -1 where nothing restricts the path: at the end of the sequence, or if not `checked`.
     """
-    length, states, width, pair, _, goes_on, gold, _, _, tail, after = lattice
+    length, states, width, pair, _, goes_on, gold, _, _, tail, after, step = lattice
     state = gold[last]
     if last == length - 1 or not checked:
         return tail[last * width + state], -1
     gold_goes_on, best, best_state = goes_on[state, gold[last + 1]], -np.inf, 0
     for j in range(states):
-        score_of_state = pair[state * width + j] + after[(last + 1) * width + j]
+        score_of_state = pair[(last + 1) * step + state * width + j] + after[(last + 1) * width + j]
         if score_of_state > best and goes_on[state, j] == gold_goes_on:
             best, best_state = score_of_state, j
     return best, best_state
@@ -101,7 +107,7 @@ def best_disagreeing(first, last, checked, lattice):
     Returns (its score, the score of y* up to `last`, the first position where it differs, its state there). The
     position is last + 1 if only the continuation of the last segment differs.
     """
-    length, states, width, pair, _, goes_on, gold, score, best, tail, after = lattice
+    length, states, width, pair, _, goes_on, gold, score, best, tail, after, step = lattice
     peak, where, which = -np.inf, first, -1
     at = first * width
     start = best[at + gold[first]]
@@ -110,14 +116,14 @@ def best_disagreeing(first, last, checked, lattice):
         if score_of_state > peak and j != gold[first]:
             peak, which = score_of_state, j
     for t in range(first + 1, last + 1):
-        move = gold[t - 1] * width
+        move = t * step + gold[t - 1] * width
         for j in range(states):
             score_of_state = start + pair[move + j] + after[t * width + j]
             if score_of_state > peak and j != gold[t]:
                 peak, where, which = score_of_state, t, j
         start += pair[move + gold[t]] + score[t * width + gold[t]]
     if checked and last + 1 < length:
-        move, gold_goes = gold[last] * width, goes_on[gold[last], gold[last + 1]]
+        move, gold_goes = (last + 1) * step + gold[last] * width, goes_on[gold[last], gold[last + 1]]
         for j in range(states):
             score_of_state = start + pair[move + j] + after[(last + 1) * width + j]
             if score_of_state > peak and goes_on[gold[last], j] != gold_goes:
@@ -128,7 +134,7 @@ def best_disagreeing(first, last, checked, lattice):
 @inlined
 def best_competitor(lattice, labelling):
     """The best labelling other than y* into `labelling`; False if there is none."""
-    length, states, width, pair, _, _, gold, _, _, _, after = lattice
+    length, states, width, pair, _, _, gold, _, _, _, after, step = lattice
     peak, _, where, state = best_disagreeing(0, length - 1, False, lattice)
     if peak == -np.inf:
         return False
@@ -138,7 +144,7 @@ def best_competitor(lattice, labelling):
     for t in range(where + 1, length):
         peak, best_state = -np.inf, 0
         for j in range(states):
-            score_of_state = pair[state * width + j] + after[t * width + j]
+            score_of_state = pair[t * step + state * width + j] + after[t * width + j]
             if score_of_state > peak:
                 peak, best_state = score_of_state, j
         labelling[t] = state = best_state

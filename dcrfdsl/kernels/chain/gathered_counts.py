@@ -39,7 +39,8 @@ class GatheredCounts(NamedTuple):
     """Changes of counts, gathered in states before they are propagated. Tables are flat.
 
     into, gone [length, width]: counts of the best paths that end in a state, and of those that begin after it.
-    along [length + 1]: differences of the counts of paths along y*.   belief, pairs: counts of states and of moves.
+    along [length + 1]: differences of the counts of paths along y*.   belief, pairs: counts of states and of moves,
+    the latter where `Lattice.pair` has their scores.
     holds [3, length]: which rows of into, gone and belief may differ from 0.
     """
 
@@ -71,7 +72,7 @@ def propagate_counts(lattice, gathered):
 
     `into`, `gone` and `along` are 0 afterwards.
     """
-    length, states, width, pair, turned, _, gold, _, best, _, after = lattice
+    length, states, width, pair, turned, _, gold, _, best, _, after, step = lattice
     into, gone, along, belief, pairs, holds = gathered
     for t in range(length - 1, -1, -1):
         if not holds[INTO, t]:
@@ -86,10 +87,10 @@ def propagate_counts(lattice, gathered):
             if t > 0:
                 peak, best_state = -np.inf, 0
                 for i in range(states):
-                    path_score = best[(t - 1) * width + i] + turned[j * width + i]
+                    path_score = best[(t - 1) * width + i] + turned[t * step + j * width + i]
                     if path_score > peak:
                         peak, best_state = path_score, i
-                pairs[best_state * width + j] += mass
+                pairs[t * step + best_state * width + j] += mass
                 into[(t - 1) * width + best_state] += mass
                 holds[INTO, t - 1] = True
     mass = 0.0
@@ -98,7 +99,7 @@ def propagate_counts(lattice, gathered):
         along[t] = 0.0
         if mass != 0.0 and t < length:
             belief[t * width + gold[t]] += mass
-            pairs[gold[t - 1] * width + gold[t]] += mass
+            pairs[t * step + gold[t - 1] * width + gold[t]] += mass
             holds[BELIEF, t] = True
     for t in range(length):
         if not holds[GONE, t]:
@@ -112,10 +113,10 @@ def propagate_counts(lattice, gathered):
             if t + 1 < length:
                 peak, best_state = -np.inf, 0
                 for j in range(states):
-                    path_score = pair[i * width + j] + after[(t + 1) * width + j]
+                    path_score = pair[(t + 1) * step + i * width + j] + after[(t + 1) * width + j]
                     if path_score > peak:
                         peak, best_state = path_score, j
-                pairs[i * width + best_state] += mass
+                pairs[(t + 1) * step + i * width + best_state] += mass
                 belief[(t + 1) * width + best_state] += mass
                 gone[(t + 1) * width + best_state] += mass
                 holds[GONE, t + 1] = holds[BELIEF, t + 1] = True

@@ -52,7 +52,9 @@ def _best_other_continuation(last, lattice):
     best, best_state = -np.inf, -1
     gold_goes = lattice.goes_on[gold[last], gold[last + 1]]
     for j in range(states):
-        score_of_state = lattice.pair[gold[last] * width + j] + lattice.after[(last + 1) * width + j]
+        score_of_state = (
+            lattice.pair[(last + 1) * lattice.step + gold[last] * width + j] + lattice.after[(last + 1) * width + j]
+        )
         if score_of_state > best and lattice.goes_on[gold[last], j] != gold_goes:
             best, best_state = score_of_state, j
     return best, best_state
@@ -66,17 +68,17 @@ def _sum_forward(first, last, psi, lattice, forward):
         forward[first * width + k] = psi * lattice.best[first * width + k] if k != gold[first] else -np.inf
     along = psi * lattice.best[first * width + gold[first]]
     for t in range(first + 1, last + 1):
-        move = gold[t - 1] * width
+        move, base = t * lattice.step + gold[t - 1] * width, t * lattice.step
         for k in range(states):
             peak = along + psi * pair[move + k] if k != gold[t] else -np.inf
             apart = peak
             for i in range(states):
-                peak = max(peak, forward[(t - 1) * width + i] + psi * pair[i * width + k])
+                peak = max(peak, forward[(t - 1) * width + i] + psi * pair[base + i * width + k])
             found = -np.inf
             if peak > -np.inf:
                 summed = np.exp(apart - peak)
                 for i in range(states):
-                    summed += np.exp(forward[(t - 1) * width + i] + psi * pair[i * width + k] - peak)
+                    summed += np.exp(forward[(t - 1) * width + i] + psi * pair[base + i * width + k] - peak)
                 found = peak + np.log(summed) + psi * score[t * width + k]
             forward[t * width + k] = found
         along += psi * (pair[move + gold[t]] + score[t * width + gold[t]])
@@ -90,16 +92,16 @@ def _sum_backward(first, last, psi, lattice, backward):
     for k in range(states):
         backward[last * width + k] = psi * lattice.tail[last * width + k]
     for t in range(last - 1, first - 1, -1):
-        later = (t + 1) * width
+        later, base = (t + 1) * width, (t + 1) * lattice.step
         for i in range(states):
             peak = -np.inf
             for k in range(states):
-                peak = max(peak, psi * (pair[i * width + k] + score[later + k]) + backward[later + k])
+                peak = max(peak, psi * (pair[base + i * width + k] + score[later + k]) + backward[later + k])
             found = -np.inf
             if peak > -np.inf:
                 summed = 0.0
                 for k in range(states):
-                    summed += np.exp(psi * (pair[i * width + k] + score[later + k]) + backward[later + k] - peak)
+                    summed += np.exp(psi * (pair[base + i * width + k] + score[later + k]) + backward[later + k] - peak)
                 found = peak + np.log(summed)
             backward[t * width + i] = found
 
@@ -118,11 +120,13 @@ def _gather(first, last, psi, total, apart, pull, lattice, soft, gathered):
         gone[at] += pull * np.exp(forward[at] + backward[at] - total)
     holds[GONE, last] = True
     on_gold = pull * np.exp(apart - total)
+    step = lattice.step
     at_end, along = on_gold, psi * lattice.best[first * width + gold[first]]
     for t in range(first + 1, last + 1):
-        along += psi * (pair[gold[t - 1] * width + gold[t]] + score[t * width + gold[t]])
+        along += psi * (pair[t * step + gold[t - 1] * width + gold[t]] + score[t * width + gold[t]])
     for t in range(last, first, -1):
-        row, move = t * width, gold[t - 1] * width
+        row, base = t * width, t * step
+        move = base + gold[t - 1] * width
         holds[BELIEF, t] = True
         belief[row + gold[t]] += on_gold
         pairs[move + gold[t]] += on_gold
@@ -132,9 +136,9 @@ def _gather(first, last, psi, total, apart, pull, lattice, soft, gathered):
             if from_here == -np.inf:
                 continue
             for i in range(states):
-                mass = pull * np.exp(forward[row - width + i] + psi * pair[i * width + k] + from_here)
+                mass = pull * np.exp(forward[row - width + i] + psi * pair[base + i * width + k] + from_here)
                 belief[row + k] += mass
-                pairs[i * width + k] += mass
+                pairs[base + i * width + k] += mass
             if k != gold[t]:
                 mass = pull * np.exp(along + psi * pair[move + k] + from_here)
                 belief[row + k] += mass
@@ -179,13 +183,13 @@ def add_soft_span_loss(first, last, checked, weight, share, lattice, smoothing, 
     if state < 0:
         gone[last * width + gold[last]] -= pull
     else:
-        pairs[gold[last] * width + state] -= pull
+        pairs[(last + 1) * lattice.step + gold[last] * width + state] -= pull
         belief[(last + 1) * width + state] -= pull
         gone[(last + 1) * width + state] -= pull
         holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
     mass = _gather(first, last, psi, total, apart, pull, lattice, soft, gathered)
     if other >= 0:
-        pairs[gold[last] * width + other] += mass
+        pairs[(last + 1) * lattice.step + gold[last] * width + other] += mass
         belief[(last + 1) * width + other] += mass
         gone[(last + 1) * width + other] += mass
         holds[BELIEF, last + 1] = holds[GONE, last + 1] = True

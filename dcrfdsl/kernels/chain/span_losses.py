@@ -32,8 +32,8 @@ from .gathered_counts import (
 from .soft_span_losses import SoftRows, add_soft_span_loss
 
 __all__ = [
-    "CompetitorSums", "CompetitorWorkspace", "SegmentMarks", "SpanLoss", "Spans", "chain_competitors",
-    "competitor_workspace",
+    "CompetitorSums", "CompetitorWorkspace", "SegmentMarks", "SpanLoss", "Spans", "add_any_loss", "add_false_segments",
+    "chain_competitors", "competitor_workspace",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -106,7 +106,7 @@ def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:
 
 
 @inlined
-def _add_any_loss(first, last, checked, weight, share, lattice, smoothing, psi, gathered, soft):
+def add_any_loss(first, last, checked, weight, share, lattice, smoothing, psi, gathered, soft):
     """As `_add_span_loss`, or with a soft maximum."""
     if np.isinf(psi):
         return _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gathered)
@@ -116,7 +116,7 @@ def _add_any_loss(first, last, checked, weight, share, lattice, smoothing, psi, 
 @inner
 def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gathered):
     """Adds `share` times the gradient of a span's loss; returns the loss weight · ℓ(d), nan where y* is impossible."""
-    width, gold = lattice.width, lattice.gold
+    width, gold, step = lattice.width, lattice.gold, lattice.step
     into, gone, along, belief, pairs, holds = gathered
     wrong, start, where, which = best_disagreeing(first, last, checked, lattice)
     rest, state = best_agreeing(last, checked, lattice)
@@ -138,7 +138,7 @@ def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gath
         gone[last * width + gold[last]] -= pull
         holds[GONE, last] = True
     else:
-        pairs[gold[last] * width + state] -= pull
+        pairs[(last + 1) * step + gold[last] * width + state] -= pull
         belief[(last + 1) * width + state] -= pull
         gone[(last + 1) * width + state] -= pull
         holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
@@ -146,7 +146,7 @@ def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gath
     if where > first:
         along[first + 1] += pull
         along[where] -= pull
-        pairs[gold[where - 1] * width + which] += pull
+        pairs[where * step + gold[where - 1] * width + which] += pull
         belief[where * width + which] += pull
         holds[BELIEF, where] = True
     gone[where * width + which] += pull
@@ -169,7 +169,7 @@ def _end(marks, labels, length, t):
 
 
 @inner
-def _add_false_segments(share, lattice, marks, smoothing, psi, labelling, gathered, soft):
+def add_false_segments(share, lattice, marks, smoothing, psi, labelling, gathered, soft):
     """As `_add_span_loss`, for all segments of a wrong labelling that are not in y*; returns the sum of losses."""
     length, gold, loss = lattice.length, lattice.gold, 0.0
     for t in range(length):
@@ -179,7 +179,7 @@ def _add_false_segments(share, lattice, marks, smoothing, psi, labelling, gather
         same = _starts(marks, gold, t) and marks.kind[gold[t]] == marks.kind[labelling[t]]
         if same and _end(marks, gold, length, t) == end:
             continue
-        loss += _add_any_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, psi, gathered, soft)
+        loss += add_any_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, psi, gathered, soft)
     return loss
 
 
@@ -208,11 +208,15 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
             continue
         gold = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        best_prefixes_and_suffixes(length, chain, score, best, tail, after)
-        lattice = Lattice(length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after)
+        best_prefixes_and_suffixes(
+            length, chain.registers, states, width, (pair, chain.pair_turned, 0), score, best, tail, after
+        )
+        lattice = Lattice(
+            length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after, 0
+        )
         gathered = GatheredCounts(into, gone, along, belief, right.sums.pair, holds)
         for i in range(spans.off[s], spans.off[s + 1]):
-            right.loss[s] += _add_any_loss(
+            right.loss[s] += add_any_loss(
                 spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing, psi,
                 gathered, soft,
             )  # fmt: skip
@@ -222,6 +226,6 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
         collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
         if find_false and best_competitor(lattice, other):
             gathered = GatheredCounts(into, gone, along, belief, wrong.sums.pair, holds)
-            wrong.loss[s] = _add_false_segments(shares[1], lattice, marks, smoothing, psi, other, gathered, soft)
+            wrong.loss[s] = add_false_segments(shares[1], lattice, marks, smoothing, psi, other, gathered, soft)
             propagate_counts(lattice, gathered)
             collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)

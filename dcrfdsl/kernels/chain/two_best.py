@@ -37,10 +37,13 @@ def chain_decode_competitor(first, last, chain, problem, weights, known, labelli
             continue
         sequence_labels = labelling.value[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        best_prefixes_and_suffixes(length, chain, score, best, tail, after)
+        moves = chain.pair, chain.pair_turned, 0
+        best_prefixes_and_suffixes(
+            length, chain.registers, chain.states, chain.width, moves, score, best, tail, after
+        )  # fmt: skip
         lattice = Lattice(
             length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
-            score, best, tail, after,
+            score, best, tail, after, 0,
         )  # fmt: skip
         if not best_competitor(lattice, sequence_labels):
             sequence_labels[:] = -1

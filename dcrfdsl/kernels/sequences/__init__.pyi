@@ -18,6 +18,7 @@ from .feature_counts import (
     sum_groups as sum_groups,
 )
 from .latent_search import Latents as Latents, summed_nbest as summed_nbest
+from .linked_span_losses import linked_competitors as linked_competitors
 from .nbest import (
     NBestLists as NBestLists,
     exact_better as exact_better,

@@ -128,8 +128,8 @@ class MceSettings(CriterionSettings):
     loss: MethodSettings = setting(SequenceLoss(), "what is counted")
     psi: float = setting(
         math.inf, "ψ: the sharpness of the soft maximum (eq. 7), a sum over all wrong labellings of the sentence; "
-        "where `loss` judges spans, of a chain alone, over all wrong states of the span, each with the best labels "
-        "around it. At most 1e6, or `inf`, which is the maximum", ge=LEAST,
+        "where `loss` judges spans, over all wrong states of the span, each with the best labels around it, if one "
+        "label is joined to its neighbours alone. At most 1e6, or `inf`, which is the maximum", ge=LEAST,
     )  # fmt: skip
     gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", ge=LEAST, le=LONGEST)
     segments: Literal["conlleval", "literal"] = setting(
