@@ -29,7 +29,7 @@ from ..inference import (
     parts_by_width,
     stage_guide,
 )
-from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
+from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .grouped_weights import group_numbers
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
@@ -68,7 +68,8 @@ class Supervision:
     it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: the Gram
     matrix of the observation kernel of each clique whose features are positions.   start [W]: the weights of the model
     that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
-    before this one.   numbers: columns of the data that `importance` may name.
+    before this one.   numbers: columns of the data that `importance` may name.   first_sentence: where this is a part of
+    the data, how many sentences come before it: what is drawn for a sentence depends on its number in all data.
     """
 
     spec: ModelSpec
@@ -88,6 +89,7 @@ class Supervision:
     earlier: Mapping[str, Floats] = field(default_factory=dict)
     start: Floats | None = None
     numbers: NumberColumns = field(default_factory=NumberColumns)
+    first_sentence: int = 0
 
     @property
     def labelling(self) -> Ints32:
@@ -126,6 +128,8 @@ class Supervision:
     def inference(self, settings: TrainSettings) -> Inference:
         asked = self._asked(settings)
         name, chosen = choose_method(self.graph, self.parameters, asked)
+        if isinstance(chosen, MeanFieldSettings):  # it draws its start for each sentence from seed + number
+            chosen = chosen.model_copy(update={"seed": chosen.seed + self.first_sentence})
         guide = stage_guide(self.spec, self.graph, self.parameters, asked, self.earlier)
         return Inference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
 

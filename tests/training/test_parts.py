@@ -54,7 +54,10 @@ SUMMED = {  # criteria that are sums over sentences
     "clique y[-1], y\ninfer exact\ntrain likelihood\n",
     "loops": f"{DATA}label y\nclique y: bias, word\nclique y[-1], y\nclique y[-2], y\ninfer trp(tolerance = 1e-12)\n"
     "train likelihood\n",
+    "mean field": f"{DATA}label y\nclique y: bias, word\nclique y[-1], y\nclique y[-2], y\n"
+    "infer mean_field(tolerance = 1e-13, max_iterations = 10000)\ntrain likelihood\n",
     "memm": f"{CHAIN}train memm\n",
+    "sampled cases": f"{CHAIN}train memm: nota = sampled(rate = 0.4, seed = 3)\n",
     "pwpl": f"{CHAIN}train pwpl\n",
     "pl": f"{CHAIN}train pseudolikelihood\n",
     "mce": f"{CHAIN}train mce: prior = gaussian(variance = 100)\n",

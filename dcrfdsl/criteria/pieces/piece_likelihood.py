@@ -153,7 +153,7 @@ def build_piecewise(
         def build(data: BoundData) -> PieceMethod:
             method = PieceMethod(data, small, supervision.gold, divide=divide, beside=large,
                                  token_importance=importance)  # fmt: skip
-            method.cases = _cases(criterion, data, method.pieces)
+            method.cases = _cases(criterion, data, method.pieces, supervision.first_sentence)
             return method
 
         method = build(data)
@@ -183,14 +183,18 @@ def _of_pieces(supervision: Supervision, templates: Sequence[PieceTemplate]) -> 
     return replace(supervision, graph=replace(supervision.graph, templates=kept))
 
 
-def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances) -> Cases:
-    """The cases of NOTA at the start; cases that a model chooses come later."""
+def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, before: int) -> Cases:
+    """The cases of NOTA at the start; cases that a model chooses come later.
+
+    before: sentences of the whole data that come before these: what is drawn must not depend on how it was cut.
+    """
     empty = no_cases(data.num_sequences)
     match criterion.nota:
         case AllCases(reach=reach):
             return empty._replace(mode=ALL if reach == "all" else ONE)
         case SampledCases(rate=rate, seed=seed):
-            return empty._replace(mode=SAMPLED, rate=rate, seed=seed)
+            numbers = before + np.arange(data.num_sequences + 1)
+            return empty._replace(mode=SAMPLED, rate=rate, seed=seed, instance=numbers)
         case LikelyCases():
             instances = np.diff(pieces.instance_off)[data.rows.shape]
             first = offsets(instances)

@@ -39,7 +39,7 @@ class Cases(NamedTuple):
     mode: int
     rate: float  #      share of the cases to sample (SAMPLED)
     seed: int
-    instance: Ints  #   [S+1]  where the instances of each sequence are counted from …
+    instance: Ints  #   [S+1]  where the instances of each sequence are counted from …; the number of each (SAMPLED)
     case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
     case: Ints  #       [..]   joint values of the variables that the instance conditions on
 
@@ -194,7 +194,7 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace
         changed = set_given(joint, given, card, v0, state)
         if changed == 0 or (cases.mode == ONE and changed > 1):
             continue
-        if cases.mode == SAMPLED and not _is_drawn(cases.rate, cases.seed, s, local, joint):
+        if cases.mode == SAMPLED and not _is_drawn(cases.rate, cases.seed, number - local, local, joint):
             continue
         if _is_possible(i, g, shapes, pieces, value, state, workspace):
             loss += _other_case(i, g, shapes, pieces, value, belief, state, workspace, importance)

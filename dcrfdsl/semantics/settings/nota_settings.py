@@ -30,7 +30,7 @@ class AllCases(_Cases):
 
 
 class SampledCases(_Cases):
-    """Cases drawn at random, once."""
+    """Cases drawn at random, once, for each sentence by `seed` and its number in the data."""
 
     method = "sampled"
     source = "McCallum & Sutton 2004, §3"

@@ -11,6 +11,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +32,14 @@ __all__ = ["LearnedParts", "learn_parts"]
 
 @dataclass(frozen=True, eq=False)
 class LearnedParts:
-    """A model with weights of 0, and the compiled parts of its training data, in order."""
+    """A model with weights of 0, and the compiled parts of its training data, in order.
+
+    firsts: the number of the first sentence of each part.
+    """
 
     model: TrainedModel
     paths: tuple[Path, ...]
+    firsts: tuple[int, ...]
 
 
 def learn_parts(
@@ -53,11 +58,12 @@ def learn_parts(
     surveying = Surveying(spec, parts, lexicons, registered, runner.threads)
     folder = parts.cache / f"compiled-{_key(surveying, directories)}"
     paths = tuple(folder / f"part-{number:05}" for number in range(len(parts.parts)))
+    firsts = tuple(accumulate((part.num_sentences for part in parts.parts[:-1]), initial=0))
     kept = folder / "learned"
     if kept.exists() and all(path.exists() for path in paths):
         try:
             model = TrainedModel.load(kept, registered=registered, unchecked=True)
-            return LearnedParts(_current(model, spec, parts), paths)
+            return LearnedParts(_current(model, spec, parts), paths, firsts)
         except DcrfError:
             pass  # it is learned anew
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +94,7 @@ def learn_parts(
         spec, states, extractor, {}, graph, parameters, np.zeros(parameters.num_weights), TrainingRecord()
     )
     replace(model, spec=_bare(spec)).save(kept)
-    return LearnedParts(_current(model, spec, parts), paths)
+    return LearnedParts(_current(model, spec, parts), paths, firsts)
 
 
 def _current(model: TrainedModel, spec: ModelSpec, parts: CorpusParts) -> TrainedModel:

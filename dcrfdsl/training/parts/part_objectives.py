@@ -41,13 +41,14 @@ class StageTerms:
     """What the terms of a stage share.
 
     key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
-    paths: of the compiled parts.   weights, start, earlier: as in `Supervision`.   threads: for one part; 0: as the
+    paths: of the compiled parts.   firsts: the number of the first sentence of each.   weights, start, earlier: as in `Supervision`.   threads: for one part; 0: as the
     process decides.
     """
 
     key: str
     folder: Path | None
     paths: tuple[Path, ...]
+    firsts: tuple[int, ...]
     spec: ModelSpec
     graph: ModelGraph
     parameters: Parameters
@@ -87,11 +88,11 @@ class PartSum(NamedTuple):
     is_hidden: bool
 
 
-def supervision_of(shared: StageTerms, part: CompiledPart) -> Supervision:
-    """A part as criteria take it."""
+def supervision_of(shared: StageTerms, part: CompiledPart, number: int) -> Supervision:
+    """Part `number` as criteria take it."""
     counts = placed_counts(shared.parameters, part.parameters, part.counts)
     return replace(no_data(shared), rows=part.rows, relations=part.relations, sentence_off=part.sentence_off,
-                   gold=part.gold, counts=counts,
+                   gold=part.gold, counts=counts, first_sentence=shared.firsts[number],
                    numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False))  # fmt: skip
 
 
@@ -154,7 +155,7 @@ class _Layouts:
         spool = self._spool(shared)
         if number not in spool:
             part = read_compiled(shared.paths[number])
-            criterion = CRITERIA[shared.method](supervision_of(shared, part), shared.without_prior)
+            criterion = CRITERIA[shared.method](supervision_of(shared, part, number), shared.without_prior)
             corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
             raise_if_any(impossible_gold(corpus, criterion.contradictions()))
             spool.hidden[number] = bool((part.gold.codes < 0).any())

@@ -101,8 +101,8 @@ class PartedSupervision(Supervision):
         assert self.learned is not None and self.runner is not None
         paths = self.learned.paths
         terms = StageTerms(
-            secrets.token_hex(8), paths[0].parent if self.runner.threads else None, paths, self.spec, self.graph,
-            self.parameters, self.states, settings.criterion.method, settings, self.stage, self.weights, self.start,
+            secrets.token_hex(8), paths[0].parent if self.runner.threads else None, paths, self.learned.firsts,
+            self.spec, self.graph, self.parameters, self.states, settings.criterion.method, settings, self.stage, self.weights, self.start,
             self.earlier, self.runner.threads,
         )  # fmt: skip
         summed = BY_PARTS.get(settings.criterion.method, SummedCriterion)

@@ -53,7 +53,7 @@ class SummedCriterion(Criterion):
 
     def _first(self, settings: TrainSettings[Any]) -> Criterion:
         part = read_compiled(self._terms.paths[0])
-        supervision = replace(supervision_of(self._terms, part), extractor=self._extractor)
+        supervision = replace(supervision_of(self._terms, part, 0), extractor=self._extractor)
         return CRITERIA[self._terms.method](supervision, settings)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
