@@ -5,6 +5,13 @@ from .array_chain import (
 )
 from .criteria_table import CRITERIA as CRITERIA
 from .criterion import Criterion as Criterion
+from .feature_moments import (
+    FeatureMoments as FeatureMoments,
+    add_moments as add_moments,
+    moments_of_rows as moments_of_rows,
+    number_features as number_features,
+    weight_units as weight_units,
+)
 from .grouped_weights import TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .importance import NumberColumns as NumberColumns
 from .margin.margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks

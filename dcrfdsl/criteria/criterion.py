@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from ..foundation import Floats
 from ..inference import PruningReport, RunStatus, Workers
-from ..optimizers import Objective, WeightGroups
+from ..optimizers import Objective, WeightGroups, WeightUnits
 from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
@@ -19,6 +21,7 @@ from .run_sums import slices
 __all__ = ["Criterion", "TightenedTolerance"]
 
 Result = TypeVar("Result")
+FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
 
 
 class TightenedTolerance(NamedTuple):
@@ -36,6 +39,8 @@ class Criterion(Objective):
     penalty: on the weights; None where the criterion takes no prior.   clamped: the sentences with an unknown label;
     None where there are none.   workers: the threads that share the weights; None for the calling thread alone.
     pause: the number of iterations after which `advance` changes the objective; None if it never does.
+    curvature: the sum of squares of each weight's feature in the data, [W], which is above the curvature of a
+    likelihood in this weight; None where it is not known.
     """
 
     num_weights: int
@@ -44,6 +49,7 @@ class Criterion(Objective):
     clamped: Clamped | None = None
     workers: Workers | None = None
     pause: int | None = None
+    curvature: Callable[[], Floats] | None = None
 
     # what training asks for -----------------------------------------------------------------------------------------
 
@@ -101,7 +107,21 @@ class Criterion(Objective):
         """What a user should know about the optimum that was found."""
         return ()
 
+    def downhill_from_zero(self, gradient: Floats) -> Floats:
+        """The weights [W] a small step down this gradient [W] from 0, in units of the features."""
+        units = self.units or WeightUnits(np.ones(len(gradient)))
+        changed = units.gradient(gradient)
+        return units.weights(0.0 - FIRST_STEP / max(1.0, float(np.abs(changed).max(initial=0.0))) * changed)
+
     # what optimizers ask for ----------------------------------------------------------------------------------------
+
+    def distance(self, gradient: Floats) -> float | None:
+        if self.curvature is None:
+            return None
+        curvature = self.curvature()
+        moves = curvature > 0.0
+        with np.errstate(over="ignore"):
+            return float(0.5 * np.sum(gradient[moves] ** 2 / curvature[moves]))
 
     @property
     def l1(self) -> Floats | None:

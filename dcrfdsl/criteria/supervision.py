@@ -30,6 +30,7 @@ from ..inference import (
     stage_guide,
 )
 from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
+from .feature_moments import FeatureMoments, moments_of_rows, number_features, squares_of_weights
 from .grouped_weights import group_numbers
 from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
@@ -68,8 +69,8 @@ class Supervision:
     it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: the Gram
     matrix of the observation kernel of each clique whose features are positions.   start [W]: the weights of the model
     that training started from, 0 where they are new; None without such a model.   earlier: weights [W] of the stages
-    before this one.   numbers: columns of the data that `importance` may name.   first_sentence: where this is a part of
-    the data, how many sentences come before it: what is drawn for a sentence depends on its number in all data.
+    before this one.   numbers: columns of the data that `importance` may name.   first_sentence: where this is a part
+    of the data, how many sentences come before it: what is drawn for a sentence depends on its number in all data.
     """
 
     spec: ModelSpec
@@ -178,6 +179,19 @@ class Supervision:
             return group_numbers(self.graph, self.parameters, self.extractor, kinds)
 
         return weight_penalty(settings, self.spec.cliques, self.parameters, self.start, of, groups)
+
+    def feature_moments(self) -> dict[int, FeatureMoments]:
+        """Of the feature sets with numbers."""
+        if self.extractor is None:
+            return {}
+        return {
+            number: moments_of_rows(self.rows[number], self.extractor.sets[number].num_features, dense)
+            for number, dense in number_features(self.extractor).items()
+        }
+
+    def curvature(self) -> Floats:
+        """The sum of squares of each weight's feature, [W]."""
+        return squares_of_weights(self.graph, self.parameters, self.rows, int(self.sentence_off[-1]))
 
     def bind_for(self, method: str) -> BoundData:
         """As `bind`, for an inference method."""

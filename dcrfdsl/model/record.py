@@ -230,7 +230,7 @@ class TrainingRecord:
     def end(self) -> str:
         """The objective with the bound of its distance from the minimum, or else the norm of its gradient, in words."""
         value = f"objective {figure(self.objective)}"
-        if self.gap is not None and self.gap <= abs(self.objective):  # a larger bound says nothing
+        if self.gap is not None:
             return f"{value} (at most {self.gap:.2g} above the least)"
         return value if self.gradient_norm is None else f"{value} (gradient norm {self.gradient_norm:.2g})"
 

@@ -25,3 +25,4 @@ from .special.perceptron_steps import perceptron_pass as perceptron_pass
 from .special.temperature import best_temperature as best_temperature
 from .stored_pairs import pair_bytes as pair_bytes
 from .voters import Voters as Voters
+from .weight_units import UnitBlock as UnitBlock, WeightUnits as WeightUnits

@@ -26,6 +26,7 @@ class KeptWeights(Objective):
     def __init__(self, objective: Objective, kept: Mask, reference: Floats):
         self._objective, self._kept = objective, kept
         self.reference, self.is_steep = np.where(kept, reference, 0.0), objective.is_steep
+        self.units = None if objective.units is None else objective.units.among(kept)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Objective.value_and_gradient`."""
@@ -39,6 +40,10 @@ class KeptWeights(Objective):
     def gap(self, gradient: Floats) -> float | None:
         """As `Objective.gap`, of the least value with these weights alone."""
         return self._objective.gap(gradient)
+
+    def distance(self, gradient: Floats) -> float | None:
+        """As `Objective.distance`."""
+        return self._objective.distance(gradient)
 
     @property
     def l1(self) -> Floats | None:

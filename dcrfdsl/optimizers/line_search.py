@@ -43,6 +43,9 @@ def line_search(
         fits = rise <= DECREASE * step * slope
         if progress.is_flat and abs(rise) <= ROUNDING * abs(progress.value):
             fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # the approximate condition of Hager and Zhang (2005)
+            if not fits and progress.goes_by_slopes:
+                high, step = step, _between(low, step, low_slope, end_slope)
+                continue
         if not fits:
             high = step
             # the minimum of the parabola through both values and the slope, kept away from the ends
@@ -52,9 +55,7 @@ def line_search(
             if lower is None or value < lower[1]:
                 lower = (weights, value, gradient)
             if end_slope > -steepest * slope:  # beyond the minimum: to the root of the secant of the slopes
-                high = step
-                level = low + (step - low) * low_slope / (low_slope - end_slope)
-                step = min(max(level, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+                high, step = step, _between(low, step, low_slope, end_slope)
                 continue
             if end_slope >= flattening * slope:
                 return weights, value, gradient
@@ -63,3 +64,9 @@ def line_search(
         if -slope * step <= NOISE * abs(progress.value):
             break
     return lower
+
+
+def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
+    """The root of the secant of the slopes at two steps, kept away from both."""
+    level = low + (high - low) * low_slope / (low_slope - high_slope)
+    return min(max(level, low + 0.1 * (high - low)), high - 0.1 * (high - low))

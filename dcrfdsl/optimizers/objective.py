@@ -15,6 +15,7 @@ from ..foundation import Floats, Ints, Ints32
 from ..kernels.optimization import Cuts, Metric
 from .corners import WeightGroups
 from .voters import Voters
+from .weight_units import WeightUnits
 
 __all__ = [
     "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "Objective", "Outcome",
@@ -33,6 +34,7 @@ class Objective(ABC):
     reference [W]: the point whose gradient tolerances are relative to, where the start is near an optimum already; None
     for the start.
     voters: of a perceptron whose weights all vote, those until the last call of `watch`; set by its optimizer.
+    units: those of the weights of numbers; None where all features are about as large as indicators.
     apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
     as an objective of these alone. Weights in no term have no effect.
     """
@@ -42,6 +44,7 @@ class Objective(ABC):
     solution: Floats | None = None
     reference: Floats | None = None
     voters: Voters | None = None
+    units: WeightUnits | None = None
     apart: Sequence[tuple[Ints, Objective]] = ()
 
     @abstractmethod
@@ -54,6 +57,12 @@ class Objective(ABC):
 
     def gap(self, gradient: Floats) -> float | None:
         """An upper bound of the value's distance from the minimum, from the gradient [W]; None if unknown."""
+        return None
+
+    def distance(self, gradient: Floats) -> float | None:
+        """An estimate of the value's distance from the minimum, from the gradient [W] in units of each weight's own
+        curvature: it is no bound, but small near an optimum. None if the curvature is unknown.
+        """
         return None
 
     @property

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, recalled
 from ..kernels.optimization import dot, plain_steps
+from .certificates import is_near_least
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
 from .run_state import RunState, generator_from, generator_state
@@ -109,6 +110,12 @@ class Passes:
         self.evaluations += 2
         before, now = (norm_of(self.objective.value_and_gradient(point)[1]) for point in (start, self.weights))
         return now >= SAME * before > 0.0
+
+    def is_near_least(self) -> bool:
+        """Whether nothing that is known of the distance from the least value speaks against convergence."""
+        self.evaluations += 1
+        value, gradient = self.objective.value_and_gradient(self.weights)
+        return is_near_least(self.objective, gradient, value, self.values[0])
 
     def outcome(self, converged: bool, reason: str) -> Outcome:
         """The outcome of the passes, with the exact objective at the current point."""

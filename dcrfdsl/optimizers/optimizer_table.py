@@ -8,7 +8,7 @@ provides it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from ..foundation import Floats, Table, checked_kind
 from ..semantics import (
@@ -35,6 +35,7 @@ from .owlqn import minimise_owlqn
 from .proximal import minimise_proximal
 from .quickprop import minimise_quickprop
 from .run_state import RunState
+from .scaled_objective import minimise_in_units
 from .sgd import minimise_sgd
 from .special import minimise_iis
 
@@ -48,15 +49,18 @@ Settings = TypeVar("Settings", bound=OptimizerSettings)
 class Optimizer(Generic[Settings]):
     """A method with its settings class. Calling it minimises an objective from a start [W].
 
-    state: what it remembers for a snapshot; it goes on from what that has saved, if anything.
+    state: what it remembers for a snapshot; it goes on from what that has saved, if anything.   units: whether it runs
+    in `Objective.units`, with their `blocks` where the penalty has no corners, or by `sizes` alone; `none` for those
+    that no change of variables helps, since they have certificates of their own or no optimum.
     """
 
     def __init__(
         self,
         settings: type[Settings],
         minimise: Callable[[Objective, Floats, Settings, Watch, RunState], Outcome],
+        units: Literal["blocks", "sizes", "none"] = "blocks",
     ):
-        self.settings, self._minimise = settings, minimise
+        self.settings, self._minimise, self._units = settings, minimise, units
 
     def __call__(
         self,
@@ -66,7 +70,12 @@ class Optimizer(Generic[Settings]):
         watch: Watch,
         state: RunState | None = None,
     ) -> Outcome:
-        return self._minimise(objective, start, checked_kind(settings, self.settings), watch, state or RunState())
+        checked, state, units = checked_kind(settings, self.settings), state or RunState(), objective.units
+        if units is not None and (self._units == "sizes" or objective.l1 is not None or objective.groups is not None):
+            units = units.sizes_alone(objective.groups)
+        if units is None or self._units == "none" or objective.solver != "quasi_newton" or units.is_plain:
+            return self._minimise(objective, start, checked, watch, state)
+        return minimise_in_units(self._minimise, objective, units, start, checked, watch, state)
 
 
 OPTIMIZERS: Table[Optimizer[Any]] = Table(
@@ -74,15 +83,15 @@ OPTIMIZERS: Table[Optimizer[Any]] = Table(
     {
         "auto": Optimizer(AutoOptimizer, minimise_auto),
         "lbfgs": Optimizer(LbfgsSettings, minimise_lbfgs),
-        "owlqn": Optimizer(OwlqnSettings, minimise_owlqn),
-        "proximal": Optimizer(ProximalSettings, minimise_proximal),
+        "owlqn": Optimizer(OwlqnSettings, minimise_owlqn, "sizes"),
+        "proximal": Optimizer(ProximalSettings, minimise_proximal, "sizes"),
         "cg": Optimizer(CgSettings, minimise_cg),
-        "sgd": Optimizer(SgdSettings, minimise_sgd),
-        "gpd": Optimizer(GpdSettings, minimise_gpd),
-        "quickprop": Optimizer(QuickpropSettings, minimise_quickprop),
-        "iis": Optimizer(IisSettings, minimise_iis),
-        "working_set": Optimizer(WorkingSetSettings, minimise_working_set),
-        "bcfw": Optimizer(BcfwSettings, minimise_bcfw),
+        "sgd": Optimizer(SgdSettings, minimise_sgd, "sizes"),
+        "gpd": Optimizer(GpdSettings, minimise_gpd, "sizes"),
+        "quickprop": Optimizer(QuickpropSettings, minimise_quickprop, "sizes"),
+        "iis": Optimizer(IisSettings, minimise_iis, "sizes"),
+        "working_set": Optimizer(WorkingSetSettings, minimise_working_set, "none"),
+        "bcfw": Optimizer(BcfwSettings, minimise_bcfw, "none"),
     },
 )
 

@@ -71,7 +71,7 @@ def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
         slope = float(dot(steepest, weights - before))
         if trial == 0:
             progress.is_flat = -slope <= 10.0 * ROUNDING * abs(progress.value)
-        if -slope <= NOISE * abs(progress.value):
+        if -slope <= NOISE * abs(progress.value) and not progress.goes_by_slopes:
             return False
         value, gradient = progress.evaluate(weights)
         fits = value - progress.value <= DECREASE * slope

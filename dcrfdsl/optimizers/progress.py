@@ -1,9 +1,11 @@
 """The current point of an optimizer, the report of its path, and the stopping rule.
 
 Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively, over
-the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking L-BFGS
-stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start, or at the
-objective's `reference` if it has one; for a steep objective, at the last point where it had fallen to a tenth. If no
+the last ten iterations *and* what is known of its distance from the least value agrees (`certificates`; where it does
+not, iterations go on, by slopes where values differ by rounding alone): the gradient alone can be small while the
+objective still creeps (on CoNLL-2000 chunking L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together
+0.03). g₀ is the gradient at the start, or at the objective's `reference` if it has one; for a steep objective, at the
+last point where it had fallen to a tenth. If no
 better point is found, there are three ways to have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or ‖g‖ max(1, ‖λ‖) is
 less than the rounding of the objective (if that is convex, no point as near as 0 is lower by more); or the objective
 knows that it is almost at its least value (`CERTAIN`). At a kink none of these holds, however short steps become. A
@@ -22,6 +24,7 @@ import numpy as np
 from ..foundation import Floats, recalled
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
+from .certificates import is_near_least
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState
 
@@ -29,6 +32,7 @@ __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
 WINDOW = 10  # iterations over which the objective must have come to rest
 CONTINUED = 3  # the same where an earlier training goes on, at as slow a fall an iteration
+PROOF = 50  # iterations at rest in which the bound must fall
 FALL = 0.1  # of a steep objective: after such a fall its gradient is measured anew
 CERTAIN = 1e-10  # of the objective: if it is known to be this close to its least value, it is optimal
 ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
@@ -53,7 +57,10 @@ class Progress:
         self.converged = False
         self.stalled = False
         self.is_flat = False  # the current step is expected to change the objective by rounding errors only
+        self.goes_by_slopes = False  # where it is flat: the objective is at rest, and its bound is not small yet
         self.reason = ""
+        self._least_bound: float | None = None  # since then
+        self._least_at = 0  # its iteration
         self.values: list[float] = []  # objective after each iteration
         saved = state.take("progress")
         self._goes_on = saved is not None
@@ -73,7 +80,8 @@ class Progress:
         return {
             "weights": self.weights, "value": self.value, "gradient": self.gradient, "norm": self.norm,
             "start_norm": self.start_norm, "fell_to": self._fell_to, "values": self.values,
-            "evaluations": self.evaluations, "iterations": self.iterations,
+            "evaluations": self.evaluations, "iterations": self.iterations, "by_slopes": self.goes_by_slopes,
+            "least_bound": self._least_bound, "least_at": self._least_at,
             "seconds": time.perf_counter() - self.begun,
         }  # fmt: skip
 
@@ -81,7 +89,8 @@ class Progress:
         self.weights, self.gradient = recalled(saved, "weights", size), recalled(saved, "gradient", size)
         self.value = saved["value"]
         self.norm, self.start_norm, self._fell_to = saved["norm"], saved["start_norm"], saved["fell_to"]
-        self.values = list(saved["values"])
+        self.values, self.goes_by_slopes = list(saved["values"]), saved["by_slopes"]
+        self._least_bound, self._least_at = saved["least_bound"], saved["least_at"]
         self.evaluations, self.iterations = saved["evaluations"], saved["iterations"]
         self.begun -= saved["seconds"]
 
@@ -149,12 +158,26 @@ class Progress:
 
     def _stop_if_converged(self) -> None:
         if self.norm <= self.settings.tolerance * self.start_norm and self._rests():
-            self.converged, self.reason = True, "the gradient is below its tolerance"
+            if self._is_near():
+                self.converged, self.reason = True, "the gradient is below its tolerance"
+                raise _Stop
+            self._prove()
+
+    def _prove(self) -> None:
+        """Goes on at a point where the objective rests, as long as the bound of its distance falls."""
+        self.goes_by_slopes = True
+        gradient = self.steepest(self.weights, self.gradient)
+        bound = self.objective.gap(gradient)
+        bound = self.objective.distance(gradient) if bound is None else bound
+        if bound is not None and (self._least_bound is None or bound < self._least_bound):
+            self._least_bound, self._least_at = bound, self.iterations
+        elif self.iterations - self._least_at >= PROOF:
+            self.stalled, self.reason = True, "the objective is at rest, and the bound of its distance no longer falls"
             raise _Stop
 
     def _is_level(self) -> bool:
         """Whether a point without a better neighbour is an optimum and not a kink: its gradient is small as well."""
-        if self.norm <= self.settings.tolerance * self.start_norm:
+        if self.norm <= self.settings.tolerance * self.start_norm and self._is_near():
             return True
         gap = self._gap()
         if gap is not None and gap <= CERTAIN * abs(self.value):
@@ -165,6 +188,11 @@ class Progress:
     def _gap(self) -> float | None:
         """An upper bound of the objective's distance from its least value; None if it is unknown."""
         return self.objective.gap(self.steepest(self.weights, self.gradient))
+
+    def _is_near(self) -> bool:
+        """Whether nothing that is known of the distance from the least value speaks against convergence."""
+        first = self.values[0] if self.values else self.value
+        return is_near_least(self.objective, self.steepest(self.weights, self.gradient), self.value, first)
 
     def _rests(self) -> bool:
         """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""

@@ -67,7 +67,7 @@ def _iterate(progress: _CornerProgress, memory: ProximalMemory) -> bool:
     step = 1.0
     for _ in range(MOST_TRIALS):
         weights = goal if step == 1.0 else before + step * direction
-        if step < 1.0 and -slope * step <= NOISE * abs(progress.value):
+        if step < 1.0 and -slope * step <= NOISE * abs(progress.value) and not progress.goes_by_slopes:
             return False
         value, gradient = progress.evaluate(weights)
         rise = value - progress.value

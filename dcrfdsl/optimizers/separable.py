@@ -41,6 +41,7 @@ def minimise_parts(
     })  # fmt: skip
     for number, (numbers, part) in enumerate(objective.apart):
         part.reference = None if objective.reference is None else objective.reference[numbers]
+        part.units = None if objective.units is None else objective.units.part(numbers)
         if saved is None:
             values[number], gradient = part.value_and_gradient(weights[numbers])
             norms[number] = np.linalg.norm(gradient)

@@ -4,7 +4,8 @@
 
 as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η is halved in HALF passes, since the loss
 alone may have no curvature. Converged: a pass changed the objective, as summed during it, by no more than the
-tolerance, relatively. This says nothing about the gradient; but where a rate is given and two passes are enough for it,
+tolerance, relatively, and what is known of the distance from the least value agrees (`certificates`). Where a rate is
+given and two passes are enough for it,
 the gradient must have fallen, or the steps are too short. Source: Bottou, "Stochastic gradient descent tricks" (2012),
 §5. Not here: the steps (`online`).
 """
@@ -41,7 +42,8 @@ def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, wat
         if passes.count and abs(before - value) <= settings.tolerance * abs(value):
             if passes.count == 2 and settings.rate is not None and passes.has_hardly_moved(start):
                 return passes.outcome(False, "the steps are too short: they change the objective by next to nothing")
-            return passes.outcome(True, "a pass changed the objective by less than the tolerance")
+            if passes.is_near_least():
+                return passes.outcome(True, "a pass changed the objective by less than the tolerance")
         if passes.count >= settings.epochs:
             return passes.outcome(False, f"{settings.epochs} passes done")
         passes.run_pass(lambda t: rate / (1.0 + fall * t))

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..criteria import CRITERIA, Criterion, Supervision
+from ..criteria import CRITERIA, Criterion, Supervision, weight_units
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory, recalled
 from ..model import TrainedModel
-from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, ignores_start
+from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, WeightUnits, ignores_start
 from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
 from .parts import PartedSupervision
@@ -86,6 +86,8 @@ class Stage:
             objective = self.supervision.summed(self.settings)
         else:
             objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+        if type(objective).weights_of is Criterion.weights_of and not self.settings.clique_kernels:
+            objective.units, objective.curvature = self._units(objective), self._curvature
         if self.continues:
             if ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
@@ -93,6 +95,16 @@ class Stage:
                 raise DcrfError(Diagnostic("idle-start", message, help=remedy))
             objective.reference = objective.start(np.zeros(self.supervision.parameters.num_weights)).copy()
         return objective
+
+    def _units(self, objective: Criterion) -> WeightUnits | None:
+        """The units of the weights of numbers."""
+        supervision, penalty = self.supervision, objective.penalty
+        precision = np.zeros(supervision.parameters.num_weights) if penalty is None else penalty.precision
+        return weight_units(supervision.graph, supervision.parameters, supervision.feature_moments(), precision)
+
+    @property
+    def _curvature(self) -> Callable[[], Floats] | None:
+        return None if isinstance(self.supervision, PartedSupervision) else self.supervision.curvature
 
     def report(self, step: Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""

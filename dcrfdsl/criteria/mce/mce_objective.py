@@ -44,8 +44,6 @@ from .span_errors import ErrorBatches, SpanCounter, chain_judge, program_judge
 
 __all__ = ["Mce", "build_mce"]
 
-FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
-
 
 class Mce(Criterion):
     """A measure of smooth counts of errors, and a penalty: an objective that is not convex."""
@@ -87,8 +85,7 @@ class Mce(Criterion):
         """
         if weights.any():
             return weights
-        downhill = self._downhill()
-        return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
+        return self.downhill_from_zero(self._downhill())
 
     def batches(self, size: int | None = None) -> ErrorBatches | None:
         """Batches of `size` sequences, under a quadratic penalty if one pass counts the errors exactly; else None, as

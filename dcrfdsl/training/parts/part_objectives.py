@@ -41,8 +41,8 @@ class StageTerms:
     """What the terms of a stage share.
 
     key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
-    paths: of the compiled parts.   firsts: the number of the first sentence of each.   weights, start, earlier: as in `Supervision`.   threads: for one part; 0: as the
-    process decides.
+    paths: of the compiled parts.   firsts: the number of the first sentence of each.   weights, start, earlier: as in
+    `Supervision`.   threads: for one part; 0: as the process decides.
     """
 
     key: str

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...criteria import FeatureMoments, add_moments, moments_of_rows
 from ...data import (
     Corpus,
     InternedColumn,
@@ -25,16 +26,19 @@ from ...data import (
     variable_states,
 )
 from ...features import FeatureExtractor, FeatureSurvey, KeyCounts, Lexicons, PartLearner, RegisteredFeature
-from ...foundation import DcrfError
+from ...foundation import DcrfError, Ints
 from ...graph import ModelGraph, Parameters, learn_parameters
 from ...model import gold_of
 from ...semantics import ModelSpec
 from ..problem import broken_constraints, number_columns
 from .corpus_parts import CorpusParts
-from .part_files import CompiledPart, write_compiled
+from .part_files import CompiledPart, read_compiled, write_compiled
 from .part_trees import task_workers
 
-__all__ = ["Compiling", "Counting", "Surveying", "compile_part", "count_part", "states_of_parts", "survey_part"]
+__all__ = [
+    "Compiling", "Counting", "MomentSum", "Numbers", "Surveying", "compile_part", "count_part", "join_moments",
+    "moments_of_part", "states_of_parts", "survey_part",
+]  # fmt: skip
 
 States = Mapping[str, tuple[str, ...]]
 
@@ -133,3 +137,30 @@ def compile_part(shared: Compiling, number: int, _: object = None) -> Parameters
     )  # fmt: skip
     write_compiled(shared.paths[number], compiled)
     return parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The feature sets with numbers: how many features each has, and which are looked at closely."""
+
+    paths: tuple[Path, ...]
+    sizes: Mapping[int, int]
+    dense: Mapping[int, Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class MomentSum:
+    """The moments of these sets over some parts."""
+
+    of_sets: Mapping[int, FeatureMoments]
+
+
+def moments_of_part(shared: Numbers, number: int, _: None) -> MomentSum:
+    """The moments of the features of a part that are numbers."""
+    rows = read_compiled(shared.paths[number]).rows
+    return MomentSum({n: moments_of_rows(rows[n], shared.sizes[n], dense) for n, dense in shared.dense.items()})
+
+
+def join_moments(one: MomentSum, other: MomentSum) -> MomentSum:
+    """Those of both."""
+    return MomentSum({n: add_moments(moments, other.of_sets[n]) for n, moments in one.of_sets.items()})

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...criteria import Supervision
+from ...criteria import FeatureMoments, Supervision, number_features
 from ...foundation import DcrfError, Diagnostic, data_error
 from ...graph import Gold
 from ...inference import Workers
@@ -33,6 +33,7 @@ from ...semantics import (
 )
 from .learning import LearnedParts
 from .part_objectives import StageTerms
+from .part_tasks import Numbers, join_moments, moments_of_part
 from .part_trees import PartRunner
 from .summed_criterion import SummedCriterion
 from .summed_margins import SummedMargins
@@ -102,11 +103,22 @@ class PartedSupervision(Supervision):
         paths = self.learned.paths
         terms = StageTerms(
             secrets.token_hex(8), paths[0].parent if self.runner.threads else None, paths, self.learned.firsts,
-            self.spec, self.graph, self.parameters, self.states, settings.criterion.method, settings, self.stage, self.weights, self.start,
-            self.earlier, self.runner.threads,
+            self.spec, self.graph, self.parameters, self.states, settings.criterion.method, settings, self.stage,
+            self.weights, self.start, self.earlier, self.runner.threads,
         )  # fmt: skip
         summed = BY_PARTS.get(settings.criterion.method, SummedCriterion)
         return summed(terms, self.runner, self.workers, self.fits, self.extractor)
+
+    def feature_moments(self) -> dict[int, FeatureMoments]:
+        """As `Supervision.feature_moments`, over all parts."""
+        if self.extractor is None or self.learned is None or self.runner is None:
+            return {}
+        dense = number_features(self.extractor)
+        if not dense:
+            return {}
+        paths, sizes = self.learned.paths, {number: self.extractor.sets[number].num_features for number in dense}
+        total = self.runner.total(moments_of_part, Numbers(paths, sizes, dense), len(paths), None, join_moments)
+        return dict(total.of_sets)
 
 
 def empty_supervision(

@@ -29,8 +29,6 @@ from .part_trees import PartRunner
 
 __all__ = ["SummedCriterion"]
 
-FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0, as in `criteria.mce`
-
 
 class SummedCriterion(Criterion):
     """The sum over all parts, and the penalty."""
@@ -80,7 +78,7 @@ class SummedCriterion(Criterion):
         likelihood = replace(self._terms, key=secrets.token_hex(8), method="likelihood")
         downhill = self._total(likelihood, weights).gradient
         self._runner.everywhere(forget_terms, likelihood.key)
-        return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
+        return self.downhill_from_zero(downhill)
 
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`; None where labels of some part are summed out."""
