@@ -55,11 +55,12 @@ def number_features(extractor: FeatureExtractor) -> dict[int, Ints]:
     return found
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def moments_of_rows(rows: FeatureRows, num_features: int, dense: Ints) -> FeatureMoments:
     """The moments of a feature set. dense: the features whose means and products are wanted."""
     value = rows.value if len(rows.value) else np.ones(len(rows.feature))
     fires = np.bincount(rows.feature, minlength=num_features).astype(np.float64)
-    squares = np.bincount(rows.feature, value**2, num_features)
+    squares = np.bincount(rows.feature, value**2, num_features).astype(np.float64)  # whole numbers where all is empty
     total = FeatureMoments(0, fires, squares, dense, np.zeros(len(dense)), np.zeros((len(dense), len(dense))))
     place = np.full(num_features + 1, -1, np.int64)
     place[dense] = np.arange(len(dense))
@@ -82,9 +83,10 @@ def _tables(rows: FeatureRows, value: Floats, place: Ints, width: int) -> Iterat
         at = place[rows.feature[begin:end]]
         inside = at >= 0
         cells = np.bincount(row[inside] * width + at[inside], value[begin:end][inside], len(some) * width)
-        yield cells.reshape(len(some), width)
+        yield cells.astype(np.float64).reshape(len(some), width)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def add_moments(one: FeatureMoments, other: FeatureMoments) -> FeatureMoments:
     """The moments of the rows of both."""
     rows = one.rows + other.rows
@@ -105,7 +107,8 @@ def weight_units(
     if not moments:
         return None
     clique, feature, assignment = parameters.origins()
-    size, blocks = np.ones(parameters.num_weights), []
+    size = np.ones(parameters.num_weights)
+    blocks: list[UnitBlock] = []
     for number in range(len(parameters.cliques)):
         found = moments.get(graph.templates[number].feature_set)
         if found is None:
@@ -121,6 +124,7 @@ def weight_units(
     return None if units.is_plain else units
 
 
+@np.errstate(over="ignore")
 def squares_of_weights(
     graph: ModelGraph, parameters: Parameters, rows: Sequence[FeatureRows], num_tokens: int
 ) -> Floats:
@@ -144,10 +148,12 @@ def _sizes(found: FeatureMoments) -> Floats:
     return np.exp2(np.where(np.abs(exponent) <= SIMILAR, 0.0, exponent))
 
 
+@np.errstate(over="ignore")
 def _far(found: FeatureMoments) -> Ints:
     """The places in `dense` of the features that are far from 0 throughout."""
-    spread = np.sqrt(np.diag(found.products) / max(1, found.rows))
-    return np.flatnonzero((np.abs(found.means) >= FAR * spread) & (spread > 0.0) & np.isfinite(found.means))
+    squares = np.diag(found.products) / max(1, found.rows)
+    finite = np.isfinite(squares) & np.isfinite(found.means**2) & (squares > 0.0)
+    return np.flatnonzero(finite & (np.abs(found.means) >= FAR * np.sqrt(np.where(finite, squares, 0.0))))
 
 
 def _blocks(
@@ -190,7 +196,7 @@ def _factor(found: FeatureMoments, far: Ints, precision: Floats, with_bias: bool
         lower = np.linalg.cholesky(rest / np.outer(scale, scale) + ROUNDING * np.eye(len(far)))
     except np.linalg.LinAlgError:
         return None
-    upper = lower.T * scale / np.sqrt(mass)
+    upper: Floats = lower.T * scale / np.sqrt(mass)
     if not with_bias:
         return upper
     factor = np.zeros((len(far) + 1, len(far) + 1))

@@ -219,7 +219,8 @@ class Likelihood(Criterion):
             raise DcrfError(Diagnostic("cannot-scale", message, help="train by `lbfgs`, which sums them out"))
         if not self.penalty.is_quadratic or self.penalty.precision.any():
             raise DcrfError(Diagnostic("cannot-scale", "`iis` has no penalty", help="write `prior = none`"))
-        return LikelihoodScaling(self.data, self.inference.build, self.counts, self.workers)
+        size = np.ones(self.num_weights) if self.units is None else self.units.size
+        return LikelihoodScaling(self.data, self.inference.build, self.counts, self.workers, size)
 
     def gap(self, gradient: Floats) -> float | None:
         """Bound on L(λ) − min L by the penalty alone, which curves L by 1/v in each weight: ½ Σ_k v_k (∂L/∂λ_k)².

@@ -23,22 +23,26 @@ __all__ = ["LikelihoodScaling"]
 class LikelihoodScaling:
     """Scaling on a data set whose labels are all known, under exact inference. DcrfError where a feature is negative.
 
-    counts [W]: Ê f.   build: builds the inference method of a data set.
+    counts [W]: Ê f.   build: builds the inference method of a data set.   size [W]: of the features, by which they are
+    divided in totals.
     """
 
-    def __init__(self, data: BoundData, build: Callable[[BoundData], SequenceMethod], counts: Floats, workers: Workers):
+    def __init__(
+        self, data: BoundData, build: Callable[[BoundData], SequenceMethod], counts: Floats, workers: Workers,
+        size: Floats,
+    ):  # fmt: skip
         if (data.rows.value < 0.0).any():
             message = "`iis` needs features that are not negative, and the data has negative numbers"
             raise DcrfError(Diagnostic("cannot-scale", message, help="shift the column, or train by `lbfgs`"))
         self.counts, self.workers = counts, workers
         self._cell_of = data.cell_of_weight()
-        self.totals = self._largest_totals(data, build(data))
+        self.totals = self._largest_totals(data, build(data), size)
         self._order = np.argsort(self.totals, kind="stable")  # so that sequences of equal total are one run
         self.data = data.only(self._order)
         self.method = build(self.data)
 
-    def _largest_totals(self, d: BoundData, decoder: SequenceMethod) -> Floats:
-        potentials = d.potentials((self.counts > 0.0).astype(float))
+    def _largest_totals(self, d: BoundData, decoder: SequenceMethod, size: Floats) -> Floats:
+        potentials = d.potentials((self.counts > 0.0) / size)
         best = run_decoding(d, decoder, potentials, self.workers).outcome.log_z
         # totals of indicators are whole numbers, which sums of exponents and logarithms miss by a little
         rounded = np.round(best, 9)

@@ -82,7 +82,7 @@ class WeightUnits:
         """λ = T z, [W]."""
         weights = point / self.size
         for numbers, factor in self.blocks:
-            weights[numbers] = _product(np.linalg.inv(factor), point[numbers])
+            weights[numbers] = _product(_inverse(factor), point[numbers])
         return weights
 
     def point(self, weights: Floats) -> Floats:
@@ -96,7 +96,7 @@ class WeightUnits:
         """∂/∂z = Tᵀ ∂/∂λ, [W]."""
         changed = gradient / self.size
         for numbers, factor in self.blocks:
-            changed[numbers] = _product(np.linalg.inv(factor).T, gradient[numbers])
+            changed[numbers] = _product(_inverse(factor).T, gradient[numbers])
         return changed
 
     def gradient_of_weights(self, gradient: Floats) -> Floats:
@@ -111,3 +111,7 @@ def _product(matrix: Floats, rows: Floats) -> Floats:
     """The matrix [K, K] times each row [A, K]. Not by BLAS, whose sums depend on its threads."""
     product: Floats = np.einsum("jk,ak->aj", matrix, rows)
     return product
+
+
+def _inverse(factor: Floats) -> Floats:
+    return np.linalg.inv(factor).astype(np.float64)

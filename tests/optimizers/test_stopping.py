@@ -382,3 +382,46 @@ def test_boosting_says_why_it_ends(update: str, risk: float, mean: float, words:
         outcome = minimise_boosting(Boosted(update, risk, mean), np.zeros(2), AutoOptimizer(), watch, RunState())
     assert words in outcome.reason
     assert outcome.converged == bool(np.isfinite(risk))
+
+
+# what is known of the distance ----------------------------------------------------------------------------------------
+
+LOPSIDED = np.array([1e12, 1.0, 1e-3])  # the curvature of each weight
+
+
+def lopsided(w: Floats) -> tuple[float, Floats]:
+    """A bowl above 5, whose first weight makes up its gradient at 0: the others are done by no relative rule."""
+    apart = w - np.array([1e-6, 3.0, 40.0])
+    return 5.0 + 0.5 * float(LOPSIDED @ apart**2), LOPSIDED * apart
+
+
+class Bounded(Plain):
+    """A function whose distance from its least value is known."""
+
+    def gap(self, gradient: Floats) -> float | None:
+        return float(0.5 * np.sum(gradient**2 / LOPSIDED))
+
+
+class Estimated(Plain):
+    """A function of which each weight's own curvature is known."""
+
+    def distance(self, gradient: Floats) -> float | None:
+        return float(0.5 * np.sum(gradient**2 / LOPSIDED))
+
+
+BY_RULE = (
+    LbfgsSettings(), OwlqnSettings(), ProximalSettings(), CgSettings(), AutoOptimizer(), QuickpropSettings(online=0),
+    SgdSettings(rate=1e-12),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Bounded, Estimated])
+@pytest.mark.parametrize("settings", BY_RULE, ids=lambda settings: settings.method)
+def test_none_converges_while_the_distance_is_known_to_be_large(settings: Any, kind: type[Plain]) -> None:
+    """The rule that is relative to the gradient at the start holds once the first weight is done, 5.3 above 5."""
+    outcome = OPTIMIZERS[settings.method](kind(lopsided), np.zeros(3), settings, watch)
+    assert outcome.reason
+    if outcome.converged:
+        assert outcome.objective - 5.0 <= (1.0 if kind is Bounded else 0.02) * outcome.objective
+    if settings.method in ("lbfgs", "auto"):
+        assert outcome.converged and outcome.objective == pytest.approx(5.0, abs=1.0)

@@ -39,6 +39,7 @@ from . import (
     regex_rules,
     relation_rules,
     risk_rules,
+    scale_rules,
     segment_rules,
     sentence_rules,
     setting_rules,
@@ -124,7 +125,8 @@ def check(
     for rule in (*RULES, *rules):
         diagnostics.extend(rule(context))
     if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
-        for rule in idle_rules.RULES:  # with mistakes in a model, its intended uses are unknown
+        # with mistakes in a model, its intended uses are unknown
+        for rule in (*idle_rules.RULES, *scale_rules.RULES):
             diagnostics.extend(rule(context))
     context.kept.clear()  # its values refer to the context: the model would live until Python looks for cycles
     return tuple(_in_order(_once([*diagnostics, *empty])))

@@ -12,6 +12,13 @@ DATA: Mapping[str, tuple[str, str]] = {
         "Raise the limit to the longest one; or write `with longer = together`, so that longer ones are possible, have "
         "one length, and no other feature of the list.",
     ),
+    "unscaled-number": (
+        "A column of numbers among the features is far from 0 compared with its changes, or these are far from 1. A "
+        "weight is in units of its column, and the prior is on the weight: a column far from 0 needs a large weight "
+        "and a bias against it.",
+        "Subtract the mean and divide by the spread, in all data alike; or write `bin(column, 8)`; or name the clique, "
+        "as in `clique y as numbers: bias, column`, and leave it without a prior: `prior.numbers = none`.",
+    ),
     "mixed-sentence": (
         "A label `for sentence` has one value in a sentence, and its column has several in this one.",
         "Correct the data; mark tokens that say nothing by the label's `missing`. For a label of tokens, leave out "

@@ -25,7 +25,8 @@ NO_PENALTY: tuple[Shape, ...] = ("none",)
 
 class StoppingSettings(OptimizerSettings):
     """Base of those that take the gradient of all data in each iteration. They stop where ‖g‖/‖g₀‖ ≤ `tolerance` and
-    the objective has come to rest as well, and after `max_iterations`.
+    the objective has come to rest as well, unless a bound shows that it may be far from the optimum, and after
+    `max_iterations`.
     """
 
     tolerance: float = setting(
