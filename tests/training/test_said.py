@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,26 @@ def test_the_time_of_a_training_is_a_range(end: str) -> None:
     resolved: Resolved = load_text(f"{CASES['chain'].text}\n{end}\n")
     found = training_seconds(resolved, CASES["chain"].corpus(), relative_cost=lambda sample: 1.0, threads=1)
     assert found is None or 0.0 < found.least <= found.likely <= found.most
+
+
+def test_a_sample_that_would_take_long_is_not_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dcrfdsl.training import time_estimate
+
+    monkeypatch.setattr(time_estimate, "train_model", lambda *_: pytest.fail("a sample was trained"))
+    resolved: Resolved = load_text(f"{CASES['chain'].text}\ntrain likelihood: optimizer = lbfgs(max_iterations = 10)\n")
+    found = training_seconds(resolved, CASES["chain"].corpus(), relative_cost=lambda _: 1.0, evaluation=1e4, threads=1)
+    assert found is not None and found.likely == 1e5 and found.least < found.likely < found.most
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9])
+def test_iterations_are_read_off_the_fall_of_the_gradient(rate: float) -> None:
+    from dcrfdsl.semantics import LbfgsSettings
+    from dcrfdsl.training import time_estimate
+
+    norms = [100.0 * rate**n for n in range(12)]
+    wanted = math.log(1e-5) / math.log(rate)
+    assert time_estimate._until(norms, LbfgsSettings(tolerance=1e-5)) == pytest.approx(wanted, abs=3)
+    assert time_estimate._until(norms[:3], LbfgsSettings()) is None
 
 
 def test_the_pace_leaves_compiling_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,11 @@ def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
     """
     import networkx as nx
 
+    edges = len({(min(scope), max(scope)) for scope in scopes if len(scope) == 2})
+    # the largest core has at least half the mean degree
+    dense = math.prod(map(float, sorted(cards)[: edges // max(1, len(cards))]))
+    if dense > BEYOND_MEMORY:  # known without the graph, which would take long
+        return dense
     graph = interaction_graph(scopes, len(cards))
     degree = max(nx.core_number(graph).values(), default=0)
     return math.prod(map(float, sorted(cards)[:degree]))
