@@ -149,7 +149,9 @@ def _check_one(options: CheckOptions, template: str, registered: Mapping[str, Re
     else:
         from .trained_costs import trained_costs
 
-        costs, remarks, _ = trained_costs(resolved, corpus, registered, stage)
+        costs, remarks, _ = trained_costs(
+            resolved, corpus, registered, stage, lambda one: _report([one], template, quiet)
+        )
         _report(remarks, template, quiet)
     if not quiet:
         if resolved.spec.doc:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,16 +38,20 @@ class Trained(NamedTuple):
 
 
 def trained_costs(
-    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
-) -> Trained:
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None,
+    at_once: Callable[[Diagnostic], None] | None = None,
+) -> Trained:  # fmt: skip
     """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training, or if the
     model does not fit into memory.
+
+    at_once: is told what takes very much before it is built; without it that is among the warnings.
     """
     from ..training import assemble, naming_statements, refuse_undecodable
 
     spec = resolved.spec  # checked
     remarks: list[Diagnostic] = []
-    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans, remark=remarks.append)
+    told = at_once or remarks.append
+    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans, remark=told)
     refuse_undecodable(spec, problem.states, stage)
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]

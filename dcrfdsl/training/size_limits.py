@@ -41,7 +41,9 @@ __all__ = ["StatementSize", "naming_statements", "refuse_too_large", "statement_
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
 WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer
 PAIR_BYTES = 400  # of a pair of positions that data joins: a factor of its own; measured
-WORTH_SAYING = 10**9  # bytes of which a warning speaks before anything is built
+PAIR_SECONDS = 2e-5  # to lay one out
+WORTH_SAYING = 10**9  # bytes of which a warning speaks before anything is built …
+WORTH_WAITING = 10.0  # … and seconds
 MOST_BYTES = 2**36  # where the system does not say how much memory is left
 MOST_NAMED = 4  # statements in a message
 LONGEST_TEXT = 60  # characters of a statement in a message
@@ -57,6 +59,7 @@ class StatementSize(NamedTuple):
     """path: of the statement.   sites: those of its table; for pairs that data joins, two of them, far apart.
 
     cards: the states of each site.   size: bytes.   words: how the size comes about.   remedy: how it gets smaller.
+    seconds: to lay it out, before any training.
     """
 
     path: tuple[str | int, ...]
@@ -65,6 +68,7 @@ class StatementSize(NamedTuple):
     size: float
     words: str
     remedy: str
+    seconds: float = 0.0
 
 
 def statement_sizes(
@@ -112,13 +116,15 @@ def statement_sizes(
         if weights * WEIGHT_BYTES > CELL_BYTES * cells and has:
             words = f"{_by(*weighed)}, for each of {has:,} features"
         remedy = "join fewer positions or states, or write `with states = seen`, so that only what is seen has weights"
+        seconds = 0.0
         if clique.relational:
             sites = tuple((name, 1000 * place) for place, name in enumerate(labels))  # wherever the data says
             pairs = (relations or {}).get(number)
+            seconds = PAIR_SECONDS * (0 if pairs is None else len(pairs.first))
             if pairs is not None and len(pairs.first) * PAIR_BYTES > size:
                 size, words = float(len(pairs.first) * PAIR_BYTES), f"joins {len(pairs.first):,} pairs of positions"
                 remedy = "join fewer: `link = next`, a `max_gap`, or a condition that fewer positions share"
-        found.append(StatementSize(("cliques", number), sites, cards, size, words, remedy))
+        found.append(StatementSize(("cliques", number), sites, cards, size, words, remedy, seconds))
     for number, constraint in enumerate(spec.constraints):
         read = constraint_sites(spec, constraint)
         cards = tuple(len(states[name]) for name, _ in read)
@@ -197,12 +203,14 @@ def refuse_too_large(
 def too_large(located: LocatedSpec, sizes: Sequence[StatementSize]) -> list[Diagnostic]:
     """The error or the warning about the statements of a model, if it takes that much."""
     total, left = sum(one.size for one in sizes), memory_left()
-    if total <= min(WORTH_SAYING, left or MOST_BYTES):
+    seconds = sum(one.seconds for one in sizes)
+    if total <= min(WORTH_SAYING, left or MOST_BYTES) and seconds <= WORTH_WAITING:
         return []
     most = sorted(sizes, key=lambda one: -one.size)
     most = [one for one in most[:MOST_NAMED] if one.size >= total / 20]
     refused = total > (left or MOST_BYTES)
-    message = f"this model would take about {_gigabytes(total)} of memory: {_listed(located.spec, most)}"
+    waiting = f" and {seconds:,.0f} s before training begins" * (seconds > WORTH_WAITING)
+    message = f"this model would take about {_gigabytes(total)} of memory{waiting}: {_listed(located.spec, most)}"
     if refused and left is not None:
         message += f"; {_gigabytes(left)} are left"
     return [_complaint(located, most, message, most[0].remedy, "error" if refused else "warning")]

@@ -117,3 +117,16 @@ def test_memory_that_runs_out_later_names_statements(
     assert run(["train", "t.dcrf", "t.txt", "-o", "m"]) == 1
     said = capsys.readouterr().err
     assert "error[out-of-memory]" in said and "t.dcrf:7:1" in said and "What multiplies: `clique moves`" in said
+
+
+def test_pairs_that_take_long_to_lay_out_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(size_limits, "WORTH_WAITING", 1e-4)
+    resolved = load_text(
+        HEAD + "clique y[i], y[j] as skip:\n    where word[i] = word[j]\n    with link = all\n    bias\n"
+    )
+    said = []
+    corpus = corpus_from_rows(ROWS, resolved.spec.data)
+    assemble(resolved.spec, corpus, {}, {}, spans=resolved.spans, remark=said.append)
+    (one,) = said
+    assert one.severity == "warning" and one.primary is not None and "before training begins" in one.message
+    assert f"joins {40 * 39 // 2:,} pairs" in one.message
