@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..foundation import DcrfError, data_error
 from .column_blocks import Block
+from .jsonl import error_words
 
 __all__ = ["ArrayLines"]
 
@@ -160,7 +161,7 @@ def _record(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, s
         _, end = _SCANNER.raw_decode(chars, at)
     except json.JSONDecodeError as error:
         near_end = len(chars) - error.pos < _LONGEST_WORD or error.msg.startswith("Unterminated string")
-        raise _Broken(error.pos, f"{error.msg[:1].lower()}{error.msg[1:]}", near_end) from None
+        raise _Broken(error.pos, error_words(error), near_end) from None
     except RecursionError:
         raise _Broken(at, "values nested too deeply", False) from None
     records.append((at, end))

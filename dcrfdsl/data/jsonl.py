@@ -19,7 +19,7 @@ from .formats import Wanted, text_options
 from .records import Records
 from .vector_columns import shown
 
-__all__ = ["JsonlReader", "decoded"]
+__all__ = ["JsonlReader", "decoded", "error_words"]
 
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
 
@@ -55,12 +55,17 @@ class JsonlReader:
         return self._records.take()
 
 
+def error_words(error: json.JSONDecodeError) -> str:
+    """What Python says of broken JSON, to stand before ` at column 5`."""
+    return f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" starting at")
+
+
 def decoded(line: str, number: int, file: str, remedy: str) -> Any:
     """The value of a line of JSON; `DcrfError` with line and column if it is none, or one that is ambiguous."""
     try:
         return _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        message = f"not JSON: {error_words(error)} at column {error.colno}"
         raise data_error("bad-json", message, file=file, line=number, column=error.colno, help=remedy) from None
     except _Refused as error:
         raise data_error("bad-json", str(error), file=file, line=number, help=remedy) from None
