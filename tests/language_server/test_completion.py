@@ -29,7 +29,7 @@ EXACT = {
     "▌": list(KEYWORDS),
     "cl▌": list(KEYWORDS),
     "label ▌": ["word", "pos"],
-    "label pos in ▌": ["bio", "bioes", "iob1", "states"],
+    "label pos in ▌": ["bio", "bioes", "bilou", "bmes", "iob1", "states"],
     "label pos in {A, B} ▌": ["for", "with"],
     "label pos in {A, B} for ▌": ["sentence"],
     "label pos with ▌": ["others", "missing", "ambiguous", "constrain"],
