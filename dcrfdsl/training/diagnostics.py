@@ -16,6 +16,7 @@ __all__ = ["diagnostics_of"]
 
 NAMED = 8  # templates that a message names
 WORSE = 1e-4  # rise of a loss, relative: less is how near to the optimum an optimizer gets
+OUTWEIGHED = 0.01  # the same where a prior asks for it: less is what any prior does to what began with a weaker one
 
 
 def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
@@ -40,9 +41,10 @@ def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> 
         if objective.penalty is not None:
             forces = objective.penalty.value(point), objective.penalty.value(outcome.weights)
             before, after = before - forces[0], after - forces[1]
-        if after - before > WORSE * abs(before):
+        outweighed = forces[1] < forces[0]
+        if after - before > (OUTWEIGHED if outweighed else WORSE) * abs(before):
             why = "the optimizer found no better point"
-            if forces[1] < forces[0]:
+            if outweighed:
                 why = (
                     f"the prior outweighs it, and its penalty fell from {figure(forces[0])} to {figure(forces[1])}; a "
                     "weaker prior keeps the loss"

@@ -163,6 +163,6 @@ def test_eval_says_where_it_is(tmp_path, capsys):
     fit(resolved, corpus_from_rows(SHORT, resolved.require().data), threads=1).save(tmp_path / "model")
     text = "\n\n".join("\n".join(" ".join(row) for row in sentence) for sentence in LONG)
     (tmp_path / "data").write_text(text + "\n")
-    evaluate(model=str(tmp_path / "model"), data=str(tmp_path / "data"))
+    evaluate(model=str(tmp_path / "model"), data=[str(tmp_path / "data")])
     said = capsys.readouterr().err
     assert f"no labelling satisfies the constraints of the model in the sentence at {tmp_path / 'data'}:6" in said

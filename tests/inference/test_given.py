@@ -136,7 +136,7 @@ def test_clique_marginals_are_those_under_what_is_given(name: str, folder: Path,
     found, total = json.loads(out)["cliques"], joint(folder, name)
     assert len(found) == 3 * 3 + 2 * 2  # y, z and (y, z) at each token, two chains between them
     for own in found:
-        expected = reference.marginal(total, [2 * t + list(STATES).index(label) for label, t in own["sites"]])
+        expected = reference.marginal(total, [2 * (t - 1) + list(STATES).index(label) for label, t in own["sites"]])
         table = np.zeros(expected.shape)
         for *states, share in own["states"]:
             table[tuple(STATES[label].index(x) for (label, _), x in zip(own["sites"], states, strict=True))] = share
@@ -199,8 +199,8 @@ def test_hidden_variables_appear_in_cliques_alone(folder: Path, capsysbinary: By
     hidden = [own for own in record["cliques"] if any(name == "h" for name, _ in own["sites"])]
     assert [own["clique"] for own in hidden] == ["y, h"] * 3 + ["h[-1], h"] * 2
     assert {names[-1] for own in hidden for *names, _ in own["states"]} == {"0", "1"}
-    at_1 = next(own for own in hidden if own["sites"] == [["y", 1], ["h", 1]])
-    assert {y for y, _, _ in at_1["states"]} == {"A"}  # as given
+    second = next(own for own in hidden if own["sites"] == [["y", 2], ["h", 2]])
+    assert {y for y, _, _ in second["states"]} == {"A"}  # as given
     out, _ = tag(folder, capsysbinary, text, "--nbest", "2", "--json", model="latent")
     assert [list(json.loads(line)["labels"]) for line in out.splitlines()] == [["y", "z"]] * 2
 

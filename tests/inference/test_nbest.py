@@ -487,7 +487,7 @@ def test_tag_json_of_cliques(folder: Path, capsysbinary):
     text, _ = printed(capsysbinary, "tag", folder / "a.model", folder / "a.txt", "--clique-marginals", "--json")
     first, second = [json.loads(line)["cliques"] for line in text.splitlines()]
     assert [(own["clique"], own["sites"]) for own in first] == [
-        ("y", [["y", 0]]), ("y", [["y", 1]]), ("y[-1], y", [["y", 0], ["y", 1]])
+        ("y", [["y", 1]]), ("y", [["y", 2]]), ("y[-1], y", [["y", 1], ["y", 2]])
     ]  # fmt: skip
     assert len(second) == 3 + 2
     for own in first + second:

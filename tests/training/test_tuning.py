@@ -293,8 +293,9 @@ FAR = "data conll(x: float, y)\nlabel y in {A, B}\nclique y: bias, x\nlet rate =
 def far(rates: str, jobs: int) -> TrainedModel:
     text = FAR.replace("RATES", rates) + "train likelihood: prior = none, optimizer = sgd(rate = rate, epochs = 2)\n"
     resolved = load_text(text)
-    corpus = corpus_from_rows([[(1e150, "A"), (2.0, "B")], [(3.0, "A"), (1e150, "B")]], resolved.require().data)
-    return tune(resolved, corpus, corpus, threads=1, jobs=jobs)
+    corpus = corpus_from_rows([[(1e155, "A"), (2.0, "B")], [(3.0, "A"), (1e155, "B")]], resolved.require().data)
+    dev = corpus_from_rows([[(1.0, "A"), (2.0, "B")]], resolved.require().data)
+    return tune(resolved, corpus, dev, threads=1, jobs=jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

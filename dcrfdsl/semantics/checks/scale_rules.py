@@ -37,17 +37,14 @@ def unscaled_numbers(context: Context) -> Iterator[Diagnostic]:
     seen = set[str]()
     for path, name in _numbers(context):
         values = getattr(context.data.columns.get(name), "values", None)
-        if (
-            name in seen
-            or _suits_all(context, path)
-            or not isinstance(values, np.ndarray)
-            or values.ndim != 1
-            or not len(values)
-        ):
+        if name in seen or _suits_all(context, path) or not isinstance(values, np.ndarray) or values.ndim != 1:
             continue
         seen.add(name)
+        known = values[~np.isnan(values)]  # numbers may be missing
+        if not len(known):
+            continue
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, spread = float(np.mean(values)), float(np.std(values))
+            mean, spread = float(np.mean(known)), float(np.std(known))
         problem = _problem(name, mean, spread)
         if problem is not None:
             message, remedy = problem
