@@ -394,6 +394,21 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "   |            ^^^^ texts\n"
         "   = help: declare `temp: float`, or put the numbers in bins: `bin(temp, 4)`",
     ),
+    "unscaled-number": CommandExample(
+        {
+            "ward.dcrf": "data conll(p: float, y)\nlabel y\nclique y: bias, p\n",
+            "train.txt": "1013.2 A\n1014.1 B\n1012.9 A\n1014.0 B\n",
+        },
+        "dcrfdsl check ward.dcrf --data train.txt",
+        "warning[unscaled-number]: `p` has the mean 1,013.550 and the spread 0.512 in the training data: what its changes "
+        "tell takes a large weight and a `bias` against it, which priors hold near 0\n"
+        "  --> ward.dcrf:3:17\n"
+        "   |\n"
+        " 3 | clique y: bias, p\n"
+        "   |                 ^ in these units\n"
+        "   = help: let the column have (p - 1013.550) / 0.512, or write `bin(p, 8)`; or name its clique, and leave it "
+        "without a prior: `prior.NAME = none`",
+    ),
     "unseen-state": CommandExample(
         {"chunk.dcrf": "data conll(word, chunk)\nlabel chunk in {B, I, O}\nclique chunk: word\n", "train.txt": TRAIN},
         "dcrfdsl check chunk.dcrf --data train.txt",
