@@ -50,7 +50,7 @@ def number_features(extractor: FeatureExtractor) -> dict[int, Ints]:
         numbers = ~extractor.indicators(feature_set)
         if numbers.any():
             template = extractor.listed(feature_set)[1]
-            few = np.bincount(template[numbers], minlength=len(numbers) + 1)[template] <= MOST
+            few = np.bincount(template[numbers], minlength=int(template.max()) + 1)[template] <= MOST
             found[feature_set] = np.flatnonzero(numbers & few)[:MOST]
     return found
 

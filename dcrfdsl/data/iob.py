@@ -18,6 +18,7 @@ import numpy as np
 from ..foundation import Codes, Offsets, data_error
 from ..semantics import (
     SCHEMES,
+    WITH_ENDS,
     Label,
     ModelSpec,
     Scheme,
@@ -107,7 +108,7 @@ _Marks: TypeAlias = Callable[[Segments, Offsets, int], np.ndarray]
 MARKS: Mapping[str, _Marks] = {
     "bio": _bio,
     "iob1": _iob1,
-    **{name: _with_ends(*SCHEMES[name].marks) for name in ("bioes", "bilou", "bmes")},
+    **{name: _with_ends(*SCHEMES[name].marks) for name in WITH_ENDS},
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..foundation import Offsets, shortened
-from ..semantics import SCHEMES
+from ..semantics import SCHEMES, WITH_ENDS
 from .columns import interned
 from .raw_spans import RawSpan
 from .segment_types import mark_table, segments_of
@@ -144,7 +144,7 @@ def _with_ends(begin: str, inside: str, end: str, single: str) -> Callable[[str,
 MARKS: Mapping[str, Callable[[str, int], list[str]]] = {
     "bio": _bio,
     "iob1": _bio,
-    **{name: _with_ends(*SCHEMES[name].marks) for name in ("bioes", "bilou", "bmes")},
+    **{name: _with_ends(*SCHEMES[name].marks) for name in WITH_ENDS},
 }
 
 

@@ -17,6 +17,7 @@ from ..semantics import (
     BOOLEAN,
     OUTSIDE,
     SCHEMES,
+    WITH_ENDS,
     Cardinality,
     Domain,
     Enumerated,
@@ -251,7 +252,7 @@ def _scheme_with(scheme: str, value: str) -> str | None:
     """Another scheme that has a mark with a type which this one lacks."""
     if split_state(scheme, value) is not None:
         return None
-    return next((name for name in ("bioes", "bilou", "bmes") if "-" in value and split_state(name, value)), None)
+    return next((name for name in WITH_ENDS if "-" in value and split_state(name, value)), None)
 
 
 def _scheme_of(label: Label, scheme: str, other: str | None) -> str:

@@ -137,6 +137,7 @@ from .schema.segment_options import (
 from .schema.segment_schemes import (
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    WITH_ENDS as WITH_ENDS,
     bare_marks as bare_marks,
     has_segments as has_segments,
     learn_types as learn_types,

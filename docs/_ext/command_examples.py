@@ -400,8 +400,8 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
             "train.txt": "1013.2 A\n1014.1 B\n1012.9 A\n1014.0 B\n",
         },
         "dcrfdsl check ward.dcrf --data train.txt",
-        "warning[unscaled-number]: `p` has the mean 1,013.550 and the spread 0.512 in the training data: what its changes "
-        "tell takes a large weight and a `bias` against it, which priors hold near 0\n"
+        "warning[unscaled-number]: `p` has the mean 1,013.550 and the spread 0.512 in the training data: what its "
+        "changes tell takes a large weight and a `bias` against it, which priors hold near 0\n"
         "  --> ward.dcrf:3:17\n"
         "   |\n"
         " 3 | clique y: bias, p\n"

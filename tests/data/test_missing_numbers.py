@@ -158,7 +158,7 @@ def test_labels_that_are_numbers_have_a_remedy(value: float, remedy: str, tmp_pa
 CONVERTED: dict[str, str] = {
     'jsonl(t, n, y)': '{"t": [1.5, null], "n": [null, 3], "y": ["A", "B"]}\n',
     'csv(t, n, y, missing = "NA")': "t,n,y\n1.5,NA,A\nNA,3,B\n\n",
-    'csv(t, n, y, separator = ";", decimal = ",", missing = "")': "t;n;y\n1,5;;A\n;3;B\n\n",
+    'csv(t, n, y, separator = ";", decimal = ",", missing = "")': 't;n;y\n1,5;"";A\n"";3;B\n\n',
     "csv(t, n, y)": "t,n,y\n1.5,nan,A\nnan,3,B\n\n",
     "conll(t, n, y)": "1.5 nan A\nnan 3 B\n\n",
     "crfsuite(y, t, n)": "A\tt:1.5\nB\tn:3.0\n\n",

@@ -98,7 +98,8 @@ def test_an_unknown_slug_has_no_page() -> None:
 # Slugs without a bad example: what only a data set can show, and what is wrong outside a template.
 SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "piece-without-instance", "bad-override",
                    "idle-override", "no-text", "nothing-to-tune", "use-too-deep", "not-judged", "unseen-state",
-                   "unscaled-number", "bad-specification", "bad-name", "bad-event"}  # fmt: skip
+                   "unscaled-number", "bad-specification", "bad-name", "bad-event", "numbers-as-texts",
+                   "empty-file"}  # fmt: skip
 
 
 @pytest.mark.long

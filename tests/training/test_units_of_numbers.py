@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.feature_moments import add_moments, moments_of_rows, number_features, weight_units
 from dcrfdsl.criteria.supervision import Supervision
-from dcrfdsl.data import Corpus, read_corpus
+from dcrfdsl.data import Corpus, corpus_from_rows, read_corpus
 from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
@@ -179,6 +179,13 @@ def test_standard_numbers_and_indicators_have_no_units(tmp_path: Path) -> None:
     assert objective.units is None
 
 
+def test_a_number_after_features_that_never_fire_has_its_moments() -> None:
+    resolved = load_text("data conll(word, x: float, y)\nlabel y\nclique y: word is c, word is d, word is e, x\n")
+    corpus = corpus_from_rows([[("a", 1000.0, "A"), ("b", 3000.0, "B")]], resolved.require().data)
+    objective, _ = stage_of(resolved, corpus)
+    assert objective.units is not None and objective.units.size.tolist() == [2048.0] * 2
+
+
 TRAININGS = {  # criteria and penalties that are trained in units
     "laplace": "likelihood: prior = laplace(scale = 1)",
     "elastic net": "likelihood: prior = elastic_net(l1 = 0.5, l2 = 0.1)",
@@ -189,7 +196,7 @@ TRAININGS = {  # criteria and penalties that are trained in units
     "pieces": "pwpl",
     "memm": "memm",
     "pseudo-likelihood": "pseudolikelihood",
-    "kept": "likelihood: keep = 12",
+    "kept": "likelihood: keep = 16",
 }
 
 

@@ -99,6 +99,7 @@ from .segment_options import (
 from .segment_schemes import (
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    WITH_ENDS as WITH_ENDS,
     bare_marks as bare_marks,
     has_segments as has_segments,
     learn_types as learn_types,

@@ -25,6 +25,7 @@ else:
 __all__ = [
     "OUTSIDE",
     "SCHEMES",
+    "WITH_ENDS",
     "SegmentScheme",
     "bare_marks",
     "has_segments",
@@ -115,10 +116,10 @@ def split_mark(state: str, *, bare: bool = False) -> tuple[str, str] | None:
     return (_AS_BIOES[mark], kind) if kind and mark in _AS_BIOES else None
 
 
+WITH_ENDS = ("bioes", "bilou", "bmes")  # schemes with marks for the end and for a segment of one, in other letters
+
 _AS_BIOES = {
-    letter: same
-    for name in ("bioes", "bilou", "bmes")
-    for letter, same in zip(SCHEMES[name].marks, SCHEMES["bioes"].marks, strict=True)
+    letter: same for name in WITH_ENDS for letter, same in zip(SCHEMES[name].marks, SCHEMES["bioes"].marks, strict=True)
 }
 
 
