@@ -18,7 +18,7 @@ from .corpus import Corpus, InternedColumn
 from .iob import iob1_remedy, is_iob1
 from .partial import label_column, places, read_cells
 from .sentence_states import mixed_values, value_of_sentence
-from .states import declared_states, learn_states, variable_states
+from .states import declared_states, learn_states, scheme_with, variable_states
 
 __all__ = [
     "EncodedLabels",
@@ -242,6 +242,14 @@ def _broken_scheme(
     elif scheme == "iob1" and not len(violations(legal_moves("bio", states), codes, corpus.sentence_off)):
         message = f"gold of `{label.name}` is IOB2, and in `iob1` B only parts neighbours of one type: {first}"
         remedy = f"write `label {label.name} in bio`"
+    elif label.others is not None:
+        values = label_column(label, corpus).values
+        of_others = next(((value, other) for value in values if (other := scheme_with(scheme, value))), None)
+        if of_others is not None:
+            remedy = (
+                f"`{label.others}` stands for `{of_others[0]}` too, as `others` says; the data are marked as in "
+                f"`{of_others[1]}`: write `label {label.name} in {of_others[1]}`"
+            )
     return Diagnostic("broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy)
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 else:
     np, partial = Late("numpy"), Late("dcrfdsl.data.partial")  # states that are declared need neither
 
-__all__ = ["declared_states", "learn_states", "variable_states"]
+__all__ = ["declared_states", "learn_states", "scheme_with", "variable_states"]
 
 MOST_BYTES = 1 << 24  # the largest file of states
 
@@ -244,11 +244,11 @@ def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) ->
         f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({partial.places(corpus, where)})",
         file=corpus.file,
         line=int(corpus.token_line[where[0]]),
-        help=_scheme_of(label, scheme, "bmes" if bare_marks(column.values) else _scheme_with(scheme, value)),
+        help=_scheme_of(label, scheme, "bmes" if bare_marks(column.values) else scheme_with(scheme, value)),
     )
 
 
-def _scheme_with(scheme: str, value: str) -> str | None:
+def scheme_with(scheme: str, value: str) -> str | None:
     """Another scheme that has a mark with a type which this one lacks."""
     if split_state(scheme, value) is not None:
         return None

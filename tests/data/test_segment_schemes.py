@@ -253,3 +253,11 @@ def test_the_remedy_for_other_letters_is_their_scheme(scheme: str, marks: str, r
     with pytest.raises(DcrfError) as caught:
         fit(resolved, read_corpus(tmp_path / "a.txt", resolved.require().data))
     assert remedy in str(caught.value.diagnostics[-1].help)
+
+
+def test_letters_that_others_stands_for_name_their_scheme() -> None:
+    """`others = O` reads L-X as O, which ends a segment too early: the remedy is the scheme, not `constrain = no`."""
+    resolved = load_text("data conll(word, y)\nlabel y in bioes with others = O\nclique y: word\n")
+    corpus = corpus_from_rows([[("a", "B-X"), ("b", "L-X"), ("c", "U-X")]], resolved.require().data)
+    with pytest.raises(DcrfError, match=r"breaks `bioes`.*(\n.*)*`L-X` too.*write `label y in bilou`"):
+        fit(resolved, corpus)
