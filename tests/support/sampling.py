@@ -55,6 +55,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "kernels/test_automaton.py": r"^test_",
     "kernels/test_fast_paths.py": r"\[(bp|trp) ",  # labellings by messages
     "model/test_calibration.py": r"and_samples_go",
+    "model/test_files_of_earlier_versions.py": r"messages|mean|bp|ep\]|tr[pw]|gibbs|certified|pruned|mce|exp|marginal",
     "templates/test_templates.py": (
         r"trains_saves.*\[(hierarchical|.*factorial|morphology|semi_markov|tagger)|comparison_trains\[(boosted|errors)"
     ),
