@@ -3,18 +3,19 @@
 A template says which labels of a sequence depend on each other, and by which features. Training fits its weights to
 labelled data, and the model tags new text. The template is a `.dcrf` file, or is written in Python:
 
-    from dcrfdsl import Model, bias, bio, fit, read_corpus
+    from dcrfdsl import Template, fit, read_corpus
+    from dcrfdsl.template import bias, bio
 
-    m = Model("address")
+    m = Template("address")
     word, _ = m.data("conll", "word", "part")
     part = m.label("part", bio("STREET", "TOWN"))
-    m.clique(part, features=[bias, word[-1:1]]), m.clique(part[-1], part)
+    m.clique(part, features=[bias, word.window(-1, 1)]), m.clique(part[-1], part)
     model = fit(m, read_corpus("address.txt", m.spec().data))
     model.save("address.model")
 
 Where to look:
 
-    templates     dcrfdsl.load_template, dcrfdsl.load_text, dcrfdsl.Model, dcrfdsl.to_text; help(dcrfdsl.builder)
+    templates     dcrfdsl.load_template, dcrfdsl.load_text, dcrfdsl.Template, dcrfdsl.to_text; help(dcrfdsl.template)
     data          dcrfdsl.read_corpus, dcrfdsl.corpus_from_rows, dcrfdsl.corpus_from_frame
     training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune, dcrfdsl.Checkpoint, dcrfdsl.open_parts
     models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save

@@ -1,43 +1,4 @@
-from .builder import (
-    Expression as Expression,
-    Model as Model,
-    Position as Position,
-    Term as Term,
-    accuracy as accuracy,
-    all_of as all_of,
-    any_of as any_of,
-    apply as apply,
-    bias as bias,
-    bilou as bilou,
-    bins as bins,
-    bio as bio,
-    bioes as bioes,
-    bmes as bmes,
-    call as call,
-    chars as chars,
-    extract as extract,
-    feats as feats,
-    first as first,
-    gaussian as gaussian,
-    if_else as if_else,
-    index as index,
-    iob1 as iob1,
-    joined as joined,
-    last as last,
-    lbfgs as lbfgs,
-    length as length,
-    locked as locked,
-    lower as lower,
-    part as part,
-    positions as positions,
-    prefix as prefix,
-    segments as segments,
-    shape as shape,
-    span as span,
-    state_file as state_file,
-    states_of as states_of,
-    suffix as suffix,
-)
+from . import template as template
 from .cli import (
     load_ipython_extension as load_ipython_extension,
     unload_ipython_extension as unload_ipython_extension,
@@ -58,6 +19,7 @@ from .semantics import (
     to_text as to_text,
 )
 from .syntax import parse as parse
+from .template import Template as Template
 from .training import (
     Checkpoint as Checkpoint,
     CorpusParts as CorpusParts,

@@ -22,11 +22,6 @@ from dcrfdsl import DcrfError
 from dcrfdsl.data import Corpus, InternedColumn
 from dcrfdsl.foundation import Ints
 
-__all__ = [
-    "Log", "Timed", "add_options", "chance", "empty_table", "exit_status", "fingerprint", "parser_of", "refusals",
-    "say", "say_differences", "sentences_of", "timed", "write",
-]  # fmt: skip
-
 Record = dict[str, Any]
 J = TypeVar("J", bound=tuple[Any, ...])
 J_contra = TypeVar("J_contra", contravariant=True)

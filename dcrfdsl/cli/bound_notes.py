@@ -9,8 +9,6 @@ from ..foundation import figure
 if TYPE_CHECKING:
     from ..inference import RunStatus
 
-__all__ = ["bound_note", "compared_note"]
-
 
 def bound_note(status: RunStatus) -> str:
     """On how many sentences the labels are proven to be the best, and the mean gap on the others."""

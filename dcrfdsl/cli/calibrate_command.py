@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..metrics import Reliability
     from ..model import TrainedModel
 
-__all__ = ["calibrate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:

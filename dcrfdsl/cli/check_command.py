@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..semantics import ModelSpec, Resolved
     from .class_counts import ClassCounts
 
-__all__ = ["check"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..semantics import ModelSpec
 
-__all__ = ["ClassCounts", "class_counts"]
-
 MOST_LISTED = 12  # classes that a line names
 
 

@@ -23,10 +23,6 @@ from .parsers import command_parser, value_type
 if TYPE_CHECKING:
     from ..semantics import ReferenceEntry
 
-__all__ = [
-    "DescribedCommand", "DescribedOption", "command_entries", "described_command", "option_entries",
-]  # fmt: skip
-
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
 DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
 SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl ")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..metrics import Interval
     from ..model import Comparison
 
-__all__ = ["compare"]
-
 ANY_DIFFERENCE = 0.05  # p-values below it are marked
 
 

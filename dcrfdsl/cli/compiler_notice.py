@@ -11,8 +11,6 @@ from numba.core.event import Event, Listener, register
 
 from .console import Talk
 
-__all__ = ["announce_compiling"]
-
 
 class _Announcer(Listener):
     def __init__(self, talk: Talk):

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..model import Confidence, SegmentConfidence
 
-__all__ = ["ConfidenceColumns"]
-
 _NONE = "_"
 
 

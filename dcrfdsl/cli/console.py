@@ -21,12 +21,6 @@ import click
 from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render_all
 from .options import Option
 
-__all__ = [
-    "INPUT_ERROR", "MOST_DRAWS", "MOST_JOBS", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet",
-    "Rounds", "SetPaths", "StageName", "Talk", "Threads", "abandon_messages", "check_decode", "file_failed", "guarded",
-    "lost_output", "open_standard_streams", "os_error", "print_diagnostics", "refuse",
-]  # fmt: skip
-
 INPUT_ERROR = 1
 OUR_FAULT = 70
 MOST_PRINTED = 200  # messages of one command

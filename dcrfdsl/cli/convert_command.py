@@ -17,8 +17,6 @@ from .inputs import STDIN, read_text
 from .options import Argument, Option, is_stdout
 from .output_clashes import Output, refuse_clash
 
-__all__ = ["convert"]
-
 MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 

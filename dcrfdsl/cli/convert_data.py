@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..data import Chunk, Emitter
     from ..semantics import Column, DataSpec, ModelSpec
 
-__all__ = ["convert_data"]
-
 _TOKENS_AT_ONCE = 50_000
 
 

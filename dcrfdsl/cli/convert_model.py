@@ -11,8 +11,6 @@ from ..foundation import shell_word
 from .console import Talk, refuse
 from .output_clashes import Output, refuse_clash
 
-__all__ = ["convert_model", "is_crfsuite_model"]
-
 MAGIC = b"lCRF"
 
 

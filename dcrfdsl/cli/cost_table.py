@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from ..foundation import Block
     from ..semantics import CliqueSpec, ModelSpec, Resolved
 
-__all__ = [
-    "UNKNOWN", "CostTable", "declared_costs", "decoding_rows", "once_rows", "segment_rows", "table_words", "work_words",
-]  # fmt: skip
-
 UNKNOWN = "?"
 MOST_ROWS = 200  # cliques that are listed
 HEADINGS = ("clique", "states", "table", "weights")

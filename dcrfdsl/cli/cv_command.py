@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..semantics import DataSpec, ModelSpec, Resolved
     from ..training import CrossValidation, Fold
 
-__all__ = ["cv"]
-
 BESIDE_F1 = ("precision", "recall")
 TABLES = ("by_state", "by_type", "confusion")
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
     from ..semantics import ModelSpec
 
-__all__ = ["demo", "drawn", "separate_chains", "treebank"]
-
 _WHEEL = "turkish-treebanks"
 _REMEDY = "pip install 'dcrfdsl[demo]'"
 _TRAINING = 100  # sentences: two models converge in well under two minutes on 2 cores

@@ -13,8 +13,6 @@ from .class_counts import ClassCounts
 from .diagnostic_places import Located, located, of_span
 from .sarif_log import sarif_log
 
-__all__ = ["FORMATS", "diagnostic_json", "github_command"]
-
 Classes = Mapping[str, Mapping[str, ClassCounts]]  # of each template with data, those of its labels
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}  # by severity

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from ..foundation import Diagnostic, Span
 
-__all__ = ["Located", "located", "of_span"]
-
 # `file`, `file:line` or `file:line:column`; a file's name may hold colons, too.
 _LOCATION = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?", re.DOTALL)
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..metrics import Evaluation, LabelTables
     from ..semantics import CallSpec
 
-__all__ = ["evaluate"]
-
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
 # Metrics that are not fractions between 0 and 1, although they may be floats.
 _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
@@ -77,7 +75,7 @@ def evaluate(options: EvalOptions) -> None:
     trained = trained if options.rounds is None else trained.at_round(options.rounds)
     outcome, details, files = _Outcome(), _Details(options, trained.spec.evaluate), data_files(options.data)
     corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
-    parts = (trained.on(corpus) for corpus in corpora if corpus.num_tokens)
+    parts = (trained.prepare(corpus) for corpus in corpora if corpus.num_tokens)
     scores = trained.evaluate_parts(
         parts if options.threads == 1 else prefetched(parts),
         threads=options.threads,

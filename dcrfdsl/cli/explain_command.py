@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ..semantics import ReferenceEntry, SettingEntry
 
-__all__ = ["described", "explain"]
-
 MOST_COLUMNS = 100  # longer lines are hard to read
 
 

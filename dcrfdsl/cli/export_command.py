@@ -22,8 +22,6 @@ from .parsers import DASH
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
-__all__ = ["export"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:

@@ -10,8 +10,6 @@ from .console import INPUT_ERROR, Features, Quiet, Talk, print_diagnostics
 from .inputs import STDIN, read_text, read_unused_features
 from .options import Argument, Option
 
-__all__ = ["fmt"]
-
 
 def fmt(
     templates: Annotated[list[str], Argument("TEMPLATE...", help="Template files; - is stdin, to stdout.")],

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..inference import BoundedLabelling, GraphResult
     from ..semantics import MethodSettings
 
-__all__ = ["infer"]
-
 Task = Literal["mar", "pr", "map"]
 # The options that are settings of a method, by the names of the settings.
 _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_in", "thin")

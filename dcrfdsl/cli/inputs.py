@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
     from ..semantics import DataSpec, ModelSpec, Resolved
 
-__all__ = [
-    "STDIN",
-    "data_files",
-    "data_statement",
-    "load_model",
-    "read_features",
-    "read_gold",
-    "read_sample",
-    "read_sentence",
-    "read_text",
-    "read_unused_features",
-    "refuse_sentence",
-    "resolved_template",
-    "stream_gold",
-]
-
 STDIN = "-"
 TOKENS_AT_ONCE = 2_000  # where one sentence is wanted
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from .console import EndedBySignal, Talk
 
-__all__ = ["Interruption"]
-
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
 if HANG_UP is not None:

@@ -18,8 +18,6 @@ from .terminal import terminal
 if TYPE_CHECKING:
     from ..metrics import ClassScores, Confusion, LabelTables, ScoreRow
 
-__all__ = ["print_by_state", "print_by_type", "print_confusion", "tables_json"]
-
 NO_LABEL = "_"  # as `tag` writes it
 MOST_STATES = 40  # of a matrix that a person can read
 MOST_MISTAKES = 20  # lines of the list that stands in for a larger one

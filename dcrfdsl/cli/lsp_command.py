@@ -6,8 +6,6 @@ from importlib.util import find_spec
 
 from .console import refuse
 
-__all__ = ["lsp"]
-
 
 def lsp() -> None:
     """Serve an editor over stdin and stdout: problems as you type, completion, hover, rename, layout.

@@ -9,8 +9,6 @@ from typing import Annotated
 from .console import Quiet, Talk, refuse
 from .options import Argument, Option, is_stdout
 
-__all__ = ["new"]
-
 
 def new(
     template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import RegisteredFeature
 
-__all__ = ["CheckedCell", "LineError", "TemplateErrors", "load_magic", "unload_magic"]
-
 MAGIC = "dcrf"
 
 
@@ -198,7 +196,7 @@ def _model_with_costs(model: Any) -> str:
 _SHOWN: Mapping[tuple[str, str], Callable[[Any], str]] = {
     (Resolved.__module__, Resolved.__name__): with_costs,
     (ModelSpec.__module__, ModelSpec.__name__): _spec_with_costs,
-    ("dcrfdsl.builder.template_builder", "Model"): _model_with_costs,
+    ("dcrfdsl.template.template_builder", "Template"): _model_with_costs,
 }
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["OPTION_EXAMPLES"]
-
 OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("dcrfdsl demo --sentences 10 --threads 2 --quiet",),
     "new": ("dcrfdsl new skip_chain --output skip.dcrf --quiet",),

@@ -31,8 +31,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Argument", "Option", "is_stdout", "with_options"]
-
 Options = TypeVar("Options", bound="DataclassInstance")
 
 

@@ -20,8 +20,6 @@ from .inputs import STDIN
 if TYPE_CHECKING:
     from ..semantics import Label, Latent, Memory, Resolved
 
-__all__ = ["Output", "files_of_template", "refuse_clash", "refuse_foreign"]
-
 
 class Output(NamedTuple):
     """What a command writes.   option: that names it.   path: None where the option is not given.

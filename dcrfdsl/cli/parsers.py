@@ -20,8 +20,6 @@ import click
 
 from .options import Argument, Option
 
-__all__ = ["DASH", "command_parser", "value_type"]
-
 FILES = {"DATA", "FILE", "MODEL", "TEMPLATE"}  # words of a metavar that stand for the name of a file or folder
 DASH = "this is not written to stdout; give the name of a file, or `./-` for one that is called `-`"
 EMPTY = "the name is empty, expected that of a file or folder"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..semantics import Resolved
     from ..training import CorpusParts
 
-__all__ = ["PartOptions", "opened_parts"]
-
 
 class PartOptions(NamedTuple):
     """What the command line says of parts.   data: files and folders.   output: the model, beside which parts lie."""

@@ -13,8 +13,6 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
-__all__ = ["is_at_work", "prefetched"]
-
 _Item = TypeVar("_Item")
 _WORKERS: list[Thread] = []  # whose callers have left before the end
 

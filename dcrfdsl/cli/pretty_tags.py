@@ -33,8 +33,6 @@ from .wrong_sentences import NO_LABEL
 if TYPE_CHECKING:
     from ..data import Corpus
 
-__all__ = ["PrettySentences"]
-
 COLOURS = (
     "cyan", "green", "yellow", "magenta", "blue", "red",
     "bright_cyan", "bright_green", "bright_yellow", "bright_magenta", "bright_blue", "bright_red",

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..semantics import ModelSpec, Resolved
 
-__all__ = ["PASSES", "tree_of"]
-
 
 def tree_of(text: str, name: str) -> str:
     """The tree of a text with the place of each node. Raises `DcrfError` if it cannot be read."""

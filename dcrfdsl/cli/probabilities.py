@@ -10,8 +10,6 @@ from ..foundation import figure
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
-__all__ = ["earlier_notes", "training_notes"]
-
 
 def decode_words(rule: str, criterion: str) -> str:
     """A decoding rule that follows from the criterion, in words."""

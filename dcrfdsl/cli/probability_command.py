@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..model import EventProbability, TrainedModel
 
-__all__ = ["probability", "probability_text"]
-
 _CLOSE = 5e-4  # nearer to 1 than this, the distance is shown
 
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..inference import PruningReport
 
-__all__ = ["pruning_notes"]
-
 MANY_PRUNED = 0.1  # of the sentences, with gold labels that were pruned
 NO_BOUND = 0.9  # of a sentence's probability: a bound that leaves open whether much was pruned
 LESS_PRUNING = "a lower `threshold` or a larger `keep` of `infer pruned` prunes less"

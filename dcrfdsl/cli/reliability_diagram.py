@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..metrics import Reliability
 
-__all__ = ["bars", "svg"]
-
 WIDTH = 40  # characters of a bar that is 1 long
 SIDE, LEFT, TOP, GAP = 240, 52, 46, 64  # of a panel: pixels of its square, and around it
 

@@ -22,23 +22,6 @@ from .terminal import terminal
 if TYPE_CHECKING:
     from ..criteria import TemplateWeights
 
-__all__ = [
-    "bytes_text",
-    "cell",
-    "duration",
-    "file_size",
-    "path_table",
-    "peak_mb",
-    "print_table",
-    "score_text",
-    "scores_table",
-    "setting_text",
-    "share_text",
-    "templates_table",
-    "trials_table",
-    "weights_table",
-]  # fmt: skip
-
 SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four decimals
 
 

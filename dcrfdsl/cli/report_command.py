@@ -13,8 +13,6 @@ from .inputs import load_model, read_features, read_gold, refuse_sentence
 from .options import Argument, Option
 from .output_clashes import Output, refuse_clash
 
-__all__ = ["report"]
-
 
 def report(
     model: Annotated[str, Argument("MODEL", help="Model file.")],

@@ -17,8 +17,6 @@ from .. import __version__
 from ..foundation import Diagnostic, json_text, quick_fix
 from .diagnostic_places import Located, located, of_span
 
-__all__ = ["sarif_log"]
-
 # The place of the schema, as the standard has it; it names the format, and nothing is read from there.
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 COLUMNS = "unicodeCodePoints"

@@ -8,8 +8,6 @@ from typing import Annotated
 from .console import refuse
 from .options import Argument
 
-__all__ = ["schema"]
-
 
 def schema(
     name: Annotated[str | None, Argument("[NAME]", help="A command with `--json`, `check`, or `model`.")] = None,

@@ -13,8 +13,6 @@ from .probabilities import training_notes
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
-__all__ = ["show"]
-
 
 def show(
     model: Annotated[str, Argument("MODEL", help="Model file.")],

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
     from ..semantics import DataSpec
 
-__all__ = ["tag"]
-
 _TOKENS_AT_ONCE = 50_000
 
 

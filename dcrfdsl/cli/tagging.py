@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..model import Prediction, Predictor, TrainedModel
     from .tag_command import TagOptions
 
-__all__ = ["Answer", "Notes", "Question", "Tagger"]
-
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
 _WITH_NUMBERS = ("jsonl", "spans")  # formats whose values are numbers or texts, and not cells
@@ -187,7 +185,7 @@ class Tagger:
         from ..data import encode_known_labels
 
         known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
-        return Question(corpus, known_labels, self.model.on(corpus, known_labels), before)
+        return Question(corpus, known_labels, self.model.prepare(corpus, known_labels), before)
 
     def answer(self, question: Question) -> Answer:
         """The best labelling of each sentence, or the best so many."""

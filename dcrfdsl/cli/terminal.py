@@ -13,8 +13,6 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["print_lines", "terminal"]
-
 
 def terminal(file: IO[str]) -> Console:
     """The console of a stream that is a terminal."""

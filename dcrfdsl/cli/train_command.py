@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ..training import CorpusParts, Iteration
     from .training_progress import TrainingProgress
 
-__all__ = ["train"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:

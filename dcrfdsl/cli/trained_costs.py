@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..graph import JoinedCost, JoinedPairs, Parameters
     from ..semantics import MethodSettings, ModelSpec, Resolved
-    from ..training import Assembly, SecondsRange
-
-__all__ = ["Trained", "trained_costs"]
+    from ..training import SecondsRange, UntrainedModel
 
 RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
 
@@ -61,7 +59,7 @@ def trained_costs(
 
 
 def _table(
-    resolved: Resolved, problem: Assembly, registered: Mapping[str, RegisteredFeature], stage: str | None,
+    resolved: Resolved, problem: UntrainedModel, registered: Mapping[str, RegisteredFeature], stage: str | None,
     classes: Mapping[str, ClassCounts],
 ) -> CostTable:  # fmt: skip
     from ..graph import automaton_seconds, joined_costs, training_cost
@@ -137,16 +135,16 @@ def _table(
     return CostTable(cliques, totals)
 
 
-def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
+def _method(problem: UntrainedModel, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
     """The inference method of training, and its text in the table."""
-    from ..inference import Binder, MixedMethod, choose_method
+    from ..inference import Binder, PerSentenceMethod, choose_method
     from ..semantics import AutoSettings, PrunedSettings
 
     method, settings = choose_method(problem.graph, parameters, asked)
     if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
         binder = Binder(problem.graph, parameters, programs=False)
         bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
-        method = MixedMethod.of(bound, settings).description()
+        method = PerSentenceMethod.of(bound, settings).description()
         return method, f"`auto` takes {method}"
     shown = "exact" if method in ("automaton", "segments") else method
     if isinstance(settings, PrunedSettings) and settings.by is not None:
@@ -156,7 +154,7 @@ def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) ->
     return method, f"`{shown}`, which `auto` takes{_estimates(problem) if method == 'trp' else ''}"
 
 
-def _estimates(problem: Assembly) -> str:
+def _estimates(problem: UntrainedModel) -> str:
     """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
     from ..graph import exact_cost, exact_seconds, message_cost
 

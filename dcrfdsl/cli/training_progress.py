@@ -26,11 +26,6 @@ from .terminal import terminal
 if TYPE_CHECKING:
     from ..semantics import ModelSpec, TrainSettings
 
-__all__ = [
-    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "aim",
-    "iteration_json", "progress_for", "remaining_seconds", "sparkline",
-]  # fmt: skip
-
 BARS = "▁▂▃▄▅▆▇█"
 NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from ..semantics import ModelSpec, Resolved
     from ..training import ConstantSearch, SearchPlan, Trial
 
-__all__ = [
-    "Jobs", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_beside_tune",
-    "refuse_idle_options", "require_restarts", "tuned",
-]  # fmt: skip
-
 Tune = Annotated[
     bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
 ]

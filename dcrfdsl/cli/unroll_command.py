@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..graph import GraphDrawing, ModelGraph, PieceMark, PieceTemplate
     from ..semantics import Resolved
 
-__all__ = ["unroll"]
-
 Format = Literal["svg", "dot", "text"]
 
 
@@ -108,7 +106,7 @@ def _drawing_of_model(
 
     model = load_model(path, read_features(features))
     corpus, graph = read_sentence(data, model.spec, sentence), model.graph
-    rows, relations = model.on(corpus).structure.features(corpus)
+    rows, relations = model.prepare(corpus).structure.features(corpus)
     pairs = [relations[graph.templates[n].clique].local(0, corpus.sentence_off) for n in graph.relational]
     drawing = sentence_graph(graph, corpus, 0, model.extractor, rows, pairs)
     drawing = replace(drawing, title=drawing.title.replace("sentence 1", f"sentence {sentence}", 1))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..model import Contribution, Explanation, TrainedModel
 
-__all__ = ["why"]
-
 SMALL = 5e-3  # smaller contributions would lose most of their digits with two decimals
 
 

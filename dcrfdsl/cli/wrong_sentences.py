@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..metrics import Evaluation
 
-__all__ = ["Mistakes"]
-
 NO_LABEL = "_"  # as `tag` writes it
 
 

@@ -16,8 +16,6 @@ from .foreign_patterns import CRFPP, WAPITI, Dialect, ForeignPattern, read_patte
 from .pattern_features import Feature, PatternFeatures, features_of
 from .template_text import Clique, feature_list, template_text
 
-__all__ = ["chain_template"]
-
 FEWEST_SHARED = 4  # features of both cliques that get a group of their own
 TRAINING: Mapping[str, str] = {
     CRFPP.tool: "# The default of crf_learn, `-c 1`; the number stays the same.\n"

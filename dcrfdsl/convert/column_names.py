@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from ..foundation import DcrfError, Diagnostic, shortened
 from ..syntax import RESERVED
 
-__all__ = ["Columns", "chain_columns", "checked_names", "columns_of_data", "fresh_name"]
-
 LABEL = "tag"
 GRMM_SEPARATOR = "----"  # between the labels and the features of a line
 MOST = 1000  # columns of a data file

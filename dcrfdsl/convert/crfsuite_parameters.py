@@ -18,8 +18,6 @@ from .column_names import checked_names
 from .foreign_patterns import remark
 from .template_text import template_text
 
-__all__ = ["crfsuite_template"]
-
 Number: TypeAlias = int | float
 WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}  # JSON's
 MOST_CHARACTERS = 100_000  # a file of parameters has a few hundred

@@ -15,18 +15,6 @@ from dataclasses import dataclass
 
 from ..foundation import Diagnostic, Label, Source, Span, shortened
 
-__all__ = [
-    "CRFPP",
-    "LONGEST_LINE",
-    "WAPITI",
-    "Dialect",
-    "ForeignPattern",
-    "Macro",
-    "lines_of",
-    "read_patterns",
-    "remark",
-]
-
 LONGEST_LINE = 4000  # characters; those of the tools are read into buffers of 8,192 bytes or less
 MACRO = re.compile(
     r"""%(?P<command>.)\[ [ ]* (?P<anchor>[@*]?) (?P<row>[+-]?[0-9]{1,6}) [ ]*,[ ]* (?P<column>[0-9]{1,6}) [ ]*

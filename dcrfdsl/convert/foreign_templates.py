@@ -17,8 +17,6 @@ from .crfsuite_parameters import crfsuite_template
 from .foreign_patterns import CRFPP, LONGEST_LINE, WAPITI
 from .grmm_models import LINE, grmm_template
 
-__all__ = ["TOOLS", "Conversion", "convert_template"]
-
 
 @dataclass(frozen=True)
 class Conversion:

@@ -16,8 +16,6 @@ from .column_names import checked_names, fresh_name
 from .foreign_patterns import lines_of, remark
 from .template_text import Clique, template_text
 
-__all__ = ["LINE", "grmm_template"]
-
 LINE = re.compile(r"(?:new\s+)?(?:\w+\.)*(?P<name>\w+Template\w*)\s*\((?P<levels>[^()]*)\)\s*;?")
 MOST_LABELS = 100
 

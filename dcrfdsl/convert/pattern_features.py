@@ -21,8 +21,6 @@ from ..syntax import RegexProblem, WapitiRegex, wapiti_regex
 from .column_names import Columns
 from .foreign_patterns import ForeignPattern, Macro, remark
 
-__all__ = ["Factor", "Feature", "PatternFeatures", "features_of"]
-
 MOST_FEATURES = 64  # of one pattern: six tests double it six times
 NAMED_PLACES = 4  # outside the sentence, on each side, that Wapiti tells apart from those further away
 FARTHEST_TEST = 8  # places outside the sentence where a test is what it is in Wapiti

@@ -12,8 +12,6 @@ from ..foundation import printable
 from ..syntax import format_template, parse
 from .pattern_features import Feature
 
-__all__ = ["Clique", "feature_list", "template_text"]
-
 LONG_LIST = 60  # characters of features on the line of a statement
 
 

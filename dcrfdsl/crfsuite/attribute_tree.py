@@ -18,8 +18,6 @@ from typing import Any
 from .cqdb import Key
 from .items import ItemSequence, flattened
 
-__all__ = ["AttributeTree", "Numbered"]
-
 Numbered = tuple["array[int]", "array[float]", list[int]]
 
 _MOST_UNKNOWN = 1000  # keys of a prefix that are remembered to begin no attribute

@@ -20,8 +20,6 @@ from ..kernels.optimization import dot
 from .dense_chain import best_path, transitions_of
 from .training_data import Features, Sequences
 
-__all__ = ["decoder_of", "likelihood_of", "penalised"]
-
 
 def likelihood_of(data: Sequences, features: Features) -> Criterion:
     """−Σ log p(y_i | x_i), a function of the weights of all transitions, then of all state features."""

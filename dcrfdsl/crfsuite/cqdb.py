@@ -25,8 +25,6 @@ from ..foundation import Ints
 from .damage import Damage
 from .lookup3 import lookup3
 
-__all__ = ["Key", "Words", "cqdb_bytes", "read_cqdb", "words_at"]
-
 Key: TypeAlias = str | bytes
 Words: TypeAlias = NDArray[np.uint32]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Damage"]
-
 
 class Damage(Exception):
     """A part of the file contradicts another, in the words of a message."""

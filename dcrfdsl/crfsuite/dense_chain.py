@@ -18,8 +18,6 @@ import numpy as np
 
 from ..foundation import Floats, Ints
 
-__all__ = ["Transitions", "best_path", "path_score", "sums_of", "transitions_of"]
-
 _STEPS = 4  # rows between two that are divided by their totals
 _FLOOR = 1e-100  # a product of three such numbers is still a normal double: no underflow goes unnoticed
 

@@ -23,8 +23,6 @@ from ..model import TrainedModel
 from ..semantics import Reference
 from .model_file import CrfsuiteModel, ModelFileError, write_crfsuite_file
 
-__all__ = ["crfsuite_items", "crfsuite_model_of", "write_crfsuite_model"]
-
 _BIAS = "bias"
 _BAGS = ("bag", "weighted_bag")
 

@@ -20,8 +20,6 @@ from typing import Any, Protocol, TypeAlias
 
 from .cqdb import Key
 
-__all__ = ["BadItem", "Item", "ItemSequence", "first_not_finite", "flattened"]
-
 
 class BadItem(ValueError):
     """An item that no sum can be made of: a value is infinite, no number, or too large.

@@ -21,8 +21,6 @@ from typing import NamedTuple, TypeAlias
 from ..foundation import Floats
 from ..kernels.optimization import dot
 
-__all__ = ["LINE_SEARCHES", "SHORTER", "SUFFICIENT", "TOO_MANY", "Failure", "Found", "Ray", "check_range"]
-
 SUFFICIENT = 1e-4  # µ
 FLAT = 0.9
 SHORTER, LONGER = 0.5, 2.1

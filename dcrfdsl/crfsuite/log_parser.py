@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-__all__ = ["LabelScore", "TrainLogParser"]
-
 
 class LabelScore(NamedTuple):
     """The counts and scores of a label on the holdout data; scores are None where the label never occurs."""

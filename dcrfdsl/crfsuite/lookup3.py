@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints
 
-__all__ = ["lookup3"]
-
 _BLOCK = 12  # bytes: three words
 _START = 0xDEADBEEF
 # (changed, other, bits): what each step of a round does to the words a, b, c, numbered 0, 1, 2.

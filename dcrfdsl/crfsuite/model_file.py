@@ -30,11 +30,6 @@ from ..foundation import READING, Codes, DcrfError, Diagnostic, Floats, Ints, cl
 from .cqdb import Key, cqdb_bytes, read_cqdb, words_at
 from .damage import Damage
 
-__all__ = [
-    "CRFSUITE_VERSION", "MAGIC", "CrfsuiteModel", "ModelFileError", "crfsuite_bytes", "header_of", "read_crfsuite",
-    "read_crfsuite_file", "write_crfsuite_file",
-]  # fmt: skip
-
 CRFSUITE_VERSION = "0.12.2"  # whose files these are, and whose behaviour the module has
 MAGIC = b"lCRF"
 HEADER_BYTES = 48

@@ -21,8 +21,6 @@ from .quasi_newton import norm_of, relative_fall
 from .trainer_parameters import Value
 from .training_data import Features, Sequences
 
-__all__ = ["Calibration", "Descent", "Pass", "chain_of", "mistake_passes"]
-
 
 class Pass(NamedTuple):
     """A pass over the data, from 1: the weights after it, their norm, its loss, and whether the rule ends training.

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from .cqdb import Key
 from .model_file import CrfsuiteModel
 
-__all__ = ["ParsedDump", "dump_lines", "parsed_dump"]
-
 
 class ParsedDump:
     """A model's content, as `Tagger.info` returns it.

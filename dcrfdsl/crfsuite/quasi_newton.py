@@ -23,8 +23,6 @@ from ..foundation import Floats
 from ..kernels.optimization import dot
 from .line_searches import LINE_SEARCHES, SHORTER, SUFFICIENT, TOO_MANY, Failure, Found, Ray, check_range
 
-__all__ = ["NO_FEATURES", "QuasiNewtonStep", "Rules", "minimise_as_crfsuite", "norm_of", "relative_fall"]
-
 # why a search ended; others are `Failure.code`, and all are libLBFGS's numbers
 CONVERGED, STOPPED, MINIMUM_AT_START, NO_MORE_ITERATIONS, NO_FEATURES = 0, 1, 2, -997, -1020
 

@@ -17,8 +17,6 @@ from .dense_chain import Transitions, transitions_of
 from .items import BadItem, Item, ItemSequence, first_not_finite
 from .model_file import CrfsuiteModel
 
-__all__ = ["Scorer"]
-
 _MOST_CELLS = 1 << 23  # of a table of all weights: 64 MiB
 
 

@@ -21,8 +21,6 @@ from .model_file import CrfsuiteModel, ModelFileError, crfsuite_bytes, header_of
 from .parsed_dump import ParsedDump, dump_lines, parsed_dump
 from .scoring import Scorer
 
-__all__ = ["Tagger"]
-
 
 class Tagger:
     """Labels sequences of items with a CRFsuite model.

@@ -16,10 +16,8 @@ from ..data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ..foundation import Diagnostic, Floats, Ints
 from ..model import TrainedModel, TrainingRecord
 from ..semantics import Enumerated, ModelSpec, load_text, resolved_from_spec
-from ..training import Assembly, assemble
+from ..training import UntrainedModel, assemble
 from .model_file import CrfsuiteModel, ModelFileError
-
-__all__ = ["native_model"]
 
 _LABEL, _ATTRIBUTES = "y", "attributes"
 # The prior is CRFsuite's own: c2 = 1, if it is trained again.
@@ -105,7 +103,7 @@ def _showing(model: CrfsuiteModel) -> Corpus:
     return Corpus("<crfsuite>", sentence_off, columns, np.arange(1, len(states) + 1))
 
 
-def _state_weights(model: CrfsuiteModel, problem: Assembly, feature: Ints, assignment: Ints) -> Floats:
+def _state_weights(model: CrfsuiteModel, problem: UntrainedModel, feature: Ints, assignment: Ints) -> Floats:
     """The weight of each (feature, label)."""
     num_labels = len(model.labels)
     rows = problem.rows[problem.graph.templates[0].feature_set]

@@ -21,8 +21,6 @@ from .trainer_parameters import ALGORITHMS, ALIASES, Value
 from .training_data import TrainingData
 from .training_run import Training
 
-__all__ = ["BaseTrainer", "CRFSuiteError", "Trainer"]
-
 
 class CRFSuiteError(Exception):
     """The error of pycrfsuite for codes of its library; nothing here raises it.

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .line_searches import LINE_SEARCHES
 
-__all__ = ["ALGORITHMS", "ALIASES", "Parameter", "Value"]
-
 Value: TypeAlias = float | int | bool | str
 
 

@@ -22,8 +22,6 @@ from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
 from .items import Item, ItemSequence
 
-__all__ = ["Features", "Sequences", "TrainingData", "features_of"]
-
 
 class Sequences(NamedTuple):
     """S labelled sequences with N items, which have M attributes in all; an item has an attribute once at most."""

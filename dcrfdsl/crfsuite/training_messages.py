@@ -12,21 +12,6 @@ import numpy as np
 from ..foundation import Codes, Floats, Ints
 from .trainer_parameters import Value
 
-__all__ = [
-    "BELOW_EPSILON",
-    "calibrated",
-    "calibration",
-    "descent_ending",
-    "ending_of",
-    "evaluation",
-    "feature_count",
-    "feature_generation",
-    "iteration",
-    "settings",
-    "stored",
-    "trial",
-]
-
 _PROGRESS = [str(n // 5) if n % 5 == 0 else "." for n in range(51)]
 
 # The heads of the parts of the log, and the parameters that each names first, under other names in some cases.

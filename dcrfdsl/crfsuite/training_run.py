@@ -21,8 +21,6 @@ from .quasi_newton import NO_FEATURES, QuasiNewtonStep, Rules, minimise_as_crfsu
 from .trainer_parameters import Value
 from .training_data import TrainingData, features_of, label_texts
 
-__all__ = ["Training"]
-
 MOST_NAMED = 5  # attributes in a warning
 
 _Result: TypeAlias = tuple[Floats, tuple[str, ...]]  # weights, and the messages that say why training ended

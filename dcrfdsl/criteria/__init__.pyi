@@ -17,4 +17,4 @@ from .importance import NumberColumns as NumberColumns
 from .margin.margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
 from .penalties import PRIORS as PRIORS
 from .run_sums import gradient_runs as gradient_runs
-from .supervision import Supervision as Supervision
+from .supervision import TrainingProblem as TrainingProblem

@@ -17,7 +17,7 @@ from ..foundation import Floats, Ints32
 from ..inference import (
     BoundData,
     Expectations,
-    ExpectingMethod,
+    MarginalInference,
     Workers,
     add_segment_counts,
     firing_in_segments,
@@ -26,8 +26,6 @@ from ..kernels.lattice import count_contexts
 from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .free_and_clamped import Clamped
-
-__all__ = ["SentenceBatches"]
 
 MOST_BATCHES = 64  # the number of passes that follow is about the same for 32 to 256 batches
 SENTENCES = 8  # of a batch, at least; with fewer, the fixed cost of each call of inference dominates
@@ -57,7 +55,7 @@ class SentenceBatches:
     def __init__(
         self,
         data: BoundData,
-        method: ExpectingMethod,
+        method: MarginalInference,
         precision: Floats,
         labelling: Ints32 | None,
         workers: Workers,

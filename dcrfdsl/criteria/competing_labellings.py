@@ -33,27 +33,15 @@ from ..kernels.sequences import WrongStates
 from ..kernels.tables import Potentials
 from ..semantics import ExactSettings
 from .judged_spans import goes_on
-from .supervision import Inference, Supervision
-
-__all__ = [
-    "CompetitorSearch",
-    "ConstrainedCompetitorSearch",
-    "ExactCompetitorSearch",
-    "WrongLabellingDecoder",
-    "competitor_search",
-    "constrained_decoder_of",
-    "data_excluding_gold",
-    "unpacked_data_excluding_gold",
-    "wrong_states",
-]
+from .supervision import ResolvedInference, TrainingProblem
 
 
-def data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
+def data_excluding_gold(supervision: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
     """The training data without its right labellings, packed, with contraction programs."""
     return unpacked_data_excluding_gold(supervision, loss_variables).packed(bundled=True)
 
 
-def unpacked_data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
+def unpacked_data_excluding_gold(supervision: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
     """As `data_excluding_gold`, but not packed."""
     graph = graph_excluding_gold(supervision.graph, supervision.gold, loss_variables, len(supervision.rows))
     rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables))
@@ -72,7 +60,7 @@ class CompetitorSearch(Protocol):
         """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
 
 
-def wrong_states(supervision: Supervision, loss_variables: Sequence[int]) -> WrongStates:
+def wrong_states(supervision: TrainingProblem, loss_variables: Sequence[int]) -> WrongStates:
     """The states of these variables that contradict their known labels."""
     cards, gold = supervision.graph.cards, supervision.gold
     code = np.full((gold.codes.shape[1], len(cards)), -1, np.int32)
@@ -88,7 +76,7 @@ def wrong_states(supervision: Supervision, loss_variables: Sequence[int]) -> Wro
 class WrongLabellingDecoder:
     """Finds the best wrong labelling of each sentence exactly. data: the data set that its potentials are those of."""
 
-    def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
+    def __init__(self, supervision: TrainingProblem, loss_variables: Sequence[int], settings: ExactSettings):
         self.data = supervision.bind(programs=True)
         self._width = len(supervision.graph.cards)
         self._runs = ProgramCompetitors(self.data)
@@ -116,7 +104,7 @@ class WrongLabellingDecoder:
 class ExactCompetitorSearch:
     """Exact search, on every graph that `exact` can handle."""
 
-    def __init__(self, decoder: WrongLabellingDecoder, supervision: Supervision):
+    def __init__(self, decoder: WrongLabellingDecoder, supervision: TrainingProblem):
         self._decoder, self._width, self._workers = decoder, len(supervision.graph.cards), supervision.workers
         self._labelling = np.zeros(len(supervision.labelling), np.int32)
         self.status = RunStatus()
@@ -136,7 +124,11 @@ class ConstrainedCompetitorSearch:
     """Approximate search by constrained decoding, with any method."""
 
     def __init__(
-        self, decoder: ConstrainedDecoder, supervision: Supervision, loss_variables: Sequence[int], inference: Inference
+        self,
+        decoder: ConstrainedDecoder,
+        supervision: TrainingProblem,
+        loss_variables: Sequence[int],
+        inference: ResolvedInference,
     ):
         self._decoder, self._supervision, self._loss_variables = decoder, supervision, tuple(loss_variables)
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
@@ -210,7 +202,7 @@ class ConstrainedCompetitorSearch:
 
 
 def competitor_search(
-    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+    supervision: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
 ) -> CompetitorSearch:
     """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
@@ -222,7 +214,7 @@ def competitor_search(
 
 
 def constrained_decoder_of(
-    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+    supervision: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
 ) -> ConstrainedDecoder:
     """The constrained decoder of the training data, which may ask whether segments of `loss_variables` go on."""
     sets = []

@@ -32,9 +32,7 @@ from .perceptron_loss import build_perceptron
 from .pieces import build_pieces
 from .rescale import build_rescaling
 from .risks import build_boosting, build_exponential, build_marginal
-from .supervision import Supervision
-
-__all__ = ["CRITERIA", "Builder"]
+from .supervision import TrainingProblem
 
 Settings = TypeVar("Settings", bound=CriterionSettings)
 
@@ -45,10 +43,12 @@ class Builder(Generic[Settings]):
     settings: the settings class of the criterion.
     """
 
-    def __init__(self, settings: type[Settings], build: Callable[[Supervision, TrainSettings[Settings]], Criterion]):
+    def __init__(
+        self, settings: type[Settings], build: Callable[[TrainingProblem, TrainSettings[Settings]], Criterion]
+    ):
         self.settings, self._build = settings, build
 
-    def __call__(self, supervision: Supervision, settings: TrainSettings[Any]) -> Criterion:
+    def __call__(self, supervision: TrainingProblem, settings: TrainSettings[Any]) -> Criterion:
         checked_kind(settings.criterion, self.settings)
         return self._build(supervision, settings)
 

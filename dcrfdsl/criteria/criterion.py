@@ -18,8 +18,6 @@ from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
 
-__all__ = ["Criterion", "TightenedTolerance"]
-
 Result = TypeVar("Result")
 FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
 

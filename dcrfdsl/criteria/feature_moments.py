@@ -19,8 +19,6 @@ from ..foundation import Floats, Ints
 from ..graph import ModelGraph, Parameters
 from ..optimizers import UnitBlock, WeightUnits
 
-__all__ = ["FeatureMoments", "add_moments", "moments_of_rows", "number_features", "squares_of_weights", "weight_units"]
-
 MOST = 32  # features of a template, and in a block
 SIMILAR = 3  # sizes up to 2^3 or 2^-3 are left as they are
 FAR = 10.0  # spreads between the mean and 0: then a feature acts as a bias

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..foundation import Mask, chosen_ranges
-from ..inference import BoundData, Expectations, ExpectingMethod
-
-__all__ = ["Clamped"]
+from ..inference import BoundData, Expectations, MarginalInference
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +16,7 @@ class Clamped:
     """A data set clamped to its known labels. partly [S]: the sentences with an unknown label; only these are run."""
 
     data: BoundData
-    method: ExpectingMethod
+    method: MarginalInference
     partly: Mask
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Feature counts of each sequence: F(y*, x), and bounds on the counts that any labelling can reach.
 
-For criteria that weight sequences differently. `Supervision.counts` has the sums over the data set. Sequences with an
-unknown label have no gold counts.
+For criteria that weight sequences differently. `TrainingProblem.counts` has the sums over the data set. Sequences with
+an unknown label have no gold counts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import numpy as np
 
 from ..foundation import Floats, Ints
 from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
-from .supervision import Supervision
-
-__all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
+from .supervision import TrainingProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +60,7 @@ class _Instances(NamedTuple):
     value: Floats
 
 
-def gold_counts(supervision: Supervision) -> SequenceCounts:
+def gold_counts(supervision: TrainingProblem) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
     parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
     sequences, weights, counts = [], [], []
@@ -115,7 +113,7 @@ class FeatureFirings:
         return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
 
 
-def feature_firings(supervision: Supervision) -> FeatureFirings:
+def feature_firings(supervision: TrainingProblem) -> FeatureFirings:
     """The firings of all features that have a weight, in all sequences; those of segments in all candidates."""
     parameters = supervision.parameters
     # the bias of a clique comes before its features
@@ -141,7 +139,7 @@ def feature_firings(supervision: Supervision) -> FeatureFirings:
     )
 
 
-def _fires(supervision: Supervision, template: CliqueTemplate) -> tuple[Ints, Ints, _Instances]:
+def _fires(supervision: TrainingProblem, template: CliqueTemplate) -> tuple[Ints, Ints, _Instances]:
     """The sentence and the known assignment of each instance of a template, and what fires at the instances."""
     off, clique_weights = supervision.sentence_off, supervision.parameters.cliques[template.clique]
     pairs = supervision.relations.get(template.clique)

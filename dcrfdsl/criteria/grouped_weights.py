@@ -15,8 +15,6 @@ from ..features import FeatureExtractor
 from ..foundation import Floats, Ints
 from ..graph import ModelGraph, Parameters
 
-__all__ = ["TemplateWeights", "group_numbers", "weights_by_template"]
-
 INDUCED = "induced features"
 BIAS = "bias"
 

@@ -26,9 +26,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..graph import CliqueTemplate, instances_of, known_assignments
 from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
 from .criterion import Criterion
-from .supervision import Supervision
-
-__all__ = ["Hmm", "build_hmm"]
+from .supervision import TrainingProblem
 
 
 class Hmm(Criterion):
@@ -47,7 +45,7 @@ class Hmm(Criterion):
         return -float(weights @ self.counts), -self.counts
 
 
-def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
+def build_hmm(supervision: TrainingProblem, settings: TrainSettings[HmmSettings]) -> Hmm:
     """Counts the training data. DcrfError where template or features are no such model, or a label is not known."""
     criterion = settings.criterion
     problems = [
@@ -79,7 +77,7 @@ class _PlacedClique(NamedTuple):
 class _Counter:
     """Fills `weights` [W], clique by clique."""
 
-    def __init__(self, supervision: Supervision, settings: HmmSettings):
+    def __init__(self, supervision: TrainingProblem, settings: HmmSettings):
         self.supervision, self.settings = supervision, settings
         self.weights = np.zeros(supervision.parameters.num_weights)
 

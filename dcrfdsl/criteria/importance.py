@@ -14,8 +14,6 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..graph import Gold
 from ..semantics import MethodSettings, SentenceImportance, StateImportance, TokenImportance, state_factors
 
-__all__ = ["Importance", "NumberColumns", "importance_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class NumberColumns:

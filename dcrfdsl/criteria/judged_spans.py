@@ -16,11 +16,6 @@ from ..kernels.chain import SegmentMarks, Spans
 from ..kernels.sequences import JudgedLabels
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
-__all__ = [
-    "GOES_ON", "JudgedSpans", "check_segments_known", "goes_on", "joined_spans", "judged_labels", "judged_positions",
-    "judged_segments", "judged_sequences", "segment_marks", "spans_of",
-]  # fmt: skip
-
 GOES_ON = (1, 2)  # marks after which the next state decides whether the segment has ended
 
 

@@ -23,7 +23,7 @@ from ..inference import (
     METHODS,
     BoundData,
     Expectations,
-    ExpectingMethod,
+    MarginalInference,
     RunStatus,
     Workers,
     add_segment_counts,
@@ -37,18 +37,14 @@ from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
 from .batches import SentenceBatches
 from .criterion import Criterion, TightenedTolerance
-from .free_and_clamped import Clamped
+from .free_and_clamped import Clamped as Clamped
 from .penalties import Penalty
-from .run_sums import FeatureSums, gradient_runs, slices
+from .run_sums import GradientAccumulator, gradient_runs, slices
 from .scaling import LikelihoodScaling
-from .supervision import Inference, Supervision
-
-__all__ = [
-    "Clamped", "Likelihood", "WeightedBuild", "build_likelihood", "clamped_part", "known_counts", "weighted_clamped",
-]  # fmt: skip
+from .supervision import ResolvedInference, TrainingProblem
 
 Result = TypeVar("Result")
-Build = Callable[[BoundData], ExpectingMethod]
+Build = Callable[[BoundData], MarginalInference]
 FEWEST_SENTENCES = 64  # for a start on batches: with fewer, L-BFGS alone is as fast
 
 
@@ -69,13 +65,13 @@ class Likelihood(Criterion):
     def __init__(
         self,
         data: BoundData,
-        method: ExpectingMethod,
+        method: MarginalInference,
         counts: Floats,
         penalty: Penalty,
         workers: Workers,
         clamped: Clamped | None = None,
         labelling: Ints32 | None = None,
-        inference: Inference | None = None,
+        inference: ResolvedInference | None = None,
         build: Build | None = None,
         factor: Floats | None = None,
     ):
@@ -230,14 +226,14 @@ class Likelihood(Criterion):
         """
         return None if self.clamped is not None or self.method.approximate else self.penalty.gap(gradient)
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""
         if self.clamped is not None:
-            self.clamped.method.sharpen()
-        return self.method.sharpen()
+            self.clamped.method.tighten_tolerance()
+        return self.method.tighten_tolerance()
 
 
-def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likelihood:
+def build_likelihood(supervision: TrainingProblem, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
     inference = supervision.inference(settings)
     factor = supervision.sentence_importance(settings)
@@ -256,7 +252,7 @@ class WeightedBuild:
     build: Build
     factor: Floats | None
 
-    def __call__(self, data: BoundData) -> ExpectingMethod:
+    def __call__(self, data: BoundData) -> MarginalInference:
         return weighted(self.build(data), data, self.factor)
 
 
@@ -267,7 +263,7 @@ def weighted_clamped(clamped: Clamped | None, factor: Floats | None) -> Clamped 
     return replace(clamped, method=weighted(clamped.method, clamped.data, factor))
 
 
-def known_counts(supervision: Supervision, data: BoundData, factor: Floats | None) -> Floats:
+def known_counts(supervision: TrainingProblem, data: BoundData, factor: Floats | None) -> Floats:
     """Feature counts [W] of the wholly known sentences, each times its factor [S]."""
     if factor is None:
         return supervision.counts
@@ -288,10 +284,10 @@ def known_counts(supervision: Supervision, data: BoundData, factor: Floats | Non
                     count_contexts(begin, end, data.contexts, data.rows.token_off, labelling, once)
                 expected += mass[begin] * once
 
-    return FeatureSums(data, supervision.workers).map(count)
+    return GradientAccumulator(data, supervision.workers).map(count)
 
 
-def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:
+def clamped_part(supervision: TrainingProblem, inference: ResolvedInference) -> Clamped | None:
     """The sentences with an unknown label, clamped to their known labels; None if all labels are known."""
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if not partly.any():

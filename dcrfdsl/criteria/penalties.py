@@ -32,8 +32,6 @@ from ..semantics import (
     TrainSettings,
 )
 
-__all__ = ["PRIORS", "Penalty", "Terms", "Ties", "weight_penalty"]
-
 
 class Terms(NamedTuple):
     """What a prior adds for one weight λ: ½ precision λ² + l1 |λ| + power |λ|^exponent / exponent.

@@ -18,9 +18,7 @@ from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
 from .likelihood import Build, Likelihood, WeightedBuild, known_counts, weighted_clamped
 from .penalties import Penalty
-from .supervision import Inference, Supervision
-
-__all__ = ["PerceptronLoss", "build_perceptron"]
+from .supervision import ResolvedInference, TrainingProblem
 
 
 class PerceptronLoss(Likelihood):
@@ -34,9 +32,9 @@ class PerceptronLoss(Likelihood):
     def __init__(
         self,
         data: BoundData,
-        supervision: Supervision,
+        supervision: TrainingProblem,
         settings: TrainSettings[PerceptronSettings],
-        inference: Inference,
+        inference: ResolvedInference,
         build: Build,
         clamped: Clamped | None,
         factor: Floats | None = None,
@@ -59,13 +57,13 @@ class PerceptronLoss(Likelihood):
 class _MaximumBuild:
     """Builds what finds the best labellings by an inference method."""
 
-    inference: Inference
+    inference: ResolvedInference
 
     def __call__(self, data: BoundData) -> MaximumMethod:
         return MaximumMethod(data, self.inference.build(data))
 
 
-def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
+def build_perceptron(supervision: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
     inference = supervision.inference(settings)
     programs, factor = METHODS[inference.name].programs, supervision.sentence_importance(settings)

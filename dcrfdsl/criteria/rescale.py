@@ -18,9 +18,7 @@ from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
 from .criterion import Criterion, TightenedTolerance
 from .likelihood import Likelihood, build_likelihood
-from .supervision import Supervision
-
-__all__ = ["Rescaling", "build_rescaling"]
+from .supervision import TrainingProblem
 
 
 class Rescaling(Criterion):
@@ -63,16 +61,16 @@ class Rescaling(Criterion):
         apart = weights - 1.0
         return value + 0.5 * self.precision * float(apart @ apart), summed + self.precision * apart
 
-    def sharpen(self) -> bool:
-        return self.likelihood.sharpen()
+    def tighten_tolerance(self) -> bool:
+        return self.likelihood.tighten_tolerance()
 
 
-def _by_clique(supervision: Supervision) -> list[object]:
+def _by_clique(supervision: TrainingProblem) -> list[object]:
     clique, _, _ = supervision.parameters.origins()
     return list(clique.tolist())
 
 
-def _by_state(supervision: Supervision, site: int) -> list[object]:
+def _by_state(supervision: TrainingProblem, site: int) -> list[object]:
     """For each weight, the variable or view of one site of its clique, and the number of the state there."""
     clique, _, assignment = supervision.parameters.origins()
     out: list[object] = [None] * len(clique)
@@ -86,7 +84,7 @@ def _by_state(supervision: Supervision, site: int) -> list[object]:
     return out
 
 
-def _by_piece(supervision: Supervision) -> list[object]:
+def _by_piece(supervision: TrainingProblem) -> list[object]:
     """The piece that trains the clique of each weight; DcrfError where two pieces train one clique."""
     pieces = last_pieces(supervision.spec, supervision.stage)
     of: dict[str, str] = {}
@@ -101,7 +99,7 @@ def _by_piece(supervision: Supervision) -> list[object]:
     return [of.get(labels[number], labels[number]) for number in clique.tolist()]
 
 
-SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
+SUBSETS: Mapping[str, Callable[[TrainingProblem], list[object]]] = {
     "clique": _by_clique,
     "label": lambda supervision: _by_state(supervision, -1),
     "source": lambda supervision: _by_state(supervision, 0),
@@ -109,7 +107,7 @@ SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
 }
 
 
-def build_rescaling(supervision: Supervision, settings: TrainSettings[RescaleSettings]) -> Rescaling:
+def build_rescaling(supervision: TrainingProblem, settings: TrainSettings[RescaleSettings]) -> Rescaling:
     """The criterion of a stage. DcrfError where no earlier stage trained weights, or pieces share weights."""
     if not supervision.weights.any():
         message = "`rescale` calibrates the weights of an earlier stage, and there are none"

@@ -14,14 +14,12 @@ from ..foundation import Floats
 from ..inference import BoundData, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 
-__all__ = ["FeatureSums", "gradient_runs", "slices"]
-
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
 MOST_RUNS, FEWEST_RUNS = 16, 2
 SLICES = 8  # of the weights, for threads
 
 
-class FeatureSums:
+class GradientAccumulator:
     """A gradient [W] as the sum of what each run of sequences adds. The cut into runs depends on the data alone."""
 
     def __init__(self, data: BoundData, workers: Workers):

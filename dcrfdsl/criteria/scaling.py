@@ -17,8 +17,6 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..inference import BoundData, Expectations, SequenceMethod, Workers, even_runs, run_decoding
 from ..kernels.tables import add_bias_gradient, collect_gradient
 
-__all__ = ["LikelihoodScaling"]
-
 
 class LikelihoodScaling:
     """Scaling on a data set whose labels are all known, under exact inference. DcrfError where a feature is negative.

@@ -15,9 +15,9 @@ from ..inference import (
     MORE_MEMORY,
     Binder,
     BoundData,
-    ExpectingMethod,
     GuideLists,
-    MixedMethod,
+    MarginalInference,
+    PerSentenceMethod,
     PrunedMethod,
     SequenceMethod,
     StageGuide,
@@ -36,11 +36,9 @@ from .importance import Importance, NumberColumns, importance_of
 from .penalties import Penalty, weight_penalty
 from .tied_weights import counterparts
 
-__all__ = ["Inference", "Supervision"]
-
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class ResolvedInference:
     """The inference method of a stage, with `auto` resolved."""
 
     name: str
@@ -54,14 +52,14 @@ class Inference:
             method.gold, method.lists = self.gold, self.lists
         return method
 
-    def description(self, method: ExpectingMethod) -> str:
+    def description(self, method: MarginalInference) -> str:
         """The name that users see."""
         name = "exact" if self.name in ("automaton", "segments") else self.name  # the same answers in another way
-        return method.description() if isinstance(method, MixedMethod) else name
+        return method.description() if isinstance(method, PerSentenceMethod) else name
 
 
 @dataclass(frozen=True, eq=False)
-class Supervision:
+class TrainingProblem:
     """Training data, with the model that it trains.
 
     rows: of each feature set.   relations: pairs of each relational clique, by its number.   counts [W]: feature counts
@@ -126,13 +124,13 @@ class Supervision:
         padded = np.append(importance.token, 0.0)  # a sentence without tokens counts nothing
         return np.where(np.diff(self.sentence_off) > 0, padded[self.sentence_off[:-1]], 0.0)
 
-    def inference(self, settings: TrainSettings) -> Inference:
+    def inference(self, settings: TrainSettings) -> ResolvedInference:
         asked = self._asked(settings)
         name, chosen = choose_method(self.graph, self.parameters, asked)
         if isinstance(chosen, MeanFieldSettings):  # it draws its start for each sentence from seed + number
             chosen = chosen.model_copy(update={"seed": chosen.seed + self.first_sentence})
         guide = stage_guide(self.spec, self.graph, self.parameters, asked, self.earlier)
-        return Inference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
+        return ResolvedInference(name, chosen, self.labelling, None if guide is None else self._lists(guide))
 
     def _lists(self, guide: StageGuide) -> GuideLists:
         """What survives of the training data by a stage that prunes."""
@@ -140,7 +138,7 @@ class Supervision:
         data = binder.bind(self.rows, self.sentence_off, self.relations)
         return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
 
-    def exact_if_it_fits(self, settings: TrainSettings) -> Inference | None:
+    def exact_if_it_fits(self, settings: TrainSettings) -> ResolvedInference | None:
         """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""
         asked = self._asked(settings)
         if isinstance(asked, ExactSettings):
@@ -151,9 +149,9 @@ class Supervision:
             fits = all(data.bank.order_of is not None for _, data in parts)
         else:
             fits = exact_cost(self.graph).largest <= largest_table(asked)
-        return Inference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
+        return ResolvedInference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
 
-    def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> Inference:
+    def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> ResolvedInference:
         """`exact`, whatever the stage asks for. DcrfError, which says that `what` needs it, where it does not fit."""
         inference = self.exact_if_it_fits(settings)
         if inference is None:

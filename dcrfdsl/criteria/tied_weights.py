@@ -14,8 +14,6 @@ from ..features import FeatureExtractor
 from ..foundation import Ints
 from ..graph import CliqueTemplate, ModelGraph, Parameters
 
-__all__ = ["counterparts"]
-
 
 def counterparts(
     graph: ModelGraph, parameters: Parameters, states: Sequence[Sequence[str]], extractor: FeatureExtractor,

@@ -19,10 +19,8 @@ from ..inference import BoundData, ExactMethod, Expectations, RunStatus
 from .competing_labellings import data_excluding_gold
 from .gold_counts import gold_counts
 from .likelihood import clamped_part
-from .run_sums import FeatureSums
-from .supervision import Inference, Supervision
-
-__all__ = ["NEAR", "WrongLabellingSums", "finite_or_zero", "log_wrong_ratio"]
+from .run_sums import GradientAccumulator
+from .supervision import ResolvedInference, TrainingProblem
 
 NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
 
@@ -32,13 +30,13 @@ class _Source(NamedTuple):
 
     data: BoundData
     method: ExactMethod
-    sums: FeatureSums
+    sums: GradientAccumulator
 
     @classmethod
-    def of(cls, data: BoundData, supervision: Supervision, inference: Inference) -> _Source:
+    def of(cls, data: BoundData, supervision: TrainingProblem, inference: ResolvedInference) -> _Source:
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        return cls(data, method, FeatureSums(data, supervision.workers))
+        return cls(data, method, GradientAccumulator(data, supervision.workers))
 
     def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
         """log Z of the sequences that are `chosen` [S], and how inference ended; 0 for the others."""
@@ -67,7 +65,7 @@ class _Source(NamedTuple):
 class WrongLabellingSums:
     """Sums over the wrong labellings of each sequence, relative to the known one."""
 
-    def __init__(self, supervision: Supervision, inference: Inference):
+    def __init__(self, supervision: TrainingProblem, inference: ResolvedInference):
         self._supervision, self._exact = supervision, inference
         self._all = _Source.of(supervision.bind(programs=True), supervision, inference)
         self.clamped = clamped_part(supervision, inference)

@@ -22,8 +22,6 @@ from .spans import SPANS, SpanOptions
 from .studio_tasks import studio_task
 from .vector_columns import shown
 
-__all__ = ["ConlluEmitter", "SpansEmitter"]
-
 _ABSENT = "_"
 _ID = "id"
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-__all__ = ["STATUS_KEYS", "LeftOutTexts", "refusal"]
-
 _REFUSED: Mapping[str, tuple[Any, ...]] = {
     "answer": ("reject", "ignore"),
     "was_cancelled": (True,),

@@ -21,8 +21,6 @@ import numpy as np
 
 from ..foundation import READING, DcrfError, clear_os_errors, data_error, read_waiting, shell_word
 
-__all__ = ["Block", "TextSource", "blocks", "open_source"]
-
 TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard input, or an open stream of bytes
 
 _STREAM, _STDIN = "<stream>", "<stdin>"

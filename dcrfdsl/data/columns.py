@@ -20,8 +20,6 @@ from .number_cells import BadNumbers, NumberFormat
 from .vector_columns import shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined
 
-__all__ = ["NOTHING", "CorpusBuilder", "Parsed", "interned"]
-
 
 class Parsed(NamedTuple):
     """The N tokens of a block. `columns` holds the texts of every column of the file, numeric columns included.

@@ -20,8 +20,6 @@ from .columns import Parsed
 from .corpus import BagColumn, InternedColumn
 from .formats import Wanted, absent_columns, text_options
 
-__all__ = ["ConllReader", "LineTable", "cut_at_blank_line"]
-
 _BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
 _TAIL = 1 << 14  # bytes at the end of a block that usually contain a sentence end
 

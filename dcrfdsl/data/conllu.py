@@ -22,8 +22,6 @@ from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn
 from .formats import Wanted, text_options
 
-__all__ = ["CONLLU_COLUMNS", "JOINED", "KEYED_CELLS", "TOKEN_ID", "ConlluReader", "joined_columns", "split_joined"]
-
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 JOINED = "joined"
 _ABSENT = "_"

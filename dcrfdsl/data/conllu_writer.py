@@ -19,8 +19,6 @@ from .formats import text_options
 from .readers import Chunk
 from .written_lines import Predicted, Remarks, ending_of, lines_of, texts_of, token_lines
 
-__all__ = ["item_escaped", "tag_conllu"]
-
 _SPACE = " \t\r\v\f"
 _ABSENT = "_"
 _ID, _FEATS, _MISC = map(CONLLU_COLUMNS.index, ("id", "feats", "misc"))

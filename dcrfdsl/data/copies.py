@@ -17,8 +17,6 @@ from .corpus import Corpus
 from .readers import Chunk
 from .written_lines import token_lines
 
-__all__ = ["COPIES", "repeated"]
-
 _Span = tuple[int, int]  # lines of a block: first, last (excluded)
 _SPACE = " \t\r\v\f"  # of ASCII: a no-break space is part of a word
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from ..foundation import Codes, Floats, Ints, Offsets
 
-__all__ = ["BagColumn", "Corpus", "InternedColumn", "NumericColumn"]
-
 
 @dataclass(frozen=True)
 class InternedColumn:

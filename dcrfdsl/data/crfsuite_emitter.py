@@ -16,8 +16,6 @@ from .emitters import NO_ZERO, Export, cell_texts, refuse_leading_mark, unwritab
 from .featured_lines import WEIGHT
 from .weighted_bags import Item, escaped, text_of_item
 
-__all__ = ["CrfsuiteEmitter"]
-
 
 class CrfsuiteEmitter:
     """A token a line, split by TABs, a blank line after each sentence."""

@@ -24,8 +24,6 @@ from .formats import Wanted, absent_columns, text_options
 from .sentence_order import SentenceOrder
 from .vector_columns import shown
 
-__all__ = ["DelimitedReader", "dialect_of", "header_name"]
-
 _SEPARATORS: Mapping[str, tuple[str, str]] = {"csv": (",", '"'), "tsv": ("\t", "none")}
 _ENCLOSED = re.compile(r'"(?:[^"]|"")*"(?!")')
 _LONG_SENTENCE = 5_000  # rows without the end of a sentence that are worth a warning

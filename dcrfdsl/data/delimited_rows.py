@@ -15,8 +15,6 @@ import numpy as np
 from ..foundation import Ints, Mask
 from .corpus import InternedColumn
 
-__all__ = ["Dialect", "RowTable", "quoted"]
-
 _LINE_FEED, _RETURN, _QUOTE = 10, 13, 34
 _WHITE = np.frombuffer(b" \t\v\f\r\n", np.uint8)
 

@@ -17,8 +17,6 @@ from .readers import Chunk
 from .vector_columns import shown
 from .written_lines import Predicted, Remarks, at_each_token, texts_of
 
-__all__ = ["PREFIX", "DelimitedWriter"]
-
 PREFIX = "predicted_"  # what the names of new columns begin with, so that no column of the file is lost
 
 _Edit = tuple[int, int, bytes]  # bytes of the block: first, last (excluded), and what replaces them

@@ -8,8 +8,6 @@ from .crfsuite_emitter import CrfsuiteEmitter
 from .emitters import ConllEmitter, DelimitedEmitter, Emitter, JsonlEmitter
 from .parquet_emitter import ParquetEmitter
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: Table[type[Emitter]] = Table(
     "output format",
     {

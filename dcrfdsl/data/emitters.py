@@ -28,11 +28,6 @@ from .number_cells import NumberFormat
 from .vector_columns import shown
 from .weighted_bags import text_of_item
 
-__all__ = [
-    "NO_ZERO", "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells",
-    "refuse_leading_mark", "unwritable", "values_of",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Export:

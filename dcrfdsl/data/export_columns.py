@@ -25,8 +25,6 @@ from .parquet import clear_parquet_errors, columns_of_schema, pyarrow_parquet
 from .raw_spans import BadRecord
 from .span_records import STYLES, key_of_spans
 
-__all__ = ["DISCOVERERS", "SUFFIXES", "check_places", "columns_in", "discovered"]
-
 SUFFIXES: Mapping[str, str] = {
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".conllu": "conllu", ".jsonl": "jsonl",
     ".ndjson": "jsonl", ".conll": "conll", ".txt": "conll", ".crfsuite": "crfsuite",

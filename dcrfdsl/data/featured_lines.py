@@ -28,8 +28,6 @@ from .corpus import BagColumn, InternedColumn
 from .formats import Wanted, absent_columns, text_options
 from .weighted_bags import Item, item_of_text, merged, unescaped
 
-__all__ = ["LABEL_END", "WEIGHT", "CrfsuiteReader", "GrmmReader"]
-
 LABEL_END = "----"
 WEIGHT = "@weight"  # in the place of a label: the weight of the sentence; with an escaped colon it is a label
 _LABELS_APART = "the labels come first, then the features, as in `data {}(y, features: weighted_bag)`"

@@ -21,8 +21,6 @@ from .written_lines import (
     token_lines,
 )  # fmt: skip
 
-__all__ = ["tag_crfsuite", "tag_grmm"]
-
 
 def tag_crfsuite(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     label = chunk.data.columns[0].name

@@ -15,8 +15,6 @@ from ..semantics import FORMATS, Argument, Column, DataSpec, Text, plain
 from .column_blocks import Block
 from .columns import Parsed
 
-__all__ = ["Reader", "Wanted", "absent_columns", "text_options", "with_predictions_apart"]
-
 
 @dataclass(frozen=True)
 class Wanted:

@@ -19,9 +19,6 @@ from .corpus import Corpus
 from .formats import Wanted
 from .records import Records
 
-__all__ = ["DataFrame", "column_values", "corpus_from_frame", "corpus_from_rows", "sentence_starts"]
-
-
 FRAME = "<frame>"  # in messages, in place of a file
 _MOST_NAMES = 12
 _AS_LIST = ("tolist", "to_list", "to_pylist")

@@ -32,8 +32,6 @@ from .corpus import Corpus, InternedColumn
 from .partial import places
 from .segment_types import Segments, mark_table, segments_of
 
-__all__ = ["ABSENT", "iob1_remedy", "is_iob1", "remarked"]
-
 SCHEME = "bio"
 ABSENT = ("_", "")  # cells without a label, which stay as they are and end a segment
 

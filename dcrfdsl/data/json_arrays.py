@@ -15,8 +15,6 @@ from ..foundation import DcrfError, data_error
 from .column_blocks import Block
 from .jsonl import error_words
 
-__all__ = ["ArrayLines"]
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS = re.compile(rb"\s*(?:\[\s*([^\s])?)?")
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str)  # only ends are wanted: no number is too long

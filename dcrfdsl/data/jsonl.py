@@ -19,8 +19,6 @@ from .formats import Wanted, text_options
 from .records import Records
 from .vector_columns import shown
 
-__all__ = ["JsonlReader", "decoded", "error_words"]
-
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
 
 

@@ -18,20 +18,12 @@ from .corpus import Corpus, InternedColumn
 from .iob import iob1_remedy, is_iob1
 from .partial import label_column, places, read_cells
 from .sentence_states import mixed_values, value_of_sentence
-from .states import declared_states, learn_states, scheme_with, variable_states
-
-__all__ = [
-    "EncodedLabels",
-    "check_gold",
-    "declared_states",
-    "encode_known_labels",
-    "encode_labels",
-    "learn_states",
-    "raise_if_any",
-    "unknown_by_label",
-    "unknown_label_tokens",
-    "variable_states",
-]
+from .states import (
+    declared_states as declared_states,
+    learn_states as learn_states,
+    scheme_with,
+    variable_states as variable_states,
+)
 
 UNKNOWN = -1
 SET_MARKS = ("|", "/", ",", ";")  # marks that may join the states of an ambiguous value

@@ -24,8 +24,6 @@ from .readers import Chunk
 from .span_records import KEYS, text_of_record
 from .spans import SPANS, SpanOptions
 
-__all__ = ["LeftOut"]
-
 _MOST_NAMES = 12
 _RANGE, _EMPTY_NODE = re.compile(rb"^[0-9]+-[0-9]+\t", re.MULTILINE), re.compile(rb"^[0-9]+\.[0-9]+\t", re.MULTILINE)
 

@@ -18,8 +18,6 @@ from ..foundation import DcrfError, Diagnostic
 from ..semantics import ColumnType, DataSpec, missing_mark, plain
 from .vector_columns import number_of_text, shown
 
-__all__ = ["NULL", "BadNumbers", "NumberFormat", "is_null"]
-
 NULL = "null"  # what stands for a value that a program does not have, where texts are read
 _MISSING_WORDS = frozenset(("", "-", "--", ".", "?", "_", "*", "#n/a", "n/a", "na", "nan", "nil", "none", NULL))
 _GAP = re.compile(r"\b(nan|null|none|na)\b", re.IGNORECASE)

@@ -26,8 +26,6 @@ from .formats import Wanted, absent_columns, text_options
 from .records import Records
 from .sentence_order import SentenceOrder
 
-__all__ = ["FEATURES", "ParquetReader", "RowBatch", "clear_parquet_errors", "columns_of_schema", "pyarrow_parquet"]
-
 FEATURES = b"huggingface"  # the key of a schema's metadata under which the types of columns are told
 _NAMES = "names"
 _INNER = {"bag": 1, "vector": 1}  # how deep lists lie in the value of a token

@@ -11,8 +11,6 @@ from .emitters import Export, values_of
 from .parquet import pyarrow_parquet
 from .parquet_writer import ParquetSink
 
-__all__ = ["ParquetEmitter"]
-
 
 class ParquetEmitter:
     """Texts are strings, whole numbers int64, others float64; bags and vectors are lists, weighted bags maps."""

@@ -19,8 +19,6 @@ from .parquet import FEATURES, RowBatch, pyarrow_parquet
 from .readers import Chunk
 from .written_lines import Predicted, Remarks, at_each_token
 
-__all__ = ["ParquetSink", "ParquetTagger"]
-
 
 class ParquetSink:
     """A Parquet file as bytes that can be taken while it is written."""

@@ -10,10 +10,8 @@ from collections.abc import Collection
 import numpy as np
 
 from ..foundation import Ints, data_error
-from ..semantics import Label, Reading, read_cell
+from ..semantics import Label, Reading as Reading, read_cell
 from .corpus import Corpus, InternedColumn
-
-__all__ = ["Reading", "label_column", "places", "read_cells"]
 
 SHOWN_LINES = 5  # line numbers that a message lists before it counts the rest
 

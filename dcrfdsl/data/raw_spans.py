@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["BadRecord", "MadeSpan", "Make", "RawSpan", "offsets", "plain", "several", "span_of", "triple"]
-
 
 class BadRecord(Exception):
     """A JSON value that is no text with spans."""

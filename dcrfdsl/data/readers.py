@@ -25,8 +25,6 @@ from .jsonl import JsonlReader
 from .parquet import ParquetReader
 from .spans import SpansReader
 
-__all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
-
 READERS: Table[type[Reader] | type[ParquetReader]] = Table(
     "data format",
     {

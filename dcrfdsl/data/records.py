@@ -23,8 +23,6 @@ from .number_cells import NULL, is_null
 from .vector_columns import shown, vectors_of_values
 from .weighted_bags import Item, bag_column, items_of_value
 
-__all__ = ["Records"]
-
 
 class Records:
     """Gathers sentences. `key(column)` names a column in the mappings; `unit` names a sentence in messages."""

@@ -16,8 +16,6 @@ from .span_tokens import BadSpan
 from .spans import SpanOptions, SpansReader
 from .tokenizers import TOKENIZERS, Offsets2
 
-__all__ = ["corpus_of_texts", "text_within", "tokenize", "tokens_of_text"]
-
 TEXTS = "<texts>"  # in messages, in place of a file
 
 

@@ -15,9 +15,6 @@ import numpy as np
 from ..foundation import Integers, Ints, Offsets
 from ..semantics import OUTSIDE, bare_marks, split_mark
 
-__all__ = ["ENDS", "STARTS", "Segments", "mark_table", "run_table", "segments_of"]
-
-
 _OUTSIDE = 0
 _MARKS = "OBIES"  # outside; begin, inside, end of a segment; a segment of one token
 #                  O  B  I  E  S    the mark here; a row is the mark before

@@ -11,8 +11,6 @@ from typing import Any
 from ..foundation import data_error
 from .vector_columns import shown
 
-__all__ = ["SentenceOrder"]
-
 _REMEMBERED = 200_000
 
 

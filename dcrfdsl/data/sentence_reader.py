@@ -19,8 +19,6 @@ from .columns import interned
 from .corpus import Corpus
 from .frames import corpus_from_rows
 
-__all__ = ["SentenceReader", "corpus_of_length"]
-
 
 class SentenceReader:
     """Reads sentences of a `data` statement one by one. `names` are the columns that must be there.

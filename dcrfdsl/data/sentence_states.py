@@ -14,8 +14,6 @@ from ..foundation import DcrfError, Diagnostic, Ints, Ints32
 from ..semantics import Label
 from .corpus import Corpus
 
-__all__ = ["mixed_values", "refuse_mixed", "telling_tokens", "value_of_sentence"]
-
 Numbers = TypeVar("Numbers", Ints, Ints32)
 
 

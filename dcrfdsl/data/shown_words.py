@@ -11,8 +11,6 @@ from typing import TypeVar
 
 from .corpus import Corpus, InternedColumn
 
-__all__ = ["runs_of", "word_column"]
-
 T = TypeVar("T", bound=Hashable)
 FEW, ENOUGH = 10, 1000  # so few numbers may be words; so many values tell
 

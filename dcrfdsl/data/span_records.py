@@ -23,23 +23,6 @@ from .annotation_status import refusal
 from .raw_spans import BadRecord, MadeSpan, Make, RawSpan, plain, several, span_of, triple
 from .studio_tasks import ANNOTATIONS, is_task, studio_name, studio_refusal, studio_spans, with_studio_spans
 
-__all__ = [
-    "KEYS",
-    "STYLES",
-    "ProdigyDoubts",
-    "ReadSpans",
-    "SpanStyle",
-    "Written",
-    "has_annotation",
-    "key_of_spans",
-    "refusal_of_record",
-    "spans_of",
-    "style_of_record",
-    "text_of_record",
-    "tokens_of_record",
-    "with_spans",
-]
-
 KEYS = ("label", "labels", "entities", "spans")  # where spans are looked for
 
 

@@ -21,11 +21,6 @@ from .raw_spans import RawSpan
 from .segment_types import mark_table, segments_of
 from .tokenizers import Offsets2
 
-__all__ = [
-    "MARKS", "BadSpan", "Fitting", "as_iob1", "given_tokens", "marks_of", "segments_in", "spans_of_marks",
-    "to_characters", "to_units",
-]  # fmt: skip
-
 _OUTSIDE = "O"
 _SHOWN = 40
 

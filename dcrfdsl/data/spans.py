@@ -36,8 +36,6 @@ from .span_records import (
 from .span_tokens import BadSpan, Fitting, given_tokens, marks_of, to_characters
 from .tokenizers import TOKENIZERS, Offsets2
 
-__all__ = ["SPANS", "SpanOptions", "SpansReader"]
-
 SPANS = "spans"  # the source of columns that hold segments
 _GIVEN = "given"
 _REMEDY = 'one text a line, as `{"text": "…", "label": [[0, 4, "PER"]]}`'

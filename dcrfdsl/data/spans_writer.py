@@ -25,8 +25,6 @@ from .span_tokens import segments_in, to_units
 from .spans import SPANS, SpanOptions
 from .written_lines import Predicted, Remarks, changed_json, lines_of, token_lines
 
-__all__ = ["SEGMENT_CONFIDENCE", "SpansWriter"]
-
 SEGMENT_CONFIDENCE = "{}_segment_confidence"  # the column of a label
 _STUDIO = STYLES["label_studio"].key
 _FILLED = r'"(?:{})"\s*:\s*\[\s*[\[{{]'  # a key with a list that is not empty

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..foundation import DcrfError, Diagnostic, Late, data_error, read_at_most
+from ..foundation import DcrfError, Diagnostic, LazyModule, data_error, read_at_most
 from ..semantics import (
     BOOLEAN,
     OUTSIDE,
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from . import partial
     from .corpus import Corpus
 else:
-    np, partial = Late("numpy"), Late("dcrfdsl.data.partial")  # states that are declared need neither
-
-__all__ = ["declared_states", "learn_states", "scheme_with", "variable_states"]
+    np, partial = LazyModule("numpy"), LazyModule("dcrfdsl.data.partial")  # states that are declared need neither
 
 MOST_BYTES = 1 << 24  # the largest file of states
 

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 from .annotation_status import refusal
 from .raw_spans import BadRecord, MadeSpan, RawSpan, several, span_of
 
-__all__ = ["ANNOTATIONS", "StudioSpans", "is_task", "studio_name", "studio_refusal", "studio_spans", "studio_task",
-           "with_studio_spans"]  # fmt: skip
-
 ANNOTATIONS = "annotations"
 _LABELS = ("labels", "hypertextlabels")  # in the value of a result, by the control that made it
 _VERSION = "dcrfdsl"

@@ -14,8 +14,6 @@ from itertools import pairwise
 
 from ..foundation import Table
 
-__all__ = ["TOKENIZERS", "Offsets2"]
-
 Offsets2 = list[tuple[int, int]]  # first character, last character (excluded) of each token or span
 
 _MAY_BE_MARKS = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # between them are pictures, and CJK

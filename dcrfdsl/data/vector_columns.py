@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 
 from ..foundation import Floats, shortened
 
-__all__ = ["number_of_text", "shown", "vector_of_text", "vectors_of_values"]
-
-
 _BITS = frozenset("01")
 
 

@@ -21,19 +21,6 @@ from ..foundation import Codes, Floats, Ints, Offsets, parts_of
 from .corpus import BagColumn, InternedColumn
 from .vector_columns import number_of_text, shown
 
-__all__ = [
-    "Item",
-    "bag_column",
-    "bags_of_cells",
-    "escaped",
-    "item_of_text",
-    "items_of_value",
-    "joined",
-    "merged",
-    "text_of_item",
-    "unescaped",
-]
-
 Item: TypeAlias = tuple[str, float]  # name, weight
 
 _DEEPEST = 50  # mappings within mappings

@@ -34,8 +34,6 @@ from .readers import Chunk
 from .spans_writer import SpansWriter
 from .written_lines import Predicted, Remarks, at_each_token, changed_json, lines_of, text_of
 
-__all__ = ["WRITERS", "Predictions", "Remarks", "TaggedOutput", "tagged"]
-
 Predictions: TypeAlias = Mapping[str, Sequence[str] | Sequence[float | None] | NDArray[Any]]  # name → [N], as written
 
 

@@ -16,11 +16,6 @@ from ..foundation import data_error, json_text, shortened
 from ..semantics import missing_mark
 from .readers import Chunk
 
-__all__ = [
-    "UNKNOWN", "Predicted", "Remarks", "at_each_token", "changed_json", "ending_of", "lines_of", "text_of", "texts_of",
-    "token_lines",
-]  # fmt: skip
-
 Predicted: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [N], in written order
 Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None if unknown
 

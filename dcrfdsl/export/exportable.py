@@ -17,8 +17,6 @@ from ..model import TrainedModel
 from ..semantics import inference_settings
 from .exported_nodes import EXPORTED_COLUMNS
 
-__all__ = ["refuse_unless_exportable"]
-
 INSTEAD = "tag with `dcrfdsl tag`"
 
 

@@ -42,8 +42,6 @@ from ..semantics import (
 )
 from .python_patterns import backtracks, python_pattern
 
-__all__ = ["Node", "NodeWriter"]
-
 Node = list[Any]
 CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]

@@ -10,8 +10,6 @@ import numpy as np
 from ..foundation import data_error
 from ..model import TrainedModel
 
-__all__ = ["WIDTHS", "Lighter", "lighter"]
-
 WIDTHS = (64, 32, 16)  # bits of a weight
 
 

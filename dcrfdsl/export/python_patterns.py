@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 from ..foundation import data_error
 from ..semantics import Regex
 
-__all__ = ["backtracks", "python_pattern"]
-
 _ESCAPE = re.compile(r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[pP]\{[^}]*\}|[pP].|[0-7]{1,3}|.)", re.DOTALL)
 _REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
 _FLAGS = re.compile(r"\(\?(?P<on>[imsU]*)(?:-(?P<off>[imsU]*))?(?P<end>[:)])")

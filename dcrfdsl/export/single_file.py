@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 
-__all__ = ["MODULES", "single_file"]
-
 # In an order in which each needs only those before it.
 MODULES = (
     "tagger_texts", "tagger_tokens", "tagger_sentences", "tagger_features", "tagger_elimination", "tagger_model",

@@ -32,8 +32,6 @@ from ..model import TrainedModel
 from ..semantics import missing_mark, plain
 from .exported_nodes import NodeWriter
 
-__all__ = ["FORMAT", "TaggerContent", "tagger_content"]
-
 FORMAT = 1
 
 

@@ -24,8 +24,6 @@ from .lighter_weights import WIDTHS, lighter
 from .single_file import single_file
 from .tagger_description import tagger_content
 
-__all__ = ["ExportedTagger", "export_tagger"]
-
 PROGRAM = "tagger.py"  # in a folder
 
 

@@ -21,8 +21,6 @@ from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock
 from .values import TRUE, Bags, CorpusValues, JointTest, Numbers, Texts, Truths, joint_test
 
-__all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
-
 Vocabulary: TypeAlias = dict[str, int]
 
 

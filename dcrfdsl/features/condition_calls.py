@@ -13,8 +13,6 @@ from .plan import fixed_condition, leaves, moved
 from .relation_instances import relate
 from .values import CorpusValues
 
-__all__ = ["learn_condition_kinds"]
-
 
 def learn_condition_kinds(values: CorpusValues) -> None:
     """Adds to `values.kinds` those of the user's functions that conditions call."""

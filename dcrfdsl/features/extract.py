@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Ints, Ints32, Mask, Unfit, cached_property, typed
+from ..foundation import DcrfError, Diagnostic, IncompatibleState, Ints, Ints32, Mask, cached_property, typed
 from ..semantics import ModelSpec, Observed
 from .alphabet import (
     Alphabet,
@@ -41,8 +41,6 @@ from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values
 from .segment_rows import Candidates, SegmentReader
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
 from .values import CorpusValues, Lexicons, RegisteredFeature, checked_bins, observed_codes, quantile_bins
-
-__all__ = ["FeatureExtractor", "FeatureSetInfo"]
 
 
 @dataclass(frozen=True)
@@ -363,7 +361,7 @@ class FeatureExtractor:
         """The extractor with these `arrays` and `metadata`.
 
         Raises DcrfError `missing-feature-function` if the model needs a registered function that is not given,
-        `Unfit` if arrays, metadata and template do not fit together.
+        `IncompatibleState` if arrays, metadata and template do not fit together.
         """
         stored: FeaturesRecord = typed(FeaturesRecord, metadata, "features")
         missing = ", ".join(f"`{name}`" for name in stored.registered if name not in (registered or {}))
@@ -377,9 +375,9 @@ class FeatureExtractor:
         )
         lexicons = Lexicons.restore(arrays, stored.lexicons)
         if sorted(lexicons.by_name) != sorted(lexicon.name for lexicon in spec.lexicons):
-            raise Unfit("the stored lexicons are not those of the template")
+            raise IncompatibleState("the stored lexicons are not those of the template")
         if any(lexicons.by_name[one.name].ignores_case != (one.case == "ignore") for one in spec.lexicons):
-            raise Unfit("a stored lexicon differs from the template in whether case counts")
+            raise IncompatibleState("a stored lexicon differs from the template in whether case counts")
         bins = checked_bins(spec, stored.bins)
         conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
         counts = [one.num_features for one in conjunctions]

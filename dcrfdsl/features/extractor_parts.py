@@ -10,8 +10,6 @@ from .extract import FeatureExtractor
 from .plan import FeatureSetPlan
 from .values import Lexicons
 
-__all__ = ["LearnedParts", "learned_parts"]
-
 
 class LearnedParts(NamedTuple):
     """plans, alphabets: of each feature set.   vocabularies: text → code, by the name of the atom (`atom_name`).

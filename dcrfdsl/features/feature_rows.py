@@ -12,8 +12,6 @@ import numpy as np
 
 from ..foundation import Floats, Ints, Ints32, Offsets
 
-__all__ = ["FeatureRows"]
-
 
 class FeatureRows(NamedTuple):
     """CSR rows over positions. Position t of sentence s (t runs from -pad_left to T-1+pad_right) has the row

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..foundation import Count, Floats, Ints, Unfit, array, check_finite, check_offsets, check_within, typed
+from ..foundation import Count, Floats, IncompatibleState, Ints, array, check_finite, check_offsets, check_within, typed
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
-
-__all__ = ["ObservationKernel", "ObservationKernelRecord", "kernel_arrays", "kernel_metadata", "restored_kernels"]
 
 DENSE = 2048  # up to this many features, products of dense rows are faster
 
@@ -142,7 +140,7 @@ def restored_kernels(
 ) -> tuple[ObservationKernel, ...]:
     """The kernels of a model file. set_of_clique: without kernels.   num_features: of each feature set.
 
-    Raises `Unfit` if clique, features or support vectors do not fit the template.
+    Raises `IncompatibleState` if clique, features or support vectors do not fit the template.
     """
     restored: list[ObservationKernel] = []
     for n, record in enumerate(records):
@@ -153,9 +151,9 @@ def restored_kernels(
             and all(clique != o.clique for o in restored)
         )
         if not fits or record.num_features != num_features[source]:
-            raise Unfit(f"a kernel compares features that clique {clique} does not have")
+            raise IncompatibleState(f"a kernel compares features that clique {clique} does not have")
         if record.kernel not in KERNELS:
-            raise Unfit(f"`{record.kernel}` is not a kernel")
+            raise IncompatibleState(f"`{record.kernel}` is not a kernel")
         kernel = typed(KERNELS[record.kernel], record.settings, f"kernel of clique {clique}")
         restored.append(
             ObservationKernel(clique, source, record.num_features, kernel, _support(arrays, n, record.num_features))
@@ -171,5 +169,5 @@ def _support(arrays: Mapping[str, NDArray[Any]], number: int, num_features: int)
     check_within(feature, 0, num_features, f"{name}.feature")
     check_finite(value, f"{name}.value")
     if len(value) not in (0, len(feature)):
-        raise Unfit(f"`{name}.value` has {len(value):,} numbers, expected {len(feature):,}")
+        raise IncompatibleState(f"`{name}.value` has {len(value):,} numbers, expected {len(feature):,}")
     return FeatureRows(row_off, feature, value)

@@ -27,8 +27,6 @@ from .plan import Expansion, FeatureSetPlan, condition_text, expand
 from .row_assembly import Spread, blocks_of, in_turn
 from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins
 
-__all__ = ["FeatureSurvey", "KeyCounts", "PartLearner", "join_surveys"]
-
 
 @dataclass(frozen=True)
 class FeatureSurvey:

@@ -25,8 +25,6 @@ from .plan import fixed_condition, leaves, named_offset, split_offset, with_offs
 from .sentence_runs import PairBlock
 from .values import TRUE, CorpusValues, equality_codes, joint_test
 
-__all__ = ["Pairs", "pair_block", "relate"]
-
 MOST_PAIRS = 50_000_000  # a limit of memory, which `link = all` on a constant column reaches
 _Accepted = Callable[[Ints, Ints], Mask]
 

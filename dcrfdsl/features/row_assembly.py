@@ -25,8 +25,6 @@ from .sentence_rows import PlainFeatures, Texts
 from .sentence_runs import Block, PairBlock, cut
 from .values import CorpusValues, gives_weights, is_weighted
 
-__all__ = ["Spread", "blocks_of", "extracted_rows", "extracted_sentence", "has_values", "in_turn", "learned_rows"]
-
 # `spread(task, runs)`: the results of task(first, last) for all runs, in order; the runs may be shared by threads.
 Spread: TypeAlias = Callable[[Callable[[int, int], Any], Sequence[tuple[int, int]]], list[Any]]
 

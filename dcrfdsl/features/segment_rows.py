@@ -24,8 +24,6 @@ from .plan import FeatureSetPlan, segment_place
 from .row_assembly import Spread, extracted_rows, learned_rows
 from .values import Bags, CorpusValues, Source, Texts, Values
 
-__all__ = ["Candidates", "SegmentReader", "candidate_row"]
-
 NONE = -1
 MOST_CANDIDATES = 2**27  # of a corpus: its rows take 8 bytes each, and their features more
 

@@ -31,8 +31,6 @@ from .feature_rows import FeatureRows
 from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves
 from .values import gives_weights, kind_of
 
-__all__ = ["LONGEST", "PlainFeatures", "Texts", "plain_features", "texts_of"]
-
 LONGEST = 256  # tokens of a sentence that is read this way; in a longer one, fixed costs do not matter
 MOST_BYTES = 2**24  # of the shares that are kept for the texts of a column …
 MOST_PLACES = 2**20  # … numbers of places, for all lengths together …

@@ -12,8 +12,6 @@ from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import rows_inside, shift_codes, shift_numbers
 from .plan import split_offset
 
-__all__ = ["Block", "PairBlock", "cut"]
-
 ROWS = 1 << 15  # rows of a block; a longer sentence is a block by itself
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints, Offsets
 
-__all__ = ["pack_strings", "unpack_strings"]
-
 
 def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], Ints]:
     """The UTF-8 bytes of all strings in a row, and their offsets: string i has the bytes `off[i]` to `off[i + 1]`."""

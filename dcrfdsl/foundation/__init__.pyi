@@ -58,8 +58,8 @@ from .files import (
     READING as READING,
     WRITING as WRITING,
     Count as Count,
+    IncompatibleState as IncompatibleState,
     StoredArrays as StoredArrays,
-    Unfit as Unfit,
     WholeWriter as WholeWriter,
     array as array,
     check_finite as check_finite,
@@ -103,7 +103,7 @@ from .html_blocks import (
     whole_shade as whole_shade,
 )
 from .late_modules import (
-    Late as Late,
+    LazyModule as LazyModule,
 )
 from .memory_use import (
     give_back_memory as give_back_memory,

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ASCII_SPACE", "parts_of"]
-
 ASCII_SPACE = " \t\n\v\f\r"
 _PART = re.compile(f"[^{ASCII_SPACE}]+")
 

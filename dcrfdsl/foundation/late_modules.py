@@ -1,4 +1,4 @@
-"""Modules that are loaded when they are first used: `np = Late("numpy")` in files that many import and few use.
+"""Modules that are loaded when they are first used: `np = LazyModule("numpy")` in files that many import and few use.
 
 `dcrfdsl check` needs no array for most templates, and NumPy takes as long to load as the check itself. Unlike the lazy
 modules of the standard library it leaves `sys.modules` alone, and threads may use it first at the same time. For types:
@@ -6,7 +6,7 @@ modules of the standard library it leaves `sys.modules` alone, and threads may u
     if TYPE_CHECKING:
         import numpy as np
     else:
-        np = Late("numpy")
+        np = LazyModule("numpy")
 
 Not here: names of our own rooms, which `lazy_loader` loads late.
 """
@@ -16,10 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Late"]
 
-
-class Late:
+class LazyModule:
     """A module that is imported when a name of it is asked for."""
 
     def __init__(self, name: str):

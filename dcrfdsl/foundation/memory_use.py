@@ -16,8 +16,6 @@ _CONTAINER_FILES = (
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
 )
 
-__all__ = ["give_back_memory", "memory_in_use", "memory_left"]
-
 
 def memory_in_use() -> int:
     """In bytes: now; at its peak where a system says no more; 0 where it says nothing."""

@@ -17,8 +17,6 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any
 
-__all__ = ["new_event", "processes"]
-
 MANAGER_SECONDS = 5.0  # in which a pool's thread sees that its processes have ended
 
 

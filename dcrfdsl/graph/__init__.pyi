@@ -15,8 +15,6 @@ from .drawing_layout import (
 )
 from .edge_appearance import bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
-from .joined_cost import JoinedCost as JoinedCost, joined_costs as joined_costs
-from .joined_parameters import join_parameters as join_parameters, placed_counts as placed_counts
 from .known_labels import (
     UNKNOWN as UNKNOWN,
     Gold as Gold,
@@ -25,6 +23,7 @@ from .known_labels import (
     known_assignments as known_assignments,
 )
 from .listed_cliques import clique_listing as clique_listing
+from .merged_parameters import join_parameters as join_parameters, placed_counts as placed_counts
 from .model_cost import (
     JoinedPairs as JoinedPairs,
     MessageCost as MessageCost,
@@ -66,6 +65,7 @@ from .programs.elimination import (
     order_cost as order_cost,
 )
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
+from .relational_cost import JoinedCost as JoinedCost, joined_costs as joined_costs
 from .segment_factors import weighing_templates as weighing_templates
 from .segment_shapes import (
     known_runs as known_runs,
@@ -103,7 +103,7 @@ from .variants.constrained_graph import (
 from .variants.cost_augmented import cost_augmented_graph as cost_augmented_graph
 from .variants.excluding_gold import graph_excluding_gold as graph_excluding_gold, known_label_rows as known_label_rows
 from .variants.raised_labels import (
-    raised_graph as raised_graph,
+    perturbed_graph as perturbed_graph,
     raised_parameters as raised_parameters,
     raised_rows as raised_rows,
 )

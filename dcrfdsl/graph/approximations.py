@@ -23,8 +23,6 @@ from .edge_appearance import grown_forest, upward_edges
 from .shape_bank import ShapeBank
 from .shapes import GraphShape
 
-__all__ = ["bank_approximations"]
-
 MOST_ORDERS = 24  # of cliques
 MOST_CELLS = 2**26  # numbers that the terms of one graph may take
 

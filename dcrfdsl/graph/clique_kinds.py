@@ -13,8 +13,6 @@ import numpy as np
 from ..foundation import Floats, Ints
 from .templates import CliqueTemplate, Pattern
 
-__all__ = ["CliqueKind"]
-
 
 @dataclass(frozen=True)
 class CliqueKind:

@@ -13,8 +13,6 @@ from html import escape
 from ..foundation import printable, printable_lines
 from .drawing_layout import MARGIN, PALETTE, RADIUS, SQUARE, DrawingLayout, GraphDrawing, PieceMark, Point, VariableMark
 
-__all__ = ["FORMATS", "dot", "svg", "text"]
-
 _MOST_LETTERS = 6  # in a circle
 
 

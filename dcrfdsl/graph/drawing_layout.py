@@ -11,9 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["MARGIN", "PALETTE", "RADIUS", "SQUARE", "DrawingLayout", "FactorMark", "GraphDrawing", "PieceMark", "Point",
-           "VariableMark"]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class VariableMark:

@@ -21,8 +21,6 @@ from ..kernels.tables import Schedules
 from .shape_bank import ShapeBank
 from .shapes import GraphShape
 
-__all__ = ["ForestPool", "bank_forests", "grown_forest", "upward_edges"]
-
 FEWEST = 12  # forests in a pool, unless the first one contains all factors
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from ..foundation import Floats, Integers
 from .shapes import GraphShape
 
-__all__ = ["FactorGraph"]
-
 
 @dataclass(frozen=True, repr=False)
 class FactorGraph:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .factor_graph import FactorGraph
     from .unroll import ModelGraph
 
-__all__ = ["drawing_html", "factor_graph_html", "first_positions", "model_graph_html"]
-
 MOST_POSITIONS = 30  # of a drawing in a notebook
 MOST_MARKS = 1500  # variables and factors; with fewer of them positions are left out too
 FEW_IN_A_ROW = 8  # variables of a graph without positions

@@ -16,8 +16,6 @@ from ..foundation import Floats, Mask
 from .clique_kinds import CliqueKind
 from .templates import CliqueTemplate
 
-__all__ = ["possible_entries", "with_implied_constraints"]
-
 Site = tuple[int, int]  # variable, offset
 
 

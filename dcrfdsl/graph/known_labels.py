@@ -16,8 +16,6 @@ from ..foundation import Codes, Ints, Ints32, Mask
 from ..semantics import HardTable
 from .templates import CliqueTemplate
 
-__all__ = ["Gold", "fill_memories", "instances_of", "known_assignments", "possible_assignments"]
-
 UNKNOWN = -1
 
 

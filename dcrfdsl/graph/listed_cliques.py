@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..semantics import CliqueSpec, ModelSpec, Reference, longest_segment, place_text, shift_of_site, statement_text
 from .templates import CliqueTemplate
 
-__all__ = ["clique_listing"]
-
 FEWEST = 4  # positions
 OUTSIDE = {-1: "START", 1: "STOP"}
 

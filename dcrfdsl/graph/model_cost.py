@@ -20,11 +20,6 @@ from .programs import OrderCost, order_cost
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
-__all__ = [
-    "CHEAP", "MessageCost", "TrainingCost", "exact_cost", "exact_pays", "exact_seconds", "message_cost",
-    "pays_beside_messages", "sweep_cost", "sweep_messages", "sweeps_to_converge", "training_cost", "wide_cost",
-]  # fmt: skip
-
 # Fitted to runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of about two there
 SWEEPS = 6  # sweeps of an evaluation by messages where a pattern repeats along a sequence …
 LOOPY_SWEEPS = 40  # … where data joins positions to loops: trp took 30 to 94 iterations on such graphs …

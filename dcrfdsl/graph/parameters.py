@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features import FeatureRows, Pairs
-from ..foundation import Floats, Ints, Ints32, Offsets, Unfit, array, check_offsets, check_within, data_error
+from ..foundation import (
+    Floats,
+    IncompatibleState,
+    Ints,
+    Ints32,
+    Offsets,
+    array,
+    check_offsets,
+    check_within,
+    data_error,
+)
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..semantics import CliqueSpec
@@ -24,8 +34,6 @@ from .known_labels import Gold, instances_of, known_assignments, possible_assign
 from .segment_shapes import segment_instances
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
-
-__all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "fixed_weights", "learn_parameters"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +172,8 @@ class Parameters:
     ) -> Parameters:
         """From the arrays of a model file. templates: of the cliques.   num_features: of each feature set.
 
-        Raises `Unfit` if the arrays do not fit them: offsets that fall, assignments that a clique does not have.
+        Raises `IncompatibleState` if the arrays do not fit them: offsets that fall, assignments that a clique does not
+        have.
         """
         return cls(tuple(_restored(arrays, c, template, num_features) for c, template in enumerate(templates)))
 
@@ -198,12 +207,14 @@ def _restored(
     check_within(entry, 0, size, f"{name}.entry")
     features = num_features[template.feature_set] if template.feature_set >= 0 else 0
     if len(run_off) != features + 1:
-        raise Unfit(f"clique `{template.name}` has weights of {len(run_off) - 1:,} features, expected {features:,}")
+        raise IncompatibleState(
+            f"clique `{template.name}` has weights of {len(run_off) - 1:,} features, expected {features:,}"
+        )
     check_offsets(run_off, len(entry), f"{name}.run_off")
     falls = np.append(entry[1:] <= entry[:-1], False)  # from entry e to the next
     falls[run_off[run_off > 0] - 1] = False  # the last entry of a run
     if (bias[1:] <= bias[:-1]).any() or falls.any() or (len(bias) and not template.has_bias):
-        raise Unfit(f"the weights of clique `{template.name}` are not in order")
+        raise IncompatibleState(f"the weights of clique `{template.name}` are not in order")
     return CliqueWeights(bias, run_off, entry)
 
 

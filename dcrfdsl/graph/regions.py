@@ -26,8 +26,6 @@ from .programs import best_order
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, offsets
 
-__all__ = ["ClusterLimits", "bank_regions"]
-
 Scope = tuple[int, ...]
 MOST_REGIONS = 50_000  # of one graph
 

@@ -22,8 +22,6 @@ from ..semantics import SegmentMemory, SegmentStates, segment_states
 from .segment_shapes import SegmentShape
 from .templates import CliqueTemplate
 
-__all__ = ["of_lengths", "rows_of_lengths", "weighing_segments", "weighing_templates", "with_segment_factors"]
-
 
 def with_segment_factors(
     templates: Sequence[CliqueTemplate],

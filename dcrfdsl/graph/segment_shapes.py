@@ -15,8 +15,6 @@ from ..features import Candidates, candidate_row
 from ..foundation import Codes, Ints, Mask, Offsets
 from ..semantics import CliqueSpec, ModelSpec, Scheme, SegmentClass, SegmentStates, longest_segment, segment_classes
 
-__all__ = ["KnownSegments", "SegmentShape", "known_runs", "known_segments", "segment_instances", "segment_shape"]
-
 
 @dataclass(frozen=True)
 class SegmentShape:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from ..foundation import Integers, Ints, Ints32, cached_property
 
-__all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offsets"]
-
 
 @dataclass(frozen=True)
 class Run:

@@ -21,8 +21,6 @@ from .programs import ProductPlace, Turned
 from .table_products import TableProduct
 from .templates import CliqueTemplate
 
-__all__ = ["SharedTables", "axis_orders"]
-
 MOST_TURNED = 2**16  # entries of a table in all orders of its axes but the first
 
 

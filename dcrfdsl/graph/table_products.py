@@ -28,8 +28,6 @@ from .shapes import GraphShape
 if TYPE_CHECKING:
     from .shared_tables import SharedTables
 
-__all__ = ["TableProduct", "candidate_products", "cheaper_product"]
-
 MOST_CELLS = 2**15  # of a product
 LARGEST = 2**18  # entries of the largest table of elimination where products are looked for
 NOWHERE = 0  # the place of a product in the programs that it is tried in, which are never run

@@ -30,17 +30,6 @@ from ..semantics import (
 )
 from .segment_shapes import SegmentShape, segment_shape
 
-__all__ = [
-    "CliqueTemplate",
-    "Pattern",
-    "assignment_states",
-    "clique_templates",
-    "constraint_templates",
-    "hidden_tables",
-    "variable_names",
-    "views_seen",
-]
-
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
 LAST = -1  # the `position` of a template that occurs only at the last anchor
 

@@ -17,8 +17,6 @@ import numpy as np
 from ..foundation import DcrfError, data_error, near_name
 from .factor_graph import FactorGraph
 
-__all__ = ["read_uai", "read_uai_evidence"]
-
 MAX_ENTRIES = 2**28
 BLOCK = 1 << 20  # bytes that are read at once
 MOST_VARIABLES = 32  # of a factor; arrays of numpy have no more axes in every version. Kernels count on less than 64

@@ -22,16 +22,14 @@ from ..foundation import Offsets
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
-from .joined_orders import joined_order
 from .programs import slice_order
+from .relational_orders import joined_order
 from .segment_factors import of_lengths, rows_of_lengths, weighing_segments, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .shared_tables import SharedTables, axis_orders
 from .table_products import TableProduct, candidate_products, cheaper_product
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
-
-__all__ = ["ModelGraph"]
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
 Made = TypeVar("Made")
@@ -54,7 +52,7 @@ class ModelGraph:
     templates: tuple[CliqueTemplate, ...] = field(repr=False)
     num_labels: int
     num_latents: int = 0
-    is_thin: bool = False
+    unary_only: bool = False
     of_sentence: frozenset[int] = frozenset()
     kinds: list[CliqueKind] = field(init=False, repr=False)
     shared: SharedTables = field(init=False, repr=False, compare=False)
@@ -75,12 +73,12 @@ class ModelGraph:
         self.kinds = [CliqueKind(self.templates[number], pattern) for number, pattern in kinds]
         self._kind_of = {key: index for index, key in enumerate(kinds)}
         left_out = frozenset(number for number, kind in enumerate(self.kinds) if self.leaves_out(kind.template))
-        again = [] if self.is_thin or len(self.cards) == 1 else self.kinds  # a single chain needs none
+        again = [] if self.unary_only or len(self.cards) == 1 else self.kinds  # a single chain needs none
         turned = [(number, axes) for number, kind in enumerate(again) for axes in axis_orders(kind)]
         self._inside: list[int] | None = None
         self._derived: dict[str, object] = {}
         self.shared = SharedTables(self.kinds, left_out, turned)
-        products = () if self.is_thin else self._products()
+        products = () if self.unary_only else self._products()
         self.shared = replace(self.shared, products=products)
 
     def _repr_html_(self) -> str:
@@ -95,11 +93,11 @@ class ModelGraph:
 
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
-        return self.is_thin and len(template.offsets) > 1
+        return self.unary_only and len(template.offsets) > 1
 
     def thin(self) -> ModelGraph:
         """The same graph without tables for cliques of several sites."""
-        return self if self.is_thin else self.once("thin", lambda: replace(self, is_thin=True))
+        return self if self.unary_only else self.once("thin", lambda: replace(self, unary_only=True))
 
     def once(self, what: str, make: Callable[[], Made]) -> Made:
         """What `make` derives from the templates, made once under the name `what`."""

@@ -1,8 +1,8 @@
 from .base import (
-    AnewMethod as AnewMethod,
     Expectations as Expectations,
-    ExpectingMethod as ExpectingMethod,
+    MarginalInference as MarginalInference,
     SequenceMethod as SequenceMethod,
+    StatelessMethod as StatelessMethod,
 )
 from .bound.automaton_runs import fastest_automaton as fastest_automaton
 from .bound.chain_graphs import (
@@ -71,7 +71,7 @@ from .methods.method_table import (
     check_width as check_width,
     choose_method as choose_method,
 )
-from .methods.mixed import MixedMethod as MixedMethod, Part as Part
+from .methods.mixed import Part as Part, PerSentenceMethod as PerSentenceMethod
 from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
 from .methods.pruned_method import PrunedMethod as PrunedMethod
 from .methods.segment_method import SegmentMethod as SegmentMethod

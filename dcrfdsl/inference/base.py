@@ -18,8 +18,6 @@ from ..kernels.tables import Potentials, Results
 from .bound import BoundData
 from .run_status import PruningReport, RunStatus
 
-__all__ = ["AnewMethod", "Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]
-
 NOTHING = np.zeros(0)
 
 
@@ -94,7 +92,7 @@ class Expectations:
         )
 
 
-class ExpectingMethod(Protocol):
+class MarginalInference(Protocol):
     """Inference as training needs it, on sequences `first` to `last` - 1 of the data that the method was built for."""
 
     @property
@@ -108,7 +106,7 @@ class ExpectingMethod(Protocol):
     def remember(self) -> None:
         """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
 
     def expectations(
@@ -120,16 +118,16 @@ class ExpectingMethod(Protocol):
         """
 
 
-class AnewMethod:
-    """Base of methods whose calls begin anew and do not converge: nothing to remember, nothing to sharpen."""
+class StatelessMethod:
+    """Base of methods whose calls begin anew and do not converge: nothing to remember, nothing to tighten_tolerance."""
 
     together = 1
 
     def remember(self) -> None:
-        """As `ExpectingMethod.remember`: nothing is kept from call to call."""
+        """As `MarginalInference.remember`: nothing is kept from call to call."""
 
-    def sharpen(self) -> bool:
-        """As `ExpectingMethod.sharpen`: no answer gets more exact."""
+    def tighten_tolerance(self) -> bool:
+        """As `MarginalInference.tighten_tolerance`: no answer gets more exact."""
         return False
 
 
@@ -144,7 +142,7 @@ class Decoder(Protocol):
         """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
 
 
-class SequenceMethod(ExpectingMethod, Decoder, Protocol):
+class SequenceMethod(MarginalInference, Decoder, Protocol):
     """A method that decodes as well."""
 
     @property

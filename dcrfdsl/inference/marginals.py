@@ -21,8 +21,6 @@ from .bound import BoundData, without_segments
 from .run_status import RunStatus
 from .single_graph import infer_graph
 
-__all__ = ["CliqueMarginal", "assignment_marginals", "clique_marginals", "sequence_graph"]
-
 
 @dataclass(frozen=True, eq=False)
 class CliqueMarginal:

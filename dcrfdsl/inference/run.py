@@ -14,13 +14,11 @@ from ..foundation import Floats, Ints32
 from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
-from .base import Decoder, Expectations, ExpectingMethod
+from .base import Decoder, Expectations, MarginalInference
 from .bound import BoundData, add_segment_scores
 from .methods import PrunedMethod
 from .run_status import PruningReport
 from .workers import Workers
-
-__all__ = ["Decoded", "pruning_loss", "run_decoding", "run_inference", "score_sequences"]
 
 NOTHING = np.zeros(0)
 
@@ -34,7 +32,7 @@ class Decoded:
 
 
 def run_inference(
-    data: BoundData, method: ExpectingMethod, potentials: Potentials, workers: Workers, *, marginals: bool = False
+    data: BoundData, method: MarginalInference, potentials: Potentials, workers: Workers, *, marginals: bool = False
 ) -> Expectations:
     """log Z and status of every sequence, and with `marginals` those of its variables; no gradient.
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, fields, replace
 
 from ..foundation import Floats, Ints
 
-__all__ = ["MOST_PLACES", "GraphResult", "PruningReport", "RunStatus", "contradiction_message"]
-
 _COUNTS = ("bounded", "certified", "gap", "nodes", "compared")
 MOST_PLACES = 5  # named in a message
 

@@ -18,8 +18,6 @@ from ..kernels.tables import Potentials
 from .bound import BoundData
 from .marginals import sequence_graph
 
-__all__ = ["BIAS", "ScoreTerm", "differing_terms", "graph_without"]
-
 BIAS = -1  # in place of the number of a feature
 
 

@@ -18,8 +18,6 @@ from .bound import BoundData, bind_factor_graph
 from .methods import METHODS, no_log_z_error
 from .run_status import GraphResult, RunStatus
 
-__all__ = ["infer_graph"]
-
 
 def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
     """Solves `task` (`pr`: log Z, `mar`: marginals and log Z, `map`: best labelling) for `graph`.

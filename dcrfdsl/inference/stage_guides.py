@@ -24,8 +24,6 @@ from .base import Expectations, SequenceMethod
 from .bound import BoundData
 from .methods import METHODS, LabelLists, PrunedMethod, choose_method
 
-__all__ = ["GuideLists", "StageGuide", "stage_guide"]
-
 NOTHING = np.zeros(0)
 MOST_MARGINALS = 2**22  # of a part of the data: 32 MB
 
@@ -95,7 +93,7 @@ def _with_weights(graph: ModelGraph, parameters: Parameters, weights: Floats) ->
         or template.allowed is not None
         or weights[parameters.of_clique(template.clique)].any()
     )
-    return graph if len(kept) == len(graph.templates) else replace(graph, templates=kept, is_thin=False)
+    return graph if len(kept) == len(graph.templates) else replace(graph, templates=kept, unary_only=False)
 
 
 class GuideLists:

@@ -22,8 +22,6 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, require_whole
 
-__all__ = ["RUNS", "Workers", "even_runs"]
-
 RUNS = 16  # into which work is cut: enough that all threads have work until shortly before the end
 
 Result = TypeVar("Result")

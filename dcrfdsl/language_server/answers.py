@@ -9,11 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-__all__ = [
-    "CodeAction", "Colour", "Edit", "Edits", "Fold", "HoverText", "InlayText", "Proposal", "Refused", "Remark",
-    "SignatureText", "Spot", "Symbol",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Spot:

@@ -13,8 +13,6 @@ from .cursor_context import OpenCall, context_at
 from .reference_words import callee_kinds, entry_of, facts_of_setting
 from .template_index import Template
 
-__all__ = ["signature"]
-
 
 def signature(template: Template, offset: int) -> SignatureText | None:
     """The signature of the innermost call that is open at an offset, or None."""

@@ -36,8 +36,6 @@ from .reference_words import (
 from .template_index import Template, Workspace
 from .text_words import is_name
 
-__all__ = ["Proposals", "propose"]
-
 OBSERVED = ("column", "label", "latent variable", "memory", "view", "feature group")
 VARIABLES = ("label", "latent variable", "memory", "view")
 AFTER_TERM = ("is", "in", "matches", "has", "and", "or", "&")

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["NO_COSTS", "CliqueCost", "CostReport", "report_of"]
-
 
 @dataclass(frozen=True)
 class CliqueCost:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 from .text_words import Word, words_of
 
-__all__ = ["CursorContext", "OpenCall", "context_at"]
-
 DOMAIN_OF = ("label", "latent", "memory")
 SETTINGS_AFTER_COLON = ("train", "infer", "decode")
 CONDITIONS = ("forbid", "require")

@@ -18,8 +18,6 @@ from typing import Any
 from ..foundation import DcrfError, read_template, render_all
 from ..semantics import check, load_text
 
-__all__ = ["measured", "print_costs"]
-
 
 def print_costs() -> None:
     """Answers the request on stdin."""

@@ -24,8 +24,6 @@ from .text_positions import UTF16, EditorText
 from .warm_start import warm_start
 from .workspace_settings import WorkspaceSettings
 
-__all__ = ["EditorSession", "OpenFile"]
-
 PAUSE = 0.08  # seconds without a key pressed before a text is checked
 LONGEST_WAIT = 0.5  # seconds of typing without a check
 DATA_PAUSE = 1.0  # seconds without a key pressed before data is read

@@ -16,8 +16,6 @@ from .answers import CodeAction, Edit
 from .template_index import Placed, Template
 from .template_problems import Problem
 
-__all__ = ["quick_fixes"]
-
 WRITE = re.compile(r"(?:write(?: a plain)?|for instance|in this language:) (?:`([^`]+)`)\Z")
 BLANKS = re.compile(r"begin (?:it|each of them) with (\d+) blanks")
 FOUND = re.compile(r"`([^`]+)`")

@@ -28,8 +28,6 @@ from .reference_words import (
 from .template_index import Declaration, Names, Placed, Template, Workspace
 from .text_words import Word
 
-__all__ = ["hover"]
-
 SHOWN_STATES = 24
 # A statement's clause -> the entry that explains its word.
 STATEMENT_KINDS = ("statement",)

@@ -12,8 +12,6 @@ from .answers import InlayText
 from .cost_report import CostReport
 from .template_index import Placed, Template
 
-__all__ = ["inlay_hints"]
-
 
 def inlay_hints(template: Template, start: int, end: int, costs: CostReport) -> tuple[InlayText, ...]:
     """The hints between two offsets."""

@@ -16,8 +16,6 @@ from ..syntax import ast
 from .statement_facts import facts_of
 from .template_index import Declaration, Names
 
-__all__ = ["domain_of", "states_of"]
-
 MOST = 1000  # states of a number or a file that are listed
 MOST_BYTES = 1 << 20
 BOOLEAN = ("true", "false")

@@ -10,8 +10,6 @@ import difflib
 from ..syntax import format_template, parse_partial
 from .answers import Edit
 
-__all__ = ["layout_edits"]
-
 
 def layout_edits(text: str) -> tuple[Edit, ...]:
     """The edits; none if the text has a syntax error, or is in this layout. Line ends stay what they are."""

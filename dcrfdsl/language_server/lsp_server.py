@@ -42,8 +42,6 @@ from .text_positions import UTF16, EditorText
 from .word_colours import COLOURS, MODIFIERS, colours
 from .workspace_settings import read_settings
 
-__all__ = ["serve"]
-
 UNREADABLE = "$/unreadable"  # the protocol lets a server ignore what begins with `$/`
 SECTION = "dcrf"  # of the settings
 TRIGGERS = ["(", "{", "=", ",", ":", '"', "[", ".", " "]

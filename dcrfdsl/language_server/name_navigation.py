@@ -16,8 +16,6 @@ from .answers import Edit, Edits, Refused, Spot
 from .template_index import Declaration, Names, Placed, Template, absolute
 from .text_words import is_name
 
-__all__ = ["FoundName", "definitions", "name_at", "references", "rename", "renameable"]
-
 
 @dataclass(frozen=True)
 class FoundName:

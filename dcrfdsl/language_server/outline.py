@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from .answers import Fold, Symbol
 from .template_index import Placed, Template
 
-__all__ = ["folds", "symbols"]
-
 COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\r?\n[ \t]*#[^\n]*)+", re.MULTILINE)
 
 

@@ -17,10 +17,6 @@ from .reference_words import entry_markdown, setting_markdown
 from .template_index import Declaration, Names, Placed, Template, Workspace
 from .text_words import STATE, is_name
 
-__all__ = [
-    "RANK_WORDS", "CursorPlace", "files", "named", "of_entries", "of_names", "of_settings", "of_states", "of_words",
-]  # fmt: skip
-
 MOST_FILES = 200
 RANK_NAMES, RANK_WORDS, RANK_CLAUSES = 0, 1, 2
 

@@ -25,8 +25,6 @@ from .template_problems import Problem, explained
 from .text_positions import EditorText
 from .word_colours import COLOURS, MODIFIERS
 
-__all__ = ["ProtocolValues"]
-
 SEVERITY = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,

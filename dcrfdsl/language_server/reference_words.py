@@ -13,8 +13,6 @@ from functools import cache
 from ..semantics import ReferenceEntry, SettingEntry, entries_named, reference_entries
 from .cursor_context import CursorContext
 
-__all__ = ["entries_of", "entry_markdown", "entry_of", "setting_markdown", "settings_here", "values_of"]
-
 # The setting that a method is the value of -> kinds of methods.
 KIND_OF_KEY: Mapping[str, tuple[str, ...]] = {
     "prior": ("prior",), "optimizer": ("optimizer",), "infer": ("inference method",), "decode": ("decoding rule",),

@@ -19,8 +19,6 @@ from ..semantics import CRITERIA, FORMATS
 from ..syntax import KEYWORDS, RESERVED, ast, parse_partial
 from .text_words import Word, words_of
 
-__all__ = ["Declared", "StatementFacts", "Use", "facts_of"]
-
 # keyword -> the kind of what it declares, in the words of the checker
 KINDS: Mapping[str, str] = {
     "label": "label", "latent": "latent variable", "memory": "memory", "view": "view", "lexicon": "lexicon",

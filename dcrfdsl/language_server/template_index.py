@@ -17,8 +17,6 @@ from ..foundation import Source
 from ..syntax import ast, split_statements
 from .statement_facts import Declared, StatementFacts, Use, facts_of
 
-__all__ = ["Declaration", "Names", "Placed", "Template", "Workspace"]
-
 DEEPEST_USE = 64
 MOST_CHARACTERS = 100_000  # of a text whose statements are read; a longer one only has its problems shown
 

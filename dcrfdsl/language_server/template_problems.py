@@ -13,8 +13,6 @@ from ..foundation import DcrfError, Diagnostic, data_error, read_template
 from ..semantics import EXPLANATIONS, Resolved, check, load_text
 from .template_index import Workspace, absolute
 
-__all__ = ["Analysis", "Problem", "explained", "problems_of", "readable"]
-
 
 @dataclass(frozen=True)
 class Problem:

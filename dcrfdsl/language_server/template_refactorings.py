@@ -14,8 +14,6 @@ from ..syntax import ast
 from .answers import CodeAction, Edit
 from .template_index import Names, Placed, Template
 
-__all__ = ["refactorings"]
-
 EXPAND = "refactor.rewrite"
 EXTRACT = "refactor.extract"
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["BYTE_ORDER_MARK", "UTF16", "EditorText"]
-
 UTF16 = "utf-16"
 BYTE_ORDER_MARK = "\ufeff"
 LINE_END = re.compile(r"\r\n|\n|\r")

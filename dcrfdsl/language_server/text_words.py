@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Word", "is_name", "words_of"]
-
 STRING = r'"(?:\\.|[^"\\\r\n])*"?'
 NUMBER = r"[+-]?(?:[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+(?:[eE][+-]?[0-9]+)?)(?![\w])"
 NAME = r"[^\W\d]\w*"

@@ -19,8 +19,6 @@ from .template_index import Template, Workspace
 from .template_problems import problems_of
 from .word_colours import colours
 
-__all__ = ["SMALL", "warm_start"]
-
 SMALL = """data conll(word, y)
 label y in bio(A, B)
 features near: word[-1..1] & lower(word), suffix(word, 1..3)

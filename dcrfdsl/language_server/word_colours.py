@@ -16,8 +16,6 @@ from .statement_facts import StatementFacts, Use
 from .template_index import Names, Template
 from .text_words import Word
 
-__all__ = ["COLOURS", "MODIFIERS", "colours"]
-
 # The legend: kinds of the protocol, so that every editor's theme knows them.
 COLOURS = (
     "keyword", "variable", "parameter", "function", "method", "property", "enumMember", "string", "number", "regexp",

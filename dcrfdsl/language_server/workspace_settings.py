@@ -17,8 +17,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WorkspaceSettings", "read_settings"]
-
 DATA_COMMENT = re.compile(r"^#+[ \t]*data:[ \t]*(\S[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
 DECORATOR = "feature"
 

@@ -21,8 +21,6 @@ from .class_scores import segments_compared
 from .evaluation import Evaluation
 from .segment_gaps import MISSING, UNSEEN
 
-__all__ = ["SentenceCounts", "correct_sentences", "correct_tokens", "sentence_counts"]
-
 
 class SentenceCounts(NamedTuple):
     """name: of the score.   counts [S, C]: of each sentence: right and all, or right, predicted and gold segments; with

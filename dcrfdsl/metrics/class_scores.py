@@ -24,8 +24,6 @@ from .evaluation import Evaluation, confusion
 from .segment_gaps import UNSEEN
 from .segment_scores import ComparedSegments, SegmentCounts, compared_segments
 
-__all__ = ["NOTHING", "ClassScores", "Confusion", "ScoreRow", "confusion_of", "scores_by_type", "segments_compared"]
-
 NOTHING = None  # predicted in a sentence without any possible labelling
 UNKNOWN = "(unknown)"  # a gold value that the model does not know, where not even its text is known
 Pair: TypeAlias = tuple[str, str | None]

@@ -21,8 +21,6 @@ from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, metric_error, tally_of
 from .tallies import Counts, ExactSum, Tally, Values, values_of
 
-__all__ = ["evaluate_predictions", "evaluation_of", "measure", "prediction_tallies"]
-
 NO_VIEWS: Mapping[str, View] = MappingProxyType({})
 
 

@@ -18,8 +18,6 @@ from .class_scores import segments_compared
 from .evaluation import Evaluation, View, encode_gold, unseen_values
 from .metric_table import default_metrics
 
-__all__ = ["empty_metric_warnings"]
-
 
 def empty_metric_warnings(
     spec: ModelSpec,

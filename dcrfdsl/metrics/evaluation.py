@@ -21,8 +21,6 @@ from ..semantics import Label
 from .segment_gaps import AMBIGUOUS, MISSING, UNSEEN
 from .tallies import ExactSum
 
-__all__ = ["Evaluation", "Gold", "Seen", "View", "confusion", "encode_gold", "unseen_values"]
-
 
 class Seen(NamedTuple):
     """The texts of a view, and which of them each text of its label is seen as, [K]."""

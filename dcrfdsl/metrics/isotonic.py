@@ -12,8 +12,6 @@ import numpy as np
 
 from ..foundation import Floats, Mask
 
-__all__ = ["isotonic_fit"]
-
 
 def isotonic_fit(probabilities: Floats, right: Mask) -> tuple[Floats, Floats]:
     """The corners of f: probabilities, rising strictly, and its values there. At least one pair is given."""

@@ -12,8 +12,6 @@ from ..semantics import CallSpec, has_segments, plain
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type
 from .evaluation import Evaluation
 
-__all__ = ["LabelTables", "label_tables"]
-
 
 @dataclass(frozen=True)
 class LabelTables:

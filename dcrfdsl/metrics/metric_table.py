@@ -28,8 +28,6 @@ from .evaluation import Evaluation
 from .segment_scores import SegmentCounts, ratio
 from .tallies import Counts, Tally, Values
 
-__all__ = ["METRICS", "Metric", "default_metrics", "first_metric", "goodness", "metric_error", "tally_of"]
-
 
 def goodness(name: str, value: float) -> float:
     """A value of `measure`, negated for risks so that more is better: training and tuning compare it."""

@@ -14,8 +14,6 @@ import numpy as np
 
 from ..foundation import Floats, Ints, Mask
 
-__all__ = ["Reliability", "reliability_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Reliability:

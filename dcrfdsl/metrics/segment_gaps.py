@@ -23,8 +23,6 @@ import numpy as np
 from ..data import Segments, segments_of
 from ..foundation import Integers, Ints, Mask, Offsets
 
-__all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "KnownSegments", "known_segments"]
-
 UNSEEN = -1  # the model does not know the gold value, and its text does not matter
 MISSING = -2  # the gold value is unknown
 AMBIGUOUS = -3  # the gold value is one of set 0; AMBIGUOUS - k stands for set k

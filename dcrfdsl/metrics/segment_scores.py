@@ -17,8 +17,6 @@ from ..data import Segments, mark_table, run_table, segments_of
 from ..foundation import Integers, Mask, Offsets
 from .segment_gaps import known_segments
 
-__all__ = ["ComparedSegments", "SegmentCounts", "compared_segments", "ratio"]
-
 
 class SegmentCounts(NamedTuple):
     """Numbers of segments that are in both, in the prediction, in the gold."""

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from ..foundation import DcrfError, Diagnostic, Floats
 
-__all__ = ["Interval", "bootstrap_interval", "bootstrap_intervals", "mcnemar", "randomisation_test", "require_level"]
-
 Score = Callable[[Floats], Floats]  # from sums of counts [..., C] to [...]
 AT_ONCE = 2**24  # numbers of drawn sentences in memory
 CLOSE = 1e-12  # differences of scores that tie

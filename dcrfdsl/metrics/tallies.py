@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["Counts", "ExactSum", "Tally", "Values", "added", "values_of"]
-
 Values: TypeAlias = dict[str, float | int]  # keys: the names of the `--json` contract
 
 

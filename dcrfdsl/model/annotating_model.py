@@ -18,8 +18,6 @@ from ..semantics import DataSpec
 from .calibrated_model import CalibratedModel
 from .tagging_model import no_labelling
 
-__all__ = ["AnnotatingModel", "Annotation"]
-
 Text: TypeAlias = str | Mapping[str, Any]
 _TOKENS_AT_ONCE = 50_000
 
@@ -112,7 +110,7 @@ class AnnotatingModel(CalibratedModel):
 
     def _spans(self, corpus: Corpus, threads: int | None, decode: str | None) -> Iterator[tuple[int, Annotation]]:
         """The segments of each sentence, with tokens as offsets: the first one, and the last one."""
-        predictor, off = self.on(corpus), corpus.sentence_off
+        predictor, off = self.prepare(corpus), corpus.sentence_off
         prediction = self.predict(predictor, threads=threads, decode=decode)
         if impossible := list(prediction.status.impossible):
             raise no_labelling(corpus.token_line[off[impossible]].tolist())

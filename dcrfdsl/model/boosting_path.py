@@ -12,8 +12,6 @@ import numpy as np
 from ..foundation import Floats, data_error
 from .record import TrainingRecord
 
-__all__ = ["cut_at_round"]
-
 
 def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[Floats, TrainingRecord]:
     """Weights [W] and record after `rounds` rounds of the last stage. DcrfError if it has no such round."""

@@ -37,8 +37,6 @@ from .record import Calibration, ConfidenceMap
 from .scoring_model import ScoringModel
 from .sentence_tagging import Given, Sentence
 
-__all__ = ["CALIBRATIONS", "CalibratedModel"]
-
 CALIBRATIONS = ("temperature", "isotonic")
 
 
@@ -97,7 +95,7 @@ class CalibratedModel(ScoringModel):
         if isinstance(sentences, Predictor):
             return self._confidences(sentences, prediction, threads)
         if isinstance(sentences, Corpus):
-            return self._confidences(self.on(sentences, given), prediction, threads)  # type: ignore[arg-type]
+            return self._confidences(self.prepare(sentences, given), prediction, threads)  # type: ignore[arg-type]
         predictor = self._on_sentence(sentences, given)  # type: ignore[arg-type]
         if predictor is None:  # of nothing one is sure
             nothing = {label: np.zeros(0) for label in self.labels}
@@ -230,7 +228,7 @@ class CalibratedModel(ScoringModel):
         """Of each kind and label the probabilities of what is predicted, and whether it is right; without what cannot
         be judged.
         """
-        predictor = self.on(corpus)
+        predictor = self.prepare(corpus)
         kinds = kinds if kinds != KINDS or sums_fit(predictor) else ("tokens",)  # all that there are
         prediction = self.predict(predictor, threads=threads)
         parts = self._parts(predictor, prediction, kinds, Workers(threads))

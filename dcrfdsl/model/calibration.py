@@ -12,8 +12,6 @@ from ..foundation import Floats, data_error
 from ..optimizers import best_temperature
 from .record import Calibration
 
-__all__ = ["calibration_of"]
-
 # The meaning of a temperature of 0 or infinity, which is not usable.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",

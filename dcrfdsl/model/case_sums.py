@@ -20,8 +20,6 @@ from ..semantics import Case
 if TYPE_CHECKING:
     from .predictor import Predictor
 
-__all__ = ["CaseSums", "PlacedCase", "case_sums", "sums_fit", "sums_of_cases"]
-
 _EXACT = ("exact", "automaton")
 FEW_STATES = 128
 MOST_TOKENS = 2**20  # of the sequences that are bound at once
@@ -68,7 +66,7 @@ def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Fl
         codes = _codes(part, sets, predictor.corpus.lengths()[sentences].tolist())
         repeated = repeated_data(data, sentences, codes)
         method = entry.build(repeated, settings)
-        out = run_inference(repeated, method, repeated.potentials_at(weights, predictor.own), workers)
+        out = run_inference(repeated, method, repeated.potentials_at(weights, predictor.constant_weights), workers)
         log_z[first:last] = out.log_z
         status, approximate = status + out.summary(), approximate or method.approximate
     return CaseSums(log_z, approximate, status)

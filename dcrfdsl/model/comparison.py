@@ -30,8 +30,6 @@ from ..metrics import (
 from ..semantics import CallSpec, plain
 from .trained_model import TrainedModel
 
-__all__ = ["ComparedCases", "ComparedScore", "Comparison", "compare"]
-
 KINDS = (
     "accuracy", "oov_accuracy", "confusion", "joint_accuracy", "hamming_risk", "segments",
     "sentence_accuracy", "zero_one_risk",

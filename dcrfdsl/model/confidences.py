@@ -21,8 +21,6 @@ from .case_sums import PlacedCase, case_sums
 from .label_events import segment_set
 from .predictor import Predictor
 
-__all__ = ["KINDS", "Confidence", "LabelSegments", "SegmentConfidence", "label_segments", "log_shares", "part_cases"]
-
 KINDS = ("tokens", "segments", "layers", "sentences")  # of what is predicted
 
 

@@ -21,8 +21,6 @@ from .supervised_data import gold_of
 if TYPE_CHECKING:
     from .predictor import ModelStructure
 
-__all__ = ["EVENT", "CorpusBinding"]
-
 LARGEST = 1e100  # value of a feature: a product with weights, and sums of them, are then finite
 EVENT = "event on"  # before the name of a variable: the factor that restricts it
 

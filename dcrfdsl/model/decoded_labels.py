@@ -11,8 +11,6 @@ from ..graph import ModelGraph
 from ..inference import RunStatus, SearchLimits, SingleRunDecoder
 from ..semantics import bounding_decoding
 
-__all__ = ["Decoded", "checked_rule", "possible_scores", "refuse_samples"]
-
 
 class Decoded(NamedTuple):
     """The codes [N] of each label, the status of inference, the score of each sentence [S], and the bounds on it [S]

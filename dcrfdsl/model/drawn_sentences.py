@@ -13,15 +13,13 @@ from .reporting import Told, sentence_graph
 if TYPE_CHECKING:
     from .tagging_model import TaggingModel
 
-__all__ = ["drawn_with_labels", "missing_sentence", "sentence_drawing"]
-
 
 def sentence_drawing(model: TaggingModel, corpus: Corpus, number: int, told: Told) -> GraphDrawing:
     """The graph of a sentence, counted from 0.   told: `shown`, `details` and `kind` of a variable, by its name and
     position.
     """
     sentence = corpus.slice(number, number + 1)
-    rows, relations = model.on(sentence).structure.features(sentence)
+    rows, relations = model.prepare(sentence).structure.features(sentence)
     pairs = [relations[model.graph.templates[n].clique].local(0, sentence.sentence_off) for n in model.graph.relational]
     drawing = sentence_graph(model.graph, sentence, 0, model.extractor, rows, pairs, told)
     return replace(drawing, title=f"sentence {number + 1} of {corpus.file}")

@@ -13,10 +13,8 @@ from ..optimizers import Voters
 from .decoded_labels import Decoded
 from .predictor import Predictor
 
-__all__ = ["Election"]
 
-
-class Election:
+class VotedDecoder:
     """The votes on the sentences of `predictor`. It remembers those of the voters that it was last asked about."""
 
     def __init__(self, predictor: Predictor, workers: Workers, stage: str | None):

@@ -25,8 +25,6 @@ from .predictor import Predictor
 from .sentence_tagging import Given, Sentence
 from .tagging_model import no_labelling
 
-__all__ = ["EventModel", "EventProbability"]
-
 MOST_CASES = 10_000  # of one event in one sentence
 MOST_ENTRIES = 2**20  # states in the cases that are held at once; the digits of larger ones are those of 1 − P
 HALF = np.log(0.5)
@@ -144,7 +142,7 @@ class EventModel(ExplainingModel):
             require_kind(text, str, "event", "a text such as `y[3] is A`, or a list of such texts")
         events = [self._events.read(text) for text in texts]
         if isinstance(sentence, Corpus | Predictor):
-            predictor: Predictor | None = sentence if isinstance(sentence, Predictor) else self.on(sentence, given)  # type: ignore[arg-type]
+            predictor: Predictor | None = sentence if isinstance(sentence, Predictor) else self.prepare(sentence, given)  # type: ignore[arg-type]
         else:
             predictor = self._on_sentence(sentence, given)  # type: ignore[arg-type]
         if predictor is None:

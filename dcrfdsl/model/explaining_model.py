@@ -9,8 +9,6 @@ from .predictor import Predictor
 from .sentence_tagging import Sentence
 from .tagging_model import TaggingModel
 
-__all__ = ["ExplainingModel"]
-
 
 class ExplainingModel(TaggingModel):
     """A model that explains its predictions; see `TrainedModel`."""
@@ -54,4 +52,4 @@ class ExplainingModel(TaggingModel):
         if sentence.num_sentences != 1:
             message = f"`explain` takes one sentence, and the corpus has {sentence.num_sentences:,}"
             raise DcrfError(Diagnostic("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`"))
-        return self.on(sentence)
+        return self.prepare(sentence)

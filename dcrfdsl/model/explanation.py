@@ -30,8 +30,6 @@ from ..inference import (
 )
 from ..semantics import ExactSettings, MethodSettings, TrpSettings, is_implied
 
-__all__ = ["Contribution", "Explanation", "Question", "explain_label", "label_asked", "question_of"]
-
 CLOSE = 1e-9  # of scores that tie, relative
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .explanation import Contribution, Explanation
 
-__all__ = ["contribution_words", "explanation_remarks", "explanation_verdict"]
-
 
 def contribution_words(one: Contribution) -> tuple[str, str, str, str]:
     """Clique, positions from 1, the states of either labelling, and the feature with its value."""

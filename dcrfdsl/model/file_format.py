@@ -23,11 +23,18 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load
 
-from ..foundation import READING, DcrfError, Unfit, clear_os_errors, data_error, near_name, shell_word, write_whole
+from ..foundation import (
+    READING,
+    DcrfError,
+    IncompatibleState,
+    clear_os_errors,
+    data_error,
+    near_name,
+    shell_word,
+    write_whole,
+)
 from .narrow_arrays import narrowed, widened
 from .tensor_layout import DTYPES, LENGTH_BYTES, in_pieces
-
-__all__ = ["FORMAT_VERSION", "header_of", "model_bytes", "read_model", "read_model_bytes", "write_model"]
 
 # Of files that this package writes. It reads earlier ones: in 1 all arrays are stored as they are, 2 has no `zeros`.
 FORMAT_VERSION = 3
@@ -131,7 +138,7 @@ def _widened(path: str | Path, arrays: dict[str, NDArray[Any]], record: Mapping[
     """The arrays as they were before `narrowed`."""
     try:
         return widened(arrays, record.get("narrow", {}))
-    except Unfit as error:
+    except IncompatibleState as error:
         raise _damaged(path, error.message) from None
 
 

@@ -44,8 +44,6 @@ from ..semantics import (
     read_event,
 )
 
-__all__ = ["EventReader", "Known", "segment_set"]
-
 # The sets of states of each label at each position, as bits, under the words of `_LABELLINGS`.
 Known: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]
 

@@ -17,8 +17,6 @@ from ..foundation import DcrfError, Diagnostic, Floats, did_you_mean, quoted_nam
 from ..graph import ModelGraph, Parameters, assignment_states
 from ..optimizers import BoostingRound
 
-__all__ = ["NamedWeights"]
-
 Row = tuple[str, str, tuple[str, ...], float]
 
 

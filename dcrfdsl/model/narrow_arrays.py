@@ -15,9 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Count, Unfit, array, typed
-
-__all__ = ["narrowed", "widened"]
+from ..foundation import Count, IncompatibleState, array, typed
 
 Arrays = dict[str, NDArray[Any]]
 USED = ".used"  # what the bits of an array with gaps or zeros are called, after its name
@@ -86,15 +84,15 @@ def _cast(full: NDArray[Any]) -> NDArray[Any]:
 
 
 def widened(stored: Mapping[str, NDArray[Any]], forms: object) -> Arrays:
-    """The arrays that `narrowed` got. `Unfit` if `forms`, a JSON value, does not fit what is stored."""
+    """The arrays that `narrowed` got. `IncompatibleState` if `forms`, a JSON value, does not fit what is stored."""
     arrays = dict(stored)
     for name, form in typed(dict[str, Form], forms, "narrow").items():
         part = arrays.get(name)
         if part is None or part.ndim != 1:
-            raise Unfit(f"the array `{name}` is missing, or has more than one dimension")
+            raise IncompatibleState(f"the array `{name}` is missing, or has more than one dimension")
         wide = np.dtype(form.dtype)
         if part.dtype.kind != wide.kind and (part.dtype.kind, wide.kind) != ("u", "i"):
-            raise Unfit(f"`{name}` is stored as {part.dtype}, and is {wide}")
+            raise IncompatibleState(f"`{name}` is stored as {part.dtype}, and is {wide}")
         match form.form:
             case "cast":
                 full = part.astype(wide)
@@ -106,7 +104,7 @@ def widened(stored: Mapping[str, NDArray[Any]], forms: object) -> Arrays:
                 full = _filled(name, part, bits, form.length, wide, empty)
                 del arrays[name + USED]
         if len(full) != form.length:
-            raise Unfit(f"`{name}` has {len(full):,} elements, expected {form.length:,}")
+            raise IncompatibleState(f"`{name}` has {len(full):,} elements, expected {form.length:,}")
         arrays[name] = full
     return arrays
 
@@ -116,10 +114,10 @@ def _filled(
 ) -> NDArray[Any]:
     """An array of `length` with the numbers of `part` where a bit is set, and `empty` elsewhere."""
     if len(bits) != (length + 7) // 8:
-        raise Unfit(f"`{name}{USED}` has {len(bits):,} bytes, expected {(length + 7) // 8:,}")
+        raise IncompatibleState(f"`{name}{USED}` has {len(bits):,} bytes, expected {(length + 7) // 8:,}")
     used = np.unpackbits(bits, count=length).view(np.bool_)
     if np.count_nonzero(used) != len(part):
-        raise Unfit(f"`{name}` has {len(part):,} numbers, expected {np.count_nonzero(used):,}")
+        raise IncompatibleState(f"`{name}` has {len(part):,} numbers, expected {np.count_nonzero(used):,}")
     full = np.full(length, empty, wide)
     full[used] = part
     return full

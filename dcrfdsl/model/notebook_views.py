@@ -22,15 +22,13 @@ from ..foundation import (
     notebook_html,
 )
 from ..semantics import OUTSIDE, has_segments, template_listing, to_text
-from .model_story import stages_of, transition_weights
+from .model_summary import stages_of, transition_weights
 from .reporting import training_blocks, transition_blocks
 
 if TYPE_CHECKING:
     from .prediction import Prediction
     from .record import TrainingRecord
     from .trained_model import TrainedModel
-
-__all__ = ["model_html", "prediction_html", "record_html"]
 
 MOST_SENTENCES, MOST_TOKENS = 20, 600  # of a prediction
 MOST_WEIGHTS = 20

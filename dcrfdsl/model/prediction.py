@@ -15,8 +15,6 @@ from ..data import Corpus
 from ..foundation import Codes, Floats, Mask
 from ..inference import RunStatus
 
-__all__ = ["Prediction", "joined_predictions", "runs_that_fit"]
-
 MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
 
 

@@ -1,6 +1,6 @@
 """Predictions for a corpus with any weights: labellings, marginals, samples.
 
-`ModelStructure` is a model without its weights. Its `on` extracts the features of a corpus once and returns a
+`ModelStructure` is a model without its weights. Its `prepare` extracts the features of a corpus once and returns a
 `Predictor`, which predicts with any weights. Not here: the model as users see it (`trained_model`), inference itself
 (`inference`).
 """
@@ -63,11 +63,9 @@ from ..semantics import (
     searched_runs,
 )
 from .corpus_binding import EVENT, CorpusBinding
-from .decoded_labels import Decoded, checked_rule, possible_scores, refuse_samples
+from .decoded_labels import Decoded as Decoded, checked_rule, possible_scores, refuse_samples
 from .explanation import Explanation, Question, explain_label
 from .proposed_labellings import best_proposed
-
-__all__ = ["Decoded", "ModelStructure", "Predictor"]
 
 KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
@@ -110,7 +108,7 @@ class ModelStructure:
         return stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
 
     @cached_property
-    def single_runs(self) -> SingleRunDecoder | None:
+    def once_constraint(self) -> SingleRunDecoder | None:
         """What keeps to the `once` of the template when labels are decoded, if the graph does not."""
         runs = searched_runs(self.spec, self.states)
         return SingleRunDecoder(self.graph, runs) if runs else None
@@ -126,33 +124,37 @@ class ModelStructure:
         """What each hard constraint that reads observations reads."""
         return [template.observed for template in self.graph.coded]
 
-    def on(self, corpus: Corpus, given: EncodedLabels | None = None, own: tuple[Floats, ...] = ()) -> Predictor:
+    def prepare(
+        self, corpus: Corpus, given: EncodedLabels | None = None, constant_weights: tuple[Floats, ...] = ()
+    ) -> Predictor:
         """The predictor of a corpus. given: labels known beforehand, which predictions are conditioned on.
 
-        own: weights that never change, see `Predictor`.
+        constant_weights: weights that never change, see `Predictor`.
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
-        return self._predictor(corpus, given, own, *self.features(corpus))
+        return self._predictor(corpus, given, constant_weights, *self.features(corpus))
 
     def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
         """The feature rows of a corpus, and the positions that relational cliques join."""
         rows, relations = self.extractor.everything(corpus, self._coded)
         return (*rows, *self.graph.rows_of_lengths(rows, corpus.sentence_off)), relations
 
-    def on_texts(self, texts: Mapping[str, Sequence[str]], own: tuple[Floats, ...]) -> Predictor | None:
-        """As `on` for a sentence with these texts by column, without a corpus; None if that would not be the same."""
+    def on_texts(self, texts: Mapping[str, Sequence[str]], constant_weights: tuple[Floats, ...]) -> Predictor | None:
+        """As `prepare` for a sentence with these texts by column, without a corpus; None if that would not be the
+        same.
+        """
         if self._coded or self.graph.relational:
             return None
         length = len(next(iter(texts.values())))
         rows = self.extractor.sentence_rows(texts, length)
-        return None if rows is None else self._predictor(corpus_of_length(length), None, own, rows, {})
+        return None if rows is None else self._predictor(corpus_of_length(length), None, constant_weights, rows, {})
 
     def _predictor(
-        self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
-        relations: Mapping[int, Pairs],
+        self, corpus: Corpus, given: EncodedLabels | None, constant_weights: tuple[Floats, ...],
+        rows: tuple[FeatureRows, ...], relations: Mapping[int, Pairs],
     ) -> Predictor:  # fmt: skip
-        return Predictor(self, corpus, given, CorpusBinding(self, corpus, rows, relations), own)
+        return Predictor(self, corpus, given, CorpusBinding(self, corpus, rows, relations), constant_weights)
 
     def binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
         key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
@@ -177,15 +179,15 @@ class ModelStructure:
 class Predictor:
     """Predicts the labels of one corpus. Made by `ModelStructure.on`.
 
-    own: the weights of a trained model, and these with its temperature. They never change, so what is computed from
-    them is kept.
+    constant_weights: the weights of a trained model, and these with its temperature. They never change, so what is
+    computed from them is kept.
     """
 
     structure: ModelStructure
     corpus: Corpus
     known: EncodedLabels | None
     bind: CorpusBinding
-    own: tuple[Floats, ...] = ()
+    constant_weights: tuple[Floats, ...] = ()
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
     @cached_property
@@ -210,19 +212,23 @@ class Predictor:
     def _tempered(self, weights: Floats, temperature: float) -> Floats:
         if temperature == 1.0:
             return weights
-        return self.own[1] if self.own and weights is self.own[0] else temperature * weights
+        return (
+            self.constant_weights[1]
+            if self.constant_weights and weights is self.constant_weights[0]
+            else temperature * weights
+        )
 
     # probabilities ----------------------------------------------------------------------------------------------------
 
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
         """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self._bound
-        return run_inference(data, method, data.potentials_at(weights, self.own), workers).log_z
+        return run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
 
     def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states]."""
         data, method = self._bound
-        out = run_inference(data, method, data.potentials_at(weights, self.own), workers, marginals=True)
+        out = run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers, marginals=True)
         return data.by_variable(out.marginals), out.summary()
 
     def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
@@ -230,13 +236,15 @@ class Predictor:
         data, method = self._bound
         if not isinstance(method, PrunedMethod) or not data.num_sequences:
             return PruningReport()
-        return pruning_loss(data, method, data.potentials_at(weights, self.own), gold.codes.ravel(), workers)
+        return pruning_loss(
+            data, method, data.potentials_at(weights, self.constant_weights), gold.codes.ravel(), workers
+        )
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
         _, settings = self.structure.method
         data = self.bind(False, False, self.known)
-        return clique_marginals(data, data.potentials_at(weights, self.own), settings)
+        return clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
 
     def explain(self, weights: Floats, question: Question) -> Explanation:
         """Why the only sentence of the corpus has a label where it does; see `explain_label`."""
@@ -262,7 +270,7 @@ class Predictor:
         """
         mode = decoding(self.structure.spec, stage) if decode is None else decode
         graph = self.structure.graph
-        limits = checked_rule(mode, self.structure.single_runs, graph, self.structure.method[0])
+        limits = checked_rule(mode, self.structure.once_constraint, graph, self.structure.method[0])
         if mode == "marginal":
             marginals, status = self.marginals(self._tempered(weights, temperature), workers)
             likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
@@ -274,13 +282,13 @@ class Predictor:
             scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
             return Decoded(nbest.first(self.labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
-        potentials = data.potentials_at(weights, self.own)
+        potentials = data.potentials_at(weights, self.constant_weights)
         best = run_decoding(data, method, potentials, workers)
         if method.approximate and data.contexts is None:
             scores = score_sequences(data, best.labelling, potentials, workers)
         else:  # exact and pruned decoding write the score of what they found to log_z
             scores = possible_scores(best.outcome.log_z)
-        labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.single_runs
+        labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.once_constraint
         if searches is not None:
             labelling, scores, status = searches.repairs(data, potentials, labelling, scores, status, workers)
         if limits is not None:
@@ -296,7 +304,7 @@ class Predictor:
             graph = whole.once(f"constraints apart {stage}", lambda: with_constraints_apart(whole, pieces))
             self._local_decoders[stage] = LocalDecoder(self.bind(False, False, self.known, graph), pieces, graph)
         decoder = self._local_decoders[stage]
-        best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.own), workers)
+        best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.constant_weights), workers)
         scores = possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
@@ -313,12 +321,14 @@ class Predictor:
 
     def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
-        if self.structure.single_runs is not None:
+        if self.structure.once_constraint is not None:
             data, _ = self._bound
-            return self.structure.single_runs.best(data, data.potentials_at(weights, self.own), count, workers)
+            return self.structure.once_constraint.best(
+                data, data.potentials_at(weights, self.constant_weights), count, workers
+            )
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
-            return nbest_summing_latents(data, data.potentials_at(weights, self.own), count, workers)
+            return nbest_summing_latents(data, data.potentials_at(weights, self.constant_weights), count, workers)
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
@@ -348,10 +358,10 @@ class Predictor:
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
-        refuse_samples(self.structure.single_runs)
+        refuse_samples(self.structure.once_constraint)
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(True, False, self.known)
-        return draw_samples(data, data.potentials_at(weights, self.own), count, seed, workers)
+        return draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)
 
     # layout -----------------------------------------------------------------------------------------------------------
 

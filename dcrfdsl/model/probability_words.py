@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from .tagging_model import TaggingModel
 
-__all__ = ["probability_notes"]
-
 
 def probability_notes(model: TaggingModel) -> Iterator[str]:
     """Notes on how probabilities and ranked labellings were computed, if that may surprise."""

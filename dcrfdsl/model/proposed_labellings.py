@@ -25,8 +25,6 @@ from .case_sums import PlacedCase, sums_of_cases
 if TYPE_CHECKING:
     from .predictor import Predictor
 
-__all__ = ["best_proposed"]
-
 EXTRA = 5  # labellings that are summed first, in addition to the number requested …
 PAIRS = 10  # … of this many pairs for each one requested
 FEW = 4  # times as many labellings are all summed
@@ -64,7 +62,7 @@ def best_proposed(predictor: Predictor, parts: Sequence[Part], weights: Floats, 
     joint = best_labellings(parts, weights, settings, pool, workers)
     _propose(predictor, sentences, range(len(sentences)), joint, pool)
     data, method = predictor.comparable(predictor.known)
-    free = run_inference(data, method, data.potentials_at(weights, predictor.own), workers, marginals=True)
+    free = run_inference(data, method, data.potentials_at(weights, predictor.constant_weights), workers, marginals=True)
     log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
     marginals = data.by_variable(free.marginals)[: predictor.structure.graph.num_labels]
     likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)

@@ -19,8 +19,6 @@ from ..inference import Labellings, Workers
 from ..metrics import ExactSum
 from .predictor import Predictor
 
-__all__ = ["RankRisk", "RankRiskSum", "rank_risk_of"]
-
 MOST, FEWEST, CODES = 1000, 10, 2**25  # limits of the labellings of a sentence, and a goal for the codes of all lists
 CLOSE = 1e-9  # relative difference of the scores of one labelling that were summed in different orders
 

@@ -14,14 +14,9 @@ from importlib.metadata import version
 from typing import Any, Protocol, TypeAlias
 
 from ..data import BagColumn, Corpus, InternedColumn
-from ..foundation import Unfit, figure, typed
+from ..foundation import IncompatibleState, figure, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
-
-__all__ = [
-    "Calibration", "ConfidenceMap", "InductionRound", "StartRecord", "StoredData", "TrainingData", "TrainingRecord",
-    "content_hash", "settings_record", "versions",
-]  # fmt: skip
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
@@ -175,14 +170,16 @@ class TrainingRecord:
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
-        """From the header of a model file, in which tuples are lists. `Unfit` if a part has the wrong type."""
+        """From the header of a model file, in which tuples are lists. `IncompatibleState` if a part has the wrong
+        type.
+        """
         norm = stored.get("gradient_norm")
         if isinstance(norm, float) and norm != norm:  # older files have NaN if there was none
             stored = {**stored, "gradient_norm": None}
         record: TrainingRecord = typed(TrainingRecord, stored, "record")
         criterion = record.settings.get("criterion", {})
         if record.stage and not (isinstance(criterion, dict) and isinstance(criterion.get("method"), str)):
-            raise Unfit("`record.settings` does not say which criterion it was")
+            raise IncompatibleState("`record.settings` does not say which criterion it was")
         return record
 
     @classmethod

@@ -2,7 +2,7 @@
 
     model, data ──> labels, probabilities ──> errors, explanations, drawn sentences ──> `Findings`
 
-Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_story`).
+Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_summary`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..semantics import is_implied, to_text
 from .drawn_sentences import missing_sentence, sentence_drawing
 from .explanation import Explanation, question_of
 from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
-from .model_story import identity_of, stages_of, strong_weights, transition_weights
+from .model_summary import identity_of, stages_of, strong_weights, transition_weights
 from .prediction import Prediction, runs_that_fit
 from .predictor import Predictor
 from .probability_words import probability_notes
@@ -37,8 +37,6 @@ from .reporting import (
 if TYPE_CHECKING:
     from .reporting import ErrorList
     from .trained_model import TrainedModel
-
-__all__ = ["ReportChoices", "check_choices", "findings_on"]
 
 MOST_TERMS = 8  # of an explanation
 DRAWN_LENGTH, MOST_DRAWN = 25, 3  # tokens of a sentence that is drawn unasked, and how many are
@@ -66,7 +64,7 @@ class _Labelled(NamedTuple):
     marginals: Mapping[str, Floats]
 
     def sentence(self, number: int) -> Predictor:
-        return self.model.on(self.corpus.slice(number, number + 1))
+        return self.model.prepare(self.corpus.slice(number, number + 1))
 
 
 def findings_on(

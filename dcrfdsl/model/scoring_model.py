@@ -34,13 +34,11 @@ from ..metrics import (
 )
 from ..optimizers import Voters
 from ..semantics import View as DeclaredView, inference_settings
-from .elections import Election
+from .elections import VotedDecoder
 from .event_model import EventModel
 from .prediction import Prediction
 from .predictor import Predictor
 from .rank_risk import RankRisk, RankRiskSum, rank_risk_of
-
-__all__ = ["ScoringModel"]
 
 
 class FirstScore(NamedTuple):
@@ -80,7 +78,7 @@ class ScoringModel(EventModel):
         tokens = np.flatnonzero(unknown_label_tokens(self.spec, self.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
-        clamped, free = self._structure.on(corpus, gold), self._structure.on(corpus)
+        clamped, free = self._structure.prepare(corpus, gold), self._structure.prepare(corpus)
 
         def log_probabilities(weights: Floats) -> Floats:
             known, log_z = clamped.log_z(weights, workers), free.log_z(weights, workers)
@@ -112,7 +110,7 @@ class ScoringModel(EventModel):
         """`rank_risk` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
-        return rank_risk_of(self._structure.on(corpus), self._structure.on(corpus, gold), gold, workers)
+        return rank_risk_of(self._structure.prepare(corpus), self._structure.prepare(corpus, gold), gold, workers)
 
     def sentence_terms(self, corpus: Corpus, *, threads: int | None = None) -> dict[str, Floats]:
         """The terms [n] of `log_likelihood` and `rank_risk`, of those that the template names: a sum, and a mean.
@@ -299,7 +297,7 @@ class ScoringModel(EventModel):
         if not status.pruning.positions:
             return status
         gold = encode_labels(self.spec, self.states, corpus)
-        report = self._structure.on(corpus).pruning(self._log_potentials, workers, gold)
+        report = self._structure.prepare(corpus).pruning(self._log_potentials, workers, gold)
         return replace(status, pruning=report)
 
     def evaluator(
@@ -323,8 +321,8 @@ class ScoringModel(EventModel):
         if first == "rank_risk":
             rank = self._rank_risk_of(corpus, workers)
             return lambda weights, _: goodness(first, rank(weights).mean.value)
-        predictor = self._structure.on(corpus)
-        election = Election(predictor, workers, stage)
+        predictor = self._structure.prepare(corpus)
+        election = VotedDecoder(predictor, workers, stage)
 
         def score(weights: Floats, voters: Voters | None) -> float:
             best = predictor.best(weights, workers, decode, stage) if voters is None else election.decoded(voters)

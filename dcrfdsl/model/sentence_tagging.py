@@ -16,8 +16,6 @@ from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, did_you_mean, require_list
 from ..semantics import ModelSpec, spare_columns
 
-__all__ = ["Given", "Labels", "Probabilities", "RankedLabels", "Sentence", "Sentences"]
-
 Sentence: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Labels: TypeAlias = list[str] | dict[str, list[str]]
 Probabilities: TypeAlias = list[dict[str, float]] | dict[str, list[dict[str, float]]]

@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..features import FeatureExtractor, RegisteredFeature, pack_strings, unpack_strings
-from ..foundation import DcrfError, Floats, StoredArrays, Unfit, array, check_strings, check_within, data_error, typed
+from ..foundation import (
+    DcrfError,
+    Floats,
+    IncompatibleState,
+    StoredArrays,
+    array,
+    check_strings,
+    check_within,
+    data_error,
+    typed,
+)
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
 from ..semantics import (
@@ -41,8 +51,6 @@ from ..semantics import (
 )
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .record import TrainingRecord
-
-__all__ = ["ModelParts", "parts_as_bytes", "parts_from_bytes", "read_parts", "unusable_weight", "write_parts"]
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 MOST_SEEN = 2**61  # of a clique whose tables lattices never write out
@@ -186,17 +194,17 @@ def _restored(
 
 
 def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
-    """`Unfit` unless every variable has its declared states, every clique sites, and no clique more assignments than
-    tables can hold.
+    """`IncompatibleState` unless every variable has its declared states, every clique sites, and no clique more
+    assignments than tables can hold.
     """
     if not all(clique.sites for clique in spec.cliques):
-        raise Unfit("a clique has no sites")
+        raise IncompatibleState("a clique has no sites")
     names = variable_names(_unrolled(spec, states))
     if tuple(states) != names:
-        raise Unfit(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
+        raise IncompatibleState(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
     for name, listed in states.items():
         if not listed or len(set(listed)) < len(listed):
-            raise Unfit(f"`{name}` has a state twice" if listed else f"`{name}` has no state")
+            raise IncompatibleState(f"`{name}` has a state twice" if listed else f"`{name}` has no state")
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
     for variable in variables:
         others = variable.others if isinstance(variable, Label) else None
@@ -206,28 +214,30 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
             case Cardinality(count=count) if count <= len(states[variable.name]):
                 wanted = tuple(map(str, range(count)))
             case Cardinality(count=count):
-                raise Unfit(f"`{variable.name}` has {len(states[variable.name])} states, expected {count}")
+                raise IncompatibleState(f"`{variable.name}` has {len(states[variable.name])} states, expected {count}")
             case _:
                 continue
         wanted = tuple(dict.fromkeys((*wanted, *([] if others is None else [others]))))
         if states[variable.name] != wanted:
-            raise Unfit(f"the states of `{variable.name}` are not those that are declared")
+            raise IncompatibleState(f"the states of `{variable.name}` are not those that are declared")
     most = max(map(len, states.values()), default=0)
     seen_as = {view.name for view in spec.views}
     for clique in spec.cliques:
         if strange := [site.variable for site in clique.sites if site.variable not in (*states, *seen_as)]:
-            raise Unfit(f"clique `{clique.label}` is over `{strange[0]}`, which is no variable")
+            raise IncompatibleState(f"clique `{clique.label}` is over `{strange[0]}`, which is no variable")
         sizes = [len(states.get(site.variable, ())) or most for site in clique.sites]  # a view has no more states
         most_here = MOST_SEEN if clique.states == "seen" and not clique.features else MOST_ASSIGNMENTS
         if math.prod(size + 2 for size in sizes) > most_here:
-            raise Unfit(f"clique `{clique.label}` has too many assignments")
+            raise IncompatibleState(f"clique `{clique.label}` has too many assignments")
 
 
 def _unrolled(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> ModelSpec:
-    """The specification with the memories that `once` stands for; `Unfit` where a variable has no states."""
+    """The specification with the memories that `once` stands for; `IncompatibleState` where a variable has no
+    states.
+    """
     missing = [name for name in variable_names(spec) if not states.get(name)]
     if missing:
-        raise Unfit(f"`{missing[0]}` has no state")
+        raise IncompatibleState(f"`{missing[0]}` has no state")
     return unrolled_spec(spec, states)[0]
 
 
@@ -242,38 +252,38 @@ def unusable_weight(weights: Floats) -> float | None:
 
 
 def _check_weights(weights: Floats, expected: int) -> None:
-    """`Unfit` unless there are `expected` weights, and all are usable."""
+    """`IncompatibleState` unless there are `expected` weights, and all are usable."""
     if len(weights) != expected:
-        raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
+        raise IncompatibleState(f"there are {len(weights):,} weights, expected {expected:,}")
     strange = unusable_weight(weights)
     if strange is not None:
-        raise Unfit(f"a weight is {strange}, expected finite ones")
+        raise IncompatibleState(f"a weight is {strange}, expected finite ones")
 
 
 def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
-    """The stage of the stored record; `Unfit` if the template does not have it."""
+    """The stage of the stored record; `IncompatibleState` if the template does not have it."""
     stage = record.get("stage", "")
     if not isinstance(stage, str):
-        raise Unfit("`record.stage` is no text")
+        raise IncompatibleState("`record.stage` is no text")
     if stage and stage not in {entry.label for entry in spec.stages or (DEFAULT_STAGE,)}:
-        raise Unfit(f"the record is of a stage `{stage}`, which the template does not have")
+        raise IncompatibleState(f"the record is of a stage `{stage}`, which the template does not have")
     return stage
 
 
 def _guides(
     spec: ModelSpec, record: TrainingRecord, stages: list[str], arrays: StoredArrays, num_weights: int
 ) -> dict[str, Floats]:
-    """The weights of the stages that prune; `Unfit` unless they are those that tagging needs."""
+    """The weights of the stages that prune; `IncompatibleState` unless they are those that tagging needs."""
     trained = [entry.label for entry in stage_chain(spec, record.stage)] if record.stage else []
     needed = [stage for stage in guiding_stages(spec) if stage in trained]
     if stages != needed:
-        raise Unfit(f"there are weights of the pruning stages {stages}, and inference needs {needed}")
+        raise IncompatibleState(f"there are weights of the pruning stages {stages}, and inference needs {needed}")
     guides = {}
     for number, stage in enumerate(stages):
         at = array(arrays, f"guides.{number}.at", np.int64)
         own = array(arrays, f"guides.{number}.weights", np.float64)
         if len(at) != len(own) or (np.diff(at) <= 0).any():
-            raise Unfit(f"the weights of the stage `{stage}` are in disorder")
+            raise IncompatibleState(f"the weights of the stage `{stage}` are in disorder")
         check_within(at, 0, num_weights, f"guides.{number}.at")
         guides[stage] = np.zeros(num_weights)
         guides[stage][at] = own
@@ -282,17 +292,17 @@ def _guides(
 
 
 def _check_record(record: TrainingRecord, num_weights: int) -> None:
-    """`Unfit` if the record names weights that the model does not have."""
+    """`IncompatibleState` if the record names weights that the model does not have."""
     for done in record.path:
         if not -1 <= done.weight < num_weights:
-            raise Unfit(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
+            raise IncompatibleState(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
 
 
 def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> dict[str, frozenset[str]]:
     known = {}
     for column in columns:
         if spec.column(column) is None:
-            raise Unfit(f"values of `{column}` are known, which is no column")
+            raise IncompatibleState(f"values of `{column}` are known, which is no column")
         data, off = array(arrays, f"known.{column}.bytes", np.uint8), array(arrays, f"known.{column}.off", np.int64)
         check_strings(data, off, f"known.{column}.off")
         known[column] = frozenset(unpack_strings(data, off))

@@ -16,8 +16,6 @@ from ..foundation import Codes, Diagnostic
 from ..graph import Gold, fill_memories, hidden_tables, known_runs, segment_shape, variable_names
 from ..semantics import ModelSpec, SegmentMemory, segment_states, unrolled_spec
 
-__all__ = ["fully_known", "gold_of", "impossible_gold"]
-
 SHOWN = 5  # sentences named in a message
 
 

@@ -18,14 +18,12 @@ from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers, contradiction_message
 from ..optimizers import Voters
 from ..semantics import decoding, stage_settings
-from .elections import Election
+from .elections import VotedDecoder
 from .prediction import Prediction, joined_predictions, runs_that_fit
 from .predictor import Decoded, ModelStructure, Predictor
 from .record import TrainingRecord
 from .sentence_tagging import Given, Labels, Probabilities, RankedLabels, Sentence, Sentences
 from .serialization import ModelParts, unusable_weight
-
-__all__ = ["TaggingModel", "no_labelling"]
 
 
 class TaggingModel(ModelParts):
@@ -100,7 +98,7 @@ class TaggingModel(ModelParts):
     @property
     def keeps_once_by_search(self) -> bool:
         """Whether decoding alone keeps to a `once` of the template, whose types are too many for the graph."""
-        return self._structure.single_runs is not None
+        return self._structure.once_constraint is not None
 
     @property
     def temperature(self) -> float:
@@ -119,13 +117,13 @@ class TaggingModel(ModelParts):
         return Sentences(self.spec, self.states, self.labels)
 
     def _on_sentence(self, sentence: Sentence, given: Given | None) -> Predictor | None:
-        """What `on` makes of one sentence; None if it has no token."""
+        """What `prepare` makes of one sentence; None if it has no token."""
         if given is None and (texts := self._sentences.texts_of(sentence)) is not None:
             predictor = self._structure.on_texts(texts, (self.weights, self._log_potentials))
             if predictor is not None:
                 return predictor
         corpus = self._sentences.corpus(sentence)
-        return None if corpus is None else self.on(corpus, self._sentences.known(given, corpus))
+        return None if corpus is None else self.prepare(corpus, self._sentences.known(given, corpus))
 
     def tag(self, sentence: Sentence, *, given: Given | None = None, decode: str | None = None) -> Labels:
         """The labels of one sentence: a list with a state for each token, or by label a dict of such lists.
@@ -193,7 +191,7 @@ class TaggingModel(ModelParts):
 
     # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
 
-    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
+    def prepare(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
         """A corpus with its features, which are extracted once, for several predictions.
 
         corpus: the sentences; columns of labels may be absent.
@@ -201,10 +199,10 @@ class TaggingModel(ModelParts):
 
         `predict`, `marginals` and `nbest` take it in place of the corpus; then its own `given` holds, not theirs.
 
-        >>> prepared = model.on(corpus)
+        >>> prepared = model.prepare(corpus)
         >>> labels, (probabilities, status) = model.predict(prepared), model.marginals(prepared)
         """
-        return self._structure.on(corpus, given, (self.weights, self._log_potentials))
+        return self._structure.prepare(corpus, given, (self.weights, self._log_potentials))
 
     def predict(
         self,
@@ -216,7 +214,7 @@ class TaggingModel(ModelParts):
     ) -> Prediction:
         """Labels every token. Returns a `Prediction`: states by label, scores [S], and how inference ended.
 
-        corpus: the sentences, or what `on` makes of them; columns of labels may be absent, and are not looked at.
+        corpus: the sentences, or what `prepare` makes of them; columns of labels may be absent, and are not looked at.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own, `model.decode`.
         given: labels known beforehand, as `encode_known_labels` of `dcrfdsl.data` gives them.
@@ -231,12 +229,12 @@ class TaggingModel(ModelParts):
         if isinstance(corpus, Corpus) and given is None:
             compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
             if len(runs := runs_that_fit(corpus, compared)) > 1:
-                parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
+                parts = [self.predict(self.prepare(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
                 return joined_predictions(parts, [first for first, _ in runs], corpus)
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
+        predictor = corpus if isinstance(corpus, Predictor) else self.prepare(corpus, given)
         workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
-            return self._prediction(Election(predictor, workers, stage).decoded(self.voters), predictor.corpus)
+            return self._prediction(VotedDecoder(predictor, workers, stage).decoded(self.voters), predictor.corpus)
         best = predictor.best(self.weights, workers, decode, stage, self.temperature)
         return self._prediction(best, predictor.corpus)
 
@@ -245,7 +243,7 @@ class TaggingModel(ModelParts):
     ) -> tuple[dict[str, Floats], RunStatus]:
         """The probabilities p(y_t = state | x) of every variable, and how inference ended.
 
-        corpus: the sentences, or what `on` makes of them.
+        corpus: the sentences, or what `prepare` makes of them.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         given: labels known beforehand, as for `predict`.
 
@@ -256,7 +254,7 @@ class TaggingModel(ModelParts):
         >>> probabilities["part"].shape, status.converged
         ((16, 5), True)
         """
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
+        predictor = corpus if isinstance(corpus, Predictor) else self.prepare(corpus, given)
         marginals, status = predictor.marginals(self._log_potentials, Workers(threads))
         declared = self.spec.hidden_names
         return {n: table for n, table in zip(self.states, marginals, strict=True) if n in declared}, status
@@ -276,7 +274,7 @@ class TaggingModel(ModelParts):
         >>> cliques[-1].sites, cliques[-1].table.shape
         ((('part', 3), ('part', 4)), (5, 5))
         """
-        return self.on(corpus, given).clique_marginals(self._log_potentials)
+        return self.prepare(corpus, given).clique_marginals(self._log_potentials)
 
     @overload
     def nbest(
@@ -297,7 +295,7 @@ class TaggingModel(ModelParts):
     ) -> NBest | list[RankedLabels]:
         """The best labellings of each sentence, best first: exact, with probabilities, wherever exact inference fits.
 
-        sentences: a corpus, what `on` makes of one, or one sentence as `tag` takes it.
+        sentences: a corpus, what `prepare` makes of one, or one sentence as `tag` takes it.
         count: of labellings a sentence, at least 1.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         given: labels known beforehand, as for `predict`; with one sentence as for `tag`.
@@ -315,7 +313,7 @@ class TaggingModel(ModelParts):
         """
         require_whole(count, "count")
         if isinstance(sentences, Corpus | Predictor):
-            predictor = sentences if isinstance(sentences, Predictor) else self.on(sentences, cast(Any, given))
+            predictor = sentences if isinstance(sentences, Predictor) else self.prepare(sentences, cast(Any, given))
             return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
         one = self._on_sentence(sentences, cast(Given | None, given))
         if one is None:
@@ -352,7 +350,7 @@ class TaggingModel(ModelParts):
         """
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)
-        return self.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
+        return self.prepare(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def _prediction(self, decoded: Decoded, corpus: Corpus | None = None) -> Prediction:
         states = {label: self.states[label] for label in self.labels}

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DTYPES", "LENGTH_BYTES", "in_pieces"]
-
 LENGTH_BYTES = 8  # of the length of the JSON object, little-endian
 ALIGNMENT = 8
 # What models have, as the format names it, in its order of arrays: the widest numbers first.

@@ -20,15 +20,13 @@ from ..optimizers import BoostingRound
 from .annotating_model import AnnotatingModel
 from .boosting_path import cut_at_round
 from .named_weights import NamedWeights
-from .prediction import Prediction
-from .record import TrainingRecord
+from .prediction import Prediction as Prediction
+from .record import TrainingRecord as TrainingRecord
 from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
 
 if TYPE_CHECKING:
     from ..criteria import TemplateWeights
     from ..graph import GraphDrawing
-
-__all__ = ["Prediction", "TrainedModel", "TrainingRecord", "changed_functions", "load"]
 
 
 class TrainedModel(AnnotatingModel):
@@ -40,7 +38,7 @@ class TrainedModel(AnnotatingModel):
 
     spec: the template as a `ModelSpec`.
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.
-    weights: [W] float64; `show_weights` names them.
+    weights: [W] float64; `iter_weights` names them.
     record: how it was trained, a `TrainingRecord`.
     extractor, graph, parameters, known_values, voters, guides: its inner parts.
 
@@ -75,12 +73,12 @@ class TrainedModel(AnnotatingModel):
 
     # looking inside -----------------------------------------------------------------------------------------------
 
-    def show_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
+    def iter_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
         """Yields a row for every weight: (clique, feature, states of its sites, weight).
 
         It takes no argument. The feature of the bias is called `bias`. A positive weight makes the states likelier.
 
-        >>> next(model.show_weights())[:3]
+        >>> next(model.iter_weights())[:3]
         ('part', 'bias', ('B-STREET',))
         """
         return self._named_weights.rows()
@@ -88,7 +86,7 @@ class TrainedModel(AnnotatingModel):
     def strongest_weights(
         self, top: int, clique: str | None = None, feature: str | None = None
     ) -> list[tuple[str, str, tuple[str, ...], float]]:
-        """The weights of largest magnitude, as rows of `show_weights`; ties in the model's order.
+        """The weights of largest magnitude, as rows of `iter_weights`; ties in the model's order.
 
         top: how many, at least 1.
         clique: only cliques of this name; `*` and `?` match.

@@ -30,8 +30,6 @@ from .proximal import minimise_proximal
 from .run_state import RunState
 from .special import minimise_boosting, minimise_closed_form, minimise_mixed_perceptron, minimise_perceptron
 
-__all__ = ["SOLVERS", "minimise_auto"]
-
 
 def minimise_auto(
     objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState

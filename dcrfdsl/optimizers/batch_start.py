@@ -23,8 +23,6 @@ from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
 from .run_state import RunState, generator_from, generator_state
 
-__all__ = ["start_on_batches"]
-
 Pass = Callable[[float, float, Floats], bool]  # after a pass: objective, norm of its gradient, weights; True to stop
 FLOOR = 2.0  # precisions that are added to the curvature, which changes as the fit becomes closer
 HIGH = 0.9  # this quantile of all curvatures is added instead if it is larger, as with a weak prior

@@ -11,8 +11,6 @@ from __future__ import annotations
 from ..foundation import Floats
 from .objective import Objective
 
-__all__ = ["is_near_least"]
-
 PART = 0.01  # of the objective, by the estimate
 
 

@@ -20,8 +20,6 @@ from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress, norm_of
 from .run_state import RunState
 
-__all__ = ["minimise_cg"]
-
 FLATTENING = 0.1  # of the slope by a line search, up and down: conjugate directions need an end close to the minimum
 SIMILAR = 0.2  # of the gradient's square: a larger product with the previous gradient causes a restart
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from ..foundation import Floats, Ints, Mask
 
-__all__ = ["Corners", "WeightGroups"]
-
 
 class WeightGroups(NamedTuple):
     """Disjoint groups of weights. number [W]: the group of each, -1 for none.   strength [G]: the factor of ‖λ_g‖."""

@@ -16,8 +16,6 @@ from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 from .run_state import RunState
 
-__all__ = ["minimise_gpd", "run_descent"]
-
 
 def run_descent(passes: Passes, epochs: int, rate: float | None) -> None:
     """All passes, or those until `watch` stops them or the objective is no longer finite."""

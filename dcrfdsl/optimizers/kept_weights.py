@@ -13,8 +13,6 @@ from ..foundation import Floats, Mask
 from .corners import WeightGroups
 from .objective import Objective, Result
 
-__all__ = ["KeptWeights", "largest_weights"]
-
 
 class KeptWeights(Objective):
     """`objective` with a gradient of 0 in the weights that are not `kept` [W].
@@ -33,9 +31,9 @@ class KeptWeights(Objective):
         value, gradient = self._objective.value_and_gradient(weights)
         return value, np.where(self._kept, gradient, 0.0)
 
-    def sharpen(self) -> bool:
-        """As `Objective.sharpen`."""
-        return self._objective.sharpen()
+    def tighten_tolerance(self) -> bool:
+        """As `Objective.tighten_tolerance`."""
+        return self._objective.tighten_tolerance()
 
     def gap(self, gradient: Floats) -> float | None:
         """As `Objective.gap`, of the least value with these weights alone."""

@@ -18,8 +18,6 @@ from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 from .run_state import RunState
 
-__all__ = ["descend", "minimise_lbfgs"]
-
 
 def minimise_lbfgs(
     objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, state: RunState

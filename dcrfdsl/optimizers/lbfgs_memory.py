@@ -20,8 +20,6 @@ from .objective import Objective
 from .run_state import RunState
 from .stored_pairs import StoredPairs
 
-__all__ = ["PairMemory"]
-
 Result = TypeVar("Result")
 
 
@@ -38,13 +36,13 @@ class PairMemory(StoredPairs):
         self._go_on(state)
 
     def _remember(self) -> dict[str, Any]:
-        own = {"cross": self._cross, "plain": self._plain, "bent": self._bent}
+        own = {"cross": self._s_y, "plain": self._y_y, "bent": self._y_D_y}
         return {**super()._remember(), **own, "is_new": self._is_new}
 
     def _recall(self, saved: Mapping[str, Any]) -> None:
         super()._recall(saved)
         self._is_new, size = saved["is_new"], len(self._moves)
-        self._cross, self._plain, self._bent = (
+        self._s_y, self._y_y, self._y_D_y = (
             recalled(saved, name, size, size).copy() for name in ("cross", "plain", "bent")
         )
 
@@ -53,7 +51,7 @@ class PairMemory(StoredPairs):
         size, had_pairs = len(self._moves), bool(self.pairs)
         self.pairs = []
         # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(metric) y_j of rows i and j
-        self._cross, self._plain, self._bent = np.zeros((3, size, size))
+        self._s_y, self._y_y, self._y_D_y = np.zeros((3, size, size))
         self._is_new = False
         return had_pairs
 
@@ -86,9 +84,9 @@ class PairMemory(StoredPairs):
             self._spread(lambda a, b: pair_products(a, b, moves, changes, newest, gradient, self._metric)), axis=0
         )
         if self._is_new:
-            self._cross[:used, newest], self._cross[newest, :used] = products[:, 3], products[:, 6]
-            self._plain[:used, newest] = self._plain[newest, :used] = products[:, 4]
-            self._bent[:used, newest] = self._bent[newest, :used] = products[:, 5]
+            self._s_y[:used, newest], self._s_y[newest, :used] = products[:, 3], products[:, 6]
+            self._y_y[:used, newest] = self._y_y[newest, :used] = products[:, 4]
+            self._y_D_y[:used, newest] = self._y_D_y[newest, :used] = products[:, 5]
             self._is_new = False
         return products[:, 0], products[:, 1], products[:, 2]
 
@@ -99,13 +97,13 @@ class PairMemory(StoredPairs):
         # the first loop: q = −g − Σ α_i y_i, from the newest pair to the oldest
         of_changes, of_moves = np.zeros((2, used))
         for i in reversed(self.pairs):
-            of_changes[i] = -(self._cross[i, :used] @ of_changes + scale * with_moves[i]) / self._cross[i, i]
+            of_changes[i] = -(self._s_y[i, :used] @ of_changes + scale * with_moves[i]) / self._s_y[i, i]
         plain, bend = self._first_guess()
         # y_i · H₀ q of every pair, and the second loop: r = H₀ q + Σ (α_i − β_i) s_i
-        along = (plain * self._plain[:used, :used] + bend * self._bent[:used, :used]) @ of_changes
+        along = (plain * self._y_y[:used, :used] + bend * self._y_D_y[:used, :used]) @ of_changes
         along += scale * (plain * with_changes + bend * with_bent)
         for i in self.pairs:
-            of_moves[i] = -of_changes[i] - (along[i] + of_moves @ self._cross[:used, i]) / self._cross[i, i]
+            of_moves[i] = -of_changes[i] - (along[i] + of_moves @ self._s_y[:used, i]) / self._s_y[i, i]
         out = np.empty(self._num_weights)
         moves, changes = self._moves[:used], self._changes[:used]
         self._spread(
@@ -121,5 +119,5 @@ class PairMemory(StoredPairs):
         if not self.pairs:
             return (0.0, 1.0) if known else (1.0, 0.0)
         i = self.pairs[-1]
-        plain = float(self._cross[i, i] / self._plain[i, i])
-        return (0.5 * plain, 0.5 * float(self._cross[i, i] / self._bent[i, i])) if known else (plain, 0.0)
+        plain = float(self._s_y[i, i] / self._y_y[i, i])
+        return (0.5 * plain, 0.5 * float(self._s_y[i, i] / self._y_D_y[i, i])) if known else (plain, 0.0)

@@ -9,9 +9,7 @@ import numpy as np
 
 from ..foundation import Floats
 from ..kernels.optimization import dot
-from .progress import ROUNDING, Progress
-
-__all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]
+from .progress import ROUNDING as ROUNDING, Progress
 
 Point = tuple[Floats, float, Floats]  # weights, value and gradient there
 DECREASE, FLATTENING = 1e-4, 0.9  # the Wolfe conditions

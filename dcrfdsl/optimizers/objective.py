@@ -17,11 +17,6 @@ from .corners import WeightGroups
 from .voters import Voters
 from .weight_units import WeightUnits
 
-__all__ = [
-    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "Objective", "Outcome",
-    "PartedPasses", "PassOfPart", "PerceptronSchedule", "Scaling", "Watch", "require_part",
-]  # fmt: skip
-
 Result = TypeVar("Result")
 
 
@@ -51,7 +46,7 @@ class Objective(ABC):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         """Computes values more exactly from now on; False if they are as exact as they get."""
         return False
 

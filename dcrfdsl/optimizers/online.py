@@ -22,8 +22,6 @@ from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
 from .run_state import RunState, generator_from, generator_state
 
-__all__ = ["NOT_FINITE", "Passes", "best_rate", "is_sum_over_sequences", "sequence_batches"]
-
 SAMPLE = 1000  # sequences for trying a rate
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"

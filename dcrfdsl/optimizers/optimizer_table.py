@@ -39,8 +39,6 @@ from .scaled_objective import minimise_in_units
 from .sgd import minimise_sgd
 from .special import minimise_iis
 
-__all__ = ["OPTIMIZERS", "Optimizer", "ignores_start"]
-
 FROM_ZERO = ("working_set", "bcfw", "counting")  # optimizers and solvers to which a start makes no difference
 
 Settings = TypeVar("Settings", bound=OptimizerSettings)

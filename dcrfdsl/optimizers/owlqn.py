@@ -21,8 +21,6 @@ from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 from .run_state import RunState
 
-__all__ = ["minimise_owlqn"]
-
 
 class _CornerProgress(Progress):
     """Progress by the pseudo-gradient. l1 [W]: strengths of the corners."""

@@ -28,8 +28,6 @@ from .certificates import is_near_least
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState
 
-__all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
-
 WINDOW = 10  # iterations over which the objective must have come to rest
 CONTINUED = 3  # the same where an earlier training goes on, at as slow a fall an iteration
 PROOF = 50  # iterations at rest in which the bound must fall
@@ -133,7 +131,7 @@ class Progress:
                     return
                 if forget():
                     continue  # once more downhill
-                if self.objective.sharpen():
+                if self.objective.tighten_tolerance():
                     self.evaluate_again()
                     if np.isfinite(self.value):
                         continue

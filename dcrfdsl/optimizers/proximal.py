@@ -22,8 +22,6 @@ from .progress import ROUNDING, Progress
 from .proximal_memory import ProximalMemory
 from .run_state import RunState
 
-__all__ = ["minimise_proximal"]
-
 
 class _CornerProgress(Progress):
     """Progress by the subgradient of least norm."""

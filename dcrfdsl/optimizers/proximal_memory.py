@@ -32,8 +32,6 @@ from .objective import Objective
 from .run_state import RunState
 from .stored_pairs import StoredPairs
 
-__all__ = ["ProximalMemory"]
-
 Result = TypeVar("Result")
 MOST_STEPS = 50  # of Newton's method
 EXACT = 1e-10  # of the two sides of its equation: their relative distance

@@ -25,8 +25,6 @@ from .online import Passes, is_sum_over_sequences
 from .progress import ROUNDING, Progress, norm_of
 from .run_state import RunState
 
-__all__ = ["minimise_quickprop"]
-
 MEMORY = 10  # iterations whose highest objective must not be exceeded (Grippo, Lampariello & Lucidi 1986)
 
 

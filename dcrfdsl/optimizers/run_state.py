@@ -18,8 +18,6 @@ from ..foundation import recalled
 from .objective import BoostingRound, Outcome
 from .voters import Voters
 
-__all__ = ["NotNow", "RunState", "generator_from", "generator_state", "outcome_from", "outcome_state"]
-
 Remembered = Mapping[str, Any]
 
 
@@ -78,7 +76,7 @@ def outcome_state(outcome: Outcome) -> dict[str, Any]:
 
 
 def outcome_from(state: Mapping[str, Any], num_weights: int) -> Outcome:
-    """The outcome that `outcome_state` took apart. `Unfit` if it has another number of weights."""
+    """The outcome that `outcome_state` took apart. `IncompatibleState` if it has another number of weights."""
     recalled(state, "weights", num_weights)
     voters = None if state["voters"] is None else Voters.restore(state["voters"], num_weights)
     path = tuple(BoostingRound(*done) for done in state["path"])

@@ -18,8 +18,6 @@ from .objective import Batches, Iteration, Objective, Outcome, Result, Scaling, 
 from .run_state import RunState
 from .weight_units import WeightUnits
 
-__all__ = ["ScaledObjective", "minimise_in_units"]
-
 
 class ScaledObjective(Objective):
     """`objective` as a function of z, for weights λ = T z."""
@@ -34,9 +32,9 @@ class ScaledObjective(Objective):
         value, gradient = self._objective.value_and_gradient(self._units.weights(weights))
         return value, self._units.gradient(gradient)
 
-    def sharpen(self) -> bool:
-        """As `Objective.sharpen`."""
-        return self._objective.sharpen()
+    def tighten_tolerance(self) -> bool:
+        """As `Objective.tighten_tolerance`."""
+        return self._objective.tighten_tolerance()
 
     def gap(self, gradient: Floats) -> float | None:
         """As `Objective.gap`."""

@@ -15,8 +15,6 @@ from ..foundation import Floats, recalled
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState, outcome_from, outcome_state
 
-__all__ = ["minimise_parts"]
-
 Minimise = Callable[[Objective, Floats, Any, Watch, RunState], Outcome]
 
 

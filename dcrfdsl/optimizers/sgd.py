@@ -20,8 +20,6 @@ from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 from .run_state import RunState
 
-__all__ = ["minimise_sgd"]
-
 HALF = 10  # passes
 
 

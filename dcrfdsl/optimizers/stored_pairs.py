@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, Unfit, recalled
+from ..foundation import Floats, IncompatibleState, recalled
 from ..kernels.optimization import keep_difference, pair_squares
 from .objective import Objective
 from .run_state import RunState
-
-__all__ = ["StoredPairs", "pair_bytes"]
 
 LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair has no information
 MANY = 50_000  # weights from which halves of numbers may be kept
@@ -62,7 +60,9 @@ class StoredPairs:
     def _recall(self, saved: Mapping[str, Any]) -> None:
         pairs, used = list(saved["pairs"]), len(saved["pairs"])
         if used > len(self._moves) or sorted(pairs) != list(range(used)):
-            raise Unfit(f"`pairs` are the rows {pairs}, expected each of 0 to {len(self._moves) - 1} once at most")
+            raise IncompatibleState(
+                f"`pairs` are the rows {pairs}, expected each of 0 to {len(self._moves) - 1} once at most"
+            )
         for rows, name in ((self._moves, "moves"), (self._changes, "changes")):
             rows[:used] = recalled(saved, name, used, self._num_weights, dtype=rows.dtype)
         self.pairs = pairs

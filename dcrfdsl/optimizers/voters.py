@@ -13,9 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Floats, Ints, Ints32, Offsets, Unfit, array, check_finite, check_offsets, check_within
-
-__all__ = ["Voters"]
+from ..foundation import (
+    Floats,
+    IncompatibleState,
+    Ints,
+    Ints32,
+    Offsets,
+    array,
+    check_finite,
+    check_offsets,
+    check_within,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +96,7 @@ class Voters:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray], num_weights: int) -> Voters:
-        """From `arrays()`. `Unfit` if they do not fit together, or not to this number of weights."""
+        """From `arrays()`. `IncompatibleState` if they do not fit together, or not to this number of weights."""
         votes, off = array(arrays, "votes", np.int64), array(arrays, "off", np.int64)
         weight, change = array(arrays, "weight", np.int32), array(arrays, "change", np.float64)
         check_within(votes, 1, 1 << 62, "votes")
@@ -96,5 +104,5 @@ class Voters:
         check_within(weight, 0, num_weights, "voters.weight")
         check_finite(change, "voters.change")
         if len(off) != len(votes) + 1 or len(votes) == 0 or len(weight) != len(change):
-            raise Unfit("the voters have arrays of different lengths")
+            raise IncompatibleState("the voters have arrays of different lengths")
         return cls(votes, off, weight, change)

@@ -25,8 +25,6 @@ import numpy as np
 from ..foundation import Floats, Ints, Mask
 from .corners import WeightGroups
 
-__all__ = ["UnitBlock", "WeightUnits"]
-
 
 class UnitBlock(NamedTuple):
     """Weights that are trained together. numbers [A, K]: of A labellings.   factor [K, K]: R, upper triangular."""

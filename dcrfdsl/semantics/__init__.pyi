@@ -22,6 +22,13 @@ from .conditions.label_diagrams import (
 )
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
+from .conditions.once_constraint import (
+    SingleRuns as SingleRuns,
+    once_constraint as once_constraint,
+    once_refusal as once_refusal,
+    once_words as once_words,
+    searched_runs as searched_runs,
+)
 from .conditions.position_gaps import index_gaps as index_gaps
 from .conditions.segment_runs import (
     SegmentMemory as SegmentMemory,
@@ -33,13 +40,6 @@ from .conditions.segment_runs import (
     unrolled_spec as unrolled_spec,
 )
 from .conditions.sentence_variables import is_of_sentence as is_of_sentence
-from .conditions.single_runs import (
-    SingleRuns as SingleRuns,
-    once_refusal as once_refusal,
-    once_words as once_words,
-    searched_runs as searched_runs,
-    single_runs as single_runs,
-)
 from .conditions.spread_windows import without_windows as without_windows
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (

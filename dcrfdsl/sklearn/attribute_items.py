@@ -19,8 +19,6 @@ from .input_errors import input_errors, misfit
 from .label_forms import GoldLabels
 from .sentences import Sentences, plain_items
 
-__all__ = ["item_errors", "read_items", "with_texts"]
-
 SENTENCE = "sentence"  # the column of a data frame that tells sequences apart
 
 

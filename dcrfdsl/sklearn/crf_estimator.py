@@ -27,8 +27,6 @@ from .label_forms import object_array, read_labels
 from .sentences import Sentences
 from .sequence_estimator import SequenceEstimator, not_fitted, required
 
-__all__ = ["CRF"]
-
 # The parameters of this estimator by those of CRFsuite.
 _PARAMETERS: Mapping[str, str] = {
     "min_freq": "feature.minfreq",

@@ -1,8 +1,8 @@
 """Settings of a template as parameters of an estimator: `train__prior="laplace(scale=1)"`, `variance=10`.
 
 A parameter is a path of `--set` with `__` for the dot, as scikit-learn names parameters of parameters. Its value is a
-text in the language, a number, a bool (`yes`, `no`), None (`none`) or what `dcrfdsl.call` and `dcrfdsl.gaussian` make.
-Not here: which paths there are (`semantics.resolve.overrides`).
+text in the language, a number, a bool (`yes`, `no`), None (`none`) or what `dcrfdsl.template.call` and
+`dcrfdsl.template.gaussian` make. Not here: which paths there are (`semantics.resolve.overrides`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import as_setting_value
 from ..semantics import ModelSpec, Number, Resolved, load_template, load_text, to_text, tuned_ranges, value_text
+from ..template import as_setting_value
 from ..training import Template, as_resolved, grid_values
-
-__all__ = ["range_values", "resolved_with"]
 
 
 def resolved_with(template: Template, settings: Mapping[str, Any], stage: str | None) -> Resolved:

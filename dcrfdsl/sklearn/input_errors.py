@@ -12,8 +12,6 @@ from dataclasses import replace
 
 from ..foundation import DcrfError, Diagnostic
 
-__all__ = ["InputError", "MissingPackage", "at_place", "first_bad", "input_errors", "misfit", "refuse_others"]
-
 
 class InputError(DcrfError, ValueError):
     """A `DcrfError` that is also a ValueError. The estimators raise it for whatever is wrong with their arguments.

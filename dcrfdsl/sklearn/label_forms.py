@@ -18,8 +18,6 @@ from ..data import DataFrame
 from .input_errors import misfit
 from .sentences import Sentences, plain_items
 
-__all__ = ["BY_LABEL", "FORMS", "Form", "GoldLabels", "Labels", "object_array", "read_labels", "usual_form", "written"]
-
 Labels = Mapping[str, Sequence[Any]]  # of a sentence: by label, a value a token
 
 

@@ -28,8 +28,6 @@ from ..foundation import DcrfError, Ints, require_list
 from ..semantics import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
 
-__all__ = ["Sentences", "as_read", "listed", "plain_items", "read_sentences", "with_labels"]
-
 
 @runtime_checkable
 class _Listable(Protocol):

@@ -20,8 +20,6 @@ except ImportError as error:
     message = "the estimators need the package `scikit-learn`, which is not installed"
     raise MissingPackage(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[sklearn]'")) from None
 
-__all__ = ["SequenceEstimator", "not_fitted", "required", "threads_of"]
-
 
 class SequenceEstimator(BaseEstimator):
     """An estimator whose samples are sentences and whose targets are lists of labels.

@@ -27,13 +27,11 @@ from .label_forms import BY_LABEL, FORMS, object_array, read_labels, usual_form,
 from .sentences import Sentences, as_read, listed, read_sentences, with_labels
 from .sequence_estimator import SequenceEstimator, required, threads_of
 
-__all__ = ["SequenceTagger"]
-
 
 class SequenceTagger(SequenceEstimator):
     """A template as an estimator of scikit-learn: `fit`, `predict`, `score`; `clone`, `GridSearchCV`, pickling.
 
-    template: its path, its text (several lines), a `Model`, a `ModelSpec` or what `load_template` gives.
+    template: its path, its text (several lines), a `Template`, a `ModelSpec` or what `load_template` gives.
     stage: the training stage to run with its `after` chain; by default the last one.
     threads: to compute with; by default `DCRFDSL_THREADS`, else all cores, and one within a job of joblib.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.

@@ -12,8 +12,6 @@ from ..foundation import Diagnostic, Label, Span
 from .split import Chunk
 from .vocabulary import KEYWORDS
 
-__all__ = ["unindented_lines"]
-
 SHOWN = 3  # further lines in a message
 INDENT = "    "
 

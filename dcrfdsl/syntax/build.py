@@ -17,9 +17,6 @@ from ..foundation import Span
 from . import ast
 from .build_expressions import ExpressionBuilder
 
-__all__ = ["Edition", "StatementBuilder"]
-
-
 INLINE = ast.Layout()
 
 

@@ -15,9 +15,7 @@ from lark.tree import Meta
 
 from ..foundation import DcrfError, Diagnostic, Label, Source, Span
 from . import ast
-from .vocabulary import RESERVED
-
-__all__ = ["RESERVED", "ExpressionBuilder"]
+from .vocabulary import RESERVED as RESERVED
 
 MAX_DIGITS = 18
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}

@@ -12,8 +12,6 @@ from dataclasses import replace
 
 from ..foundation import Diagnostic, Label, Source, Span
 
-__all__ = ["BEHIND", "SLUG", "about", "blanked", "comment_lines", "comment_span", "merged"]
-
 SLUG = "foreign-comment"  # of `about`
 LONGEST = 20_000  # characters within which the end of a comment is searched
 SHOWN = 3  # further places in a message

@@ -17,8 +17,6 @@ from ..foundation import Diagnostic, Label, Source, Span
 from .lexing import CLOSERS, LAYOUT, OPENERS, STRING, spelling
 from .split import Chunk
 
-__all__ = ["ENDS_AN_ITEM", "Failure"]
-
 # One thing to a reader: a quoted text, a word, a number, an operator, a character.
 THING = re.compile(
     rf"{STRING.pattern}|[^\W\d]\w*|[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?|==|!=|<=|>=|<>|&&|\|\||:=|\.\.\.?|->|."

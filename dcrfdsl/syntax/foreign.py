@@ -16,8 +16,6 @@ from ..foundation import Diagnostic, Label, Source, Span
 from .split import Chunk
 from .wapiti_regexes import RegexProblem, wapiti_regex
 
-__all__ = ["look_for_foreign_line", "tool_of"]
-
 # A macro of CRF++ or Wapiti: %x[row,col], %X[row,col], %t[row,col,"regex"], %m[row,col,"regex"].
 MACRO = re.compile(r'%([xXtTmM])\[ *([+-]?[0-9]{1,6}) *, *([0-9]{1,6}) *(?:, *("(?:\\.|[^"\\])*") *)?\]')
 COLUMNS = re.compile(r"^data\s+\w+\(([^()\n]*)", re.MULTILINE)

@@ -16,8 +16,6 @@ from . import ast
 from .lexing import STATE
 from .vocabulary import RESERVED
 
-__all__ = ["format_statement", "format_template", "format_value"]
-
 EDITION = "dcrf 1"
 INDENT = "    "
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})

@@ -15,8 +15,6 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from .token_rules import STATES, TokenRule
 
-__all__ = ["DcrfLexer", "highlighted"]
-
 _TOKENS: Mapping[str, _TokenType] = {
     "blank": Whitespace,
     "clause": Keyword,

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..foundation import Diagnostic
-from . import habits, mistakes, punctuation
+from . import mistakes, punctuation, python_syntax_hints
 from .failure import Failure
-
-__all__ = ["HINTS", "Hint", "explain"]
 
 
 @dataclass(frozen=True)
@@ -51,19 +49,19 @@ HINTS = (
     Hint("bare-regex", "features f: word has [0-9]", mistakes.bare_regex),
     Hint("foreign-comment", "infer exact // fits", mistakes.foreign_comment),
     Hint("test-as-argument", "features f: any(word[-2..-1] in days)", mistakes.tested_argument),
-    Hint("python-call", "features f: word.lower()", habits.python_call),
-    Hint("python-slice", "features f: word[-3:]", habits.python_slice),
-    Hint("window-dots", "features f: suffix(word, 1-3)", habits.range_dash),
+    Hint("python-call", "features f: word.lower()", python_syntax_hints.python_call),
+    Hint("python-slice", "features f: word[-3:]", python_syntax_hints.python_slice),
+    Hint("window-dots", "features f: suffix(word, 1-3)", python_syntax_hints.range_dash),
     Hint("missing-braces", "features f: word not in [a, b]", mistakes.missing_braces),
-    Hint("missing-braces", "once y except NOTE", habits.bare_exception),
-    Hint("missing-limit", "segment y: length", habits.missing_limit),
-    Hint("bracketed-list", "features f: [word, pos]", habits.bracketed_list),
-    Hint("quoted-name", 'features f: "word"', habits.quoted_name),
-    Hint("clause-order", "clique y: word with states = all", habits.options_behind),
-    Hint("foreign-operator", "forbid A -> B", habits.arrow),
-    Hint("foreign-operator", "forbid y is A, y is B", habits.comma_in_condition),
-    Hint("two-statements", "label pos, chunk", habits.several_labels),
-    Hint("unexpected-text", 'forbid word in "days.txt"', habits.file_as_lexicon),
+    Hint("missing-braces", "once y except NOTE", python_syntax_hints.bare_exception),
+    Hint("missing-limit", "segment y: length", python_syntax_hints.missing_limit),
+    Hint("bracketed-list", "features f: [word, pos]", python_syntax_hints.bracketed_list),
+    Hint("quoted-name", 'features f: "word"', python_syntax_hints.quoted_name),
+    Hint("clause-order", "clique y: word with states = all", python_syntax_hints.options_behind),
+    Hint("foreign-operator", "forbid A -> B", python_syntax_hints.arrow),
+    Hint("foreign-operator", "forbid y is A, y is B", python_syntax_hints.comma_in_condition),
+    Hint("two-statements", "label pos, chunk", python_syntax_hints.several_labels),
+    Hint("unexpected-text", 'forbid word in "days.txt"', python_syntax_hints.file_as_lexicon),
     Hint("window-dots", "features f: word[-2:2]", mistakes.window_dots),
     Hint("offset-brackets", "clique chunk-1, chunk", mistakes.offset_brackets),
     Hint("offset-brackets", "clique chunk(-1), chunk", mistakes.offset_brackets),
@@ -71,8 +69,8 @@ HINTS = (
     Hint("and-in-features", "features f: word and pos", mistakes.and_in_features),
     Hint("ampersand-in-condition", "forbid a is X & b is Y", mistakes.ampersand_in_condition),
     Hint("foreign-operator", "forbid a == b", mistakes.foreign_operator),
-    Hint("unexpected-text", "features f: 3 < length(word)", habits.number_first),
-    Hint("unexpected-text", "features f: length(word) > 3 < 5", habits.chained_comparison),
+    Hint("unexpected-text", "features f: 3 < length(word)", python_syntax_hints.number_first),
+    Hint("unexpected-text", "features f: length(word) > 3 < 5", python_syntax_hints.chained_comparison),
     Hint("reserved-word", "features f: word, not, pos", mistakes.reserved_word),
     Hint("clause-twice", "clique a as x as y", mistakes.clause_order),
     Hint("clause-order", "clique a with states = all as x", mistakes.clause_order),

@@ -14,8 +14,6 @@ from lark import Lark, Token
 
 from .resources import cache_path, resource_path
 
-__all__ = ["CLOSERS", "LAYOUT", "OPENERS", "REGEX", "STATE", "STRING", "UNEVEN", "grammar_text", "parser", "spelling"]
-
 OPENERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 CLOSERS = {closer: opener for opener, closer in OPENERS.items()}
 UNEVEN = "_UNEVEN"

@@ -1,7 +1,7 @@
 """Known mistakes: each function recognises one at the place where the parser stopped.
 
 Each takes a `Failure` and returns a `Diagnostic`, or None for any other mistake. `hints` orders them. Not here: how a
-statement begins (`openings`), the words of other languages (`vocabulary`).
+statement begins (`statement_start_errors`), the words of other languages (`vocabulary`).
 """
 
 from __future__ import annotations

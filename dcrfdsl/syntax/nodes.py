@@ -10,13 +10,6 @@ from typing import TypeAlias
 
 from ..foundation import Span
 
-__all__ = [
-    "And", "Apply", "Argument", "Call", "Cardinality", "Compares", "Condition", "Cross", "Difference", "Domain",
-    "Enumerated", "Equals", "Feature", "Has", "InLexicon", "InSet", "Is", "Key", "Literal", "Matches", "Name", "Node",
-    "Not", "Offset", "Offsets", "Or", "Place", "Position", "Quantity", "Range", "Reference", "Regex", "Scheme",
-    "Setting", "State", "StateFile", "Term", "TypedArgument", "Value", "ValueIf", "Window",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Node:

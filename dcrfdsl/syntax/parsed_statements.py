@@ -16,8 +16,6 @@ from ..foundation import Source, Span
 from . import ast
 from .split import Chunk
 
-__all__ = ["KeptStatements", "is_block"]
-
 MOST_KEPT = 1024
 LONGEST_KEPT = 5_000  # characters of a statement
 

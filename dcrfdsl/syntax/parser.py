@@ -1,8 +1,8 @@
 """`parse`: from the text of a template to its tree, or to every syntax error in it.
 
 The stages: split into statements; for each one check its beginning, run the parser, build the node, attach the
-comments. A statement with an error is left out of the tree and the others continue. Not here: the messages (`openings`,
-`hints`), the meaning of names (`semantics`).
+comments. A statement with an error is left out of the tree and the others continue. Not here: the messages
+(`statement_start_errors`, `hints`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from .failure import Failure
 from .foreign import tool_of
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
-from .openings import NO_ADVICE, look_at_opening
 from .parsed_statements import KeptStatements, is_block
 from .split import Chunk, Line, split_statements
-
-__all__ = ["MAX_CHARACTERS", "MAX_ERRORS", "MAX_NESTING", "parse", "parse_partial"]
+from .statement_start_errors import NO_ADVICE, look_at_opening
 
 EDITION = 1
 FEW = 4  # lines that begin no statement

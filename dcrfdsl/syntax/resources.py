@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ..foundation import is_writable, keeping_places
 
-__all__ = ["cache_path", "resource_path"]
-
 
 def resource_path(*parts: str) -> Path:
     """The path of a shipped file or folder: `resource_path("grammar", "dcrf.lark")`, `resource_path("templates")`."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from ..foundation import Source
 
-__all__ = ["Chunk", "Line", "split_statements"]
-
 CLOSING = (")", "]", "}")
 
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from .vocabulary import CLAUSES, KEYWORDS, RESERVED
 
-__all__ = ["CLAUSE_WORDS", "CONSTANT_WORDS", "METHOD_WORDS", "NAMING_WORDS", "OPERATOR_WORDS", "STATES", "TokenRule"]
-
 OPERATOR_WORDS = tuple(sorted(RESERVED - {"locked", "where", "with"}))
 _AFTER_OTHERS = {"locked", "to"}  # `up to`, and a mark of a piece's member
 CLAUSE_WORDS = tuple(

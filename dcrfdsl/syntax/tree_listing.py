@@ -17,8 +17,6 @@ from dataclasses import fields
 from ..foundation import Span
 from . import ast
 
-__all__ = ["tree_text"]
-
 INDENT = "  "
 
 

@@ -16,10 +16,6 @@ from .ast import Trivia
 from .lexing import LAYOUT
 from .split import Chunk, Line
 
-__all__ = [
-    "Head", "between", "comments", "head", "inner", "is_plain", "split_doc", "strip", "strip_end",
-]  # fmt: skip
-
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 

@@ -1,13 +1,11 @@
 """The words of the language, the words of other tools and papers for the same things, and odd characters.
 
-Tables for `openings` and `hints`. Not here: names of methods, metrics and feature functions.
+Tables for `statement_start_errors` and `hints`. Not here: names of methods, metrics and feature functions.
 """
 
 from __future__ import annotations
 
 import unicodedata
-
-__all__ = ["CLAUSES", "KEYWORDS", "OPERATORS", "RESERVED", "SYNONYMS", "WORDS", "describe_character"]
 
 # Words that cannot be names, because they have a meaning of their own in an expression or a block.
 RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})

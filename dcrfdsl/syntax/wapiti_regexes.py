@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["RegexProblem", "WapitiRegex", "wapiti_regex"]
-
 CLASSES: Mapping[str, str] = {
     "a": "A-Za-z", "d": "0-9", "l": "a-z", "p": "[:punct:]", "s": r"\t-\r ", "u": "A-Z", "w": "0-9A-Za-z",
 }  # fmt: skip

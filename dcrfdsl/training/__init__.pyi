@@ -37,7 +37,7 @@ from .pipeline import (
     train_model as train_model,
     with_remarks as with_remarks,
 )
-from .problem import Assembly as Assembly, assemble as assemble, refuse_undecodable as refuse_undecodable
+from .problem import UntrainedModel as UntrainedModel, assemble as assemble, refuse_undecodable as refuse_undecodable
 from .searches import grid_values as grid_values
 from .size_limits import naming_statements as naming_statements
 from .stage import Observers as Observers

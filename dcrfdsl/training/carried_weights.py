@@ -18,8 +18,6 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..graph import CliqueTemplate
 from ..model import StartRecord, TrainedModel
 
-__all__ = ["carried_weights"]
-
 NONE = -1  # there is no counterpart
 
 

@@ -18,18 +18,8 @@ from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, Diagnostic, Ints, require_callable, require_kind
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
-__all__ = [
-    "Registered",
-    "Template",
-    "as_resolved",
-    "check",
-    "checker_warnings",
-    "require_arguments",
-    "require_registered",
-]
-
 _DATA = f"{CORPUS}, or its parts, as `open_parts` gives them"
-_TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
+_TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Template` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
 
 
@@ -51,7 +41,7 @@ class StoredCorpus(Protocol):
 
 @runtime_checkable
 class Writable(Protocol):
-    """A model that can be written as a template, as `builder.Model` can."""
+    """A model that can be written as a template, as `template.Template` can."""
 
     def resolved(self) -> Resolved: ...
 
@@ -69,7 +59,7 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """The checker's errors, warnings and notes on a template, in the order of the text; all of them at once.
 
-    template: its path, what `load_template` or `load_text` gives, a `Model` or a `ModelSpec`.
+    template: its path, what `load_template` or `load_text` gives, a `Template` or a `ModelSpec`.
     data: training data, or its file. The template is checked against it, and its gold labels are checked too.
     stage: the training stage to run; by default the last one.
     registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.

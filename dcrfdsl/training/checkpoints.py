@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import DcrfError, Diagnostic, Unfit, recalled
+from ..foundation import DcrfError, Diagnostic, IncompatibleState, recalled
 from ..model import header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from .fingerprints import differences
-
-__all__ = ["Checkpoint", "Checkpointing", "is_checkpoint", "remove_checkpoint"]
 
 VERSION = 2  # of what layers remember
 _ARRAY = "array of the checkpoint"  # the key of the placeholder of an array
@@ -82,7 +80,7 @@ class Checkpointing:
         write_model(os.fspath(self._checkpoint.path), arrays, header)
         self._written = time.perf_counter()
 
-    def refusal(self, unfit: Unfit) -> DcrfError:
+    def refusal(self, unfit: IncompatibleState) -> DcrfError:
         """The error for a checkpoint of which a layer cannot go on from what it is said to have remembered."""
         return _not_sound(self._checkpoint.path, unfit.message)
 
@@ -118,7 +116,7 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
         raise DcrfError(Diagnostic("cannot-resume", message, help=remedy))
     try:
         state: dict[str, Any] = _restored(header["state"], arrays)
-    except Unfit as error:
+    except IncompatibleState as error:
         raise _not_sound(path, error.message) from None
     except (KeyError, TypeError, ValueError) as error:
         raise _not_sound(path, str(error)) from None

@@ -27,8 +27,6 @@ from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit
 from .side_by_side import run_side_by_side
 
-__all__ = ["FOLDS", "CrossValidation", "Fold", "FoldPlan", "FoldTraining", "cross_validate", "fold_numbers"]
-
 FOLDS = 5
 NO_LABEL = "_"  # for a sentence without any possible labelling, as `tag` writes it
 Scores = Mapping[str, float | int]

@@ -21,8 +21,6 @@ from ..model import TrainingRecord
 from ..optimizers import Iteration
 from .line_files import LineFile
 
-__all__ = ["FORMATS", "CurveWriter", "check_curve_path", "write_curve"]
-
 COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev", "gap", "metric")
 Row = dict[str, str | int | float | None]
 

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import Supervision
+from ..criteria import TrainingProblem
 from ..data import Corpus
 from ..features import Lexicon, learned_parts
 from ..model import TrainedModel, TrainingData, content_hash
 from ..semantics import Label, Latent, Memory, ModelSpec, StateFile, to_text
 from .parts import PartedSupervision, read_compiled
-
-__all__ = ["differences", "fingerprint_of"]
 
 _NAMED_ABOVE = ("lexicons", "registered_texts")  # of the metadata of features
 _MADE = ("features", "features of the training data")  # the second part of a fingerprint
@@ -39,7 +37,7 @@ def fingerprint_of(
     dev: Corpus | None,
     start: TrainedModel | None,
     model: TrainedModel,
-    supervision: Supervision,
+    supervision: TrainingProblem,
 ) -> dict[str, str]:
     """What must be the same for a training to go on, as texts by name.
 
@@ -87,7 +85,7 @@ def _hash_of_features(model: TrainedModel) -> str:
     return _hash_of([np.frombuffer(texts.encode(), np.uint8), *arrays, *weights])
 
 
-def _rows(supervision: Supervision) -> Iterator[NDArray[Any]]:
+def _rows(supervision: TrainingProblem) -> Iterator[NDArray[Any]]:
     """The features of all positions of the training data, and the pairs of relational cliques."""
     parts: Iterable[Any] = [supervision]
     if isinstance(supervision, PartedSupervision) and supervision.learned is not None:

@@ -12,8 +12,6 @@ from ..foundation import Diagnostic
 from ..graph import known_segments, segment_shape
 from ..semantics import ModelSpec
 
-__all__ = ["gold_segments"]
-
 
 def gold_segments(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, labels: EncodedLabels

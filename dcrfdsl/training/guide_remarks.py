@@ -11,8 +11,6 @@ from ..features import view_label, view_map
 from ..foundation import Diagnostic, quoted_names
 from ..semantics import LocatedSpec, MethodSettings, Path, PrunedSettings, inference_settings, stage_settings
 
-__all__ = ["idle_guides"]
-
 
 def idle_guides(located: LocatedSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
     """A warning for each view of one state that prunes.   states: of every label."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..criteria import PRIORS, Supervision
+from ..criteria import PRIORS, TrainingProblem
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..graph import AddedWeights, Parameters, instances_of, known_assignments
@@ -22,8 +22,6 @@ from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_in
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
 from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSettings, Window
-
-__all__ = ["Marginals", "induce_round", "require_known_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class _Gains:
     fires: Floats  # equal for crosses that fire at the same instances
 
 
-def require_known_labels(supervision: Supervision) -> None:
+def require_known_labels(supervision: TrainingProblem) -> None:
     """DcrfError where a label is not known: gains need the counts of gold labels."""
     if (supervision.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
@@ -54,8 +52,8 @@ def _induce_settings(settings: TrainSettings) -> InduceSettings:
 
 
 def induce_round(
-    supervision: Supervision, extractor: FeatureExtractor, settings: TrainSettings
-) -> tuple[Supervision, FeatureExtractor, InductionRound]:
+    supervision: TrainingProblem, extractor: FeatureExtractor, settings: TrainSettings
+) -> tuple[TrainingProblem, FeatureExtractor, InductionRound]:
     """One round at `supervision.weights`: the data and the extractor with the best new features, and a summary."""
     criterion = _induce_settings(settings)
     marginals = Marginals(supervision, settings)
@@ -82,13 +80,17 @@ def induce_round(
 # candidates ---------------------------------------------------------------------------------------------------------
 
 
-def _takes_part(supervision: Supervision, clique: int) -> bool:
+def _takes_part(supervision: TrainingProblem, clique: int) -> bool:
     """Whether a clique can have new features: relational ones cannot, as their marginals are not computed."""
     return not supervision.graph.templates[clique].relational
 
 
 def _crossable(
-    supervision: Supervision, extractor: FeatureExtractor, feature_set: int, cliques: Sequence[int], group: str | None
+    supervision: TrainingProblem,
+    extractor: FeatureExtractor,
+    feature_set: int,
+    cliques: Sequence[int],
+    group: str | None,
 ) -> Mask:
     """Which features of a set may be members of a cross, conjunctions included."""
     spec = supervision.spec
@@ -112,7 +114,7 @@ _PLACES = (Here, At, Window, Several)
 class Marginals:
     """p(assignment | x) at every instance of a clique, at `supervision.weights`."""
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings):
+    def __init__(self, supervision: TrainingProblem, settings: TrainSettings):
         self.supervision = supervision
         self.inference = supervision.inference(settings)
         self._of_variables: Floats | None = None
@@ -149,7 +151,7 @@ class Marginals:
 
 
 def _gains_of(
-    supervision: Supervision,
+    supervision: TrainingProblem,
     settings: TrainSettings,
     clique: int,
     marginal: Floats,
@@ -195,7 +197,9 @@ class _New:
     gain: float
 
 
-def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, supervision: Supervision, number: int) -> list[_New]:
+def _best(
+    gains: Sequence[_Gains], extractor: FeatureExtractor, supervision: TrainingProblem, number: int
+) -> list[_New]:
     """The `number` weights with the largest gains that the model does not have; in a tie, the first ones.
 
     Of crosses that fire at the same instances, only the first one enters.
@@ -247,8 +251,8 @@ def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int]
 
 
 def _grown(
-    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
-) -> tuple[Supervision, FeatureExtractor, InductionRound]:
+    supervision: TrainingProblem, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
+) -> tuple[TrainingProblem, FeatureExtractor, InductionRound]:
     """The data and the extractor with the new weights, which are 0, and a summary of the round."""
     sets, rows = list(extractor.conjunctions), list(supervision.rows)
     numbers = _features_by_atoms(sets)

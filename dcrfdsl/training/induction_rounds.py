@@ -13,8 +13,6 @@ from ..semantics import AutoOptimizer, InduceSettings
 from .induction import induce_round, require_known_labels
 from .stage import Stage
 
-__all__ = ["with_induced_features"]
-
 
 def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
     """The stage with the features that the rounds add, and a summary of each round. Iterations count on."""

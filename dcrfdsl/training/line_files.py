@@ -13,8 +13,6 @@ from typing import IO, Self
 
 from ..foundation import WRITING, DcrfError, Diagnostic, clear_os_errors, ensure_writable, lock
 
-__all__ = ["LineFile"]
-
 
 class LineFile:
     """Writes lines as they come, each flushed. A context manager.

@@ -26,8 +26,6 @@ from ..optimizers import (
 )
 from ..semantics import OptimizerSettings
 
-__all__ = ["minimise_objective"]
-
 
 def minimise_objective(
     objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch, state: RunState,

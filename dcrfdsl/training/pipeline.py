@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..criteria import Criterion, Supervision
+from ..criteria import Criterion, TrainingProblem
 from ..data import Corpus, raise_if_any
-from ..foundation import DcrfError, Diagnostic, Floats, Unfit, in_a_line, require_kind, warn_of
+from ..foundation import DcrfError, Diagnostic, Floats, IncompatibleState, in_a_line, require_kind, warn_of
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
-from ..optimizers import Iteration, Outcome, RunState
+from ..optimizers import Iteration as Iteration, Outcome, RunState
 from ..semantics import (
     InduceSettings,
     ModelSpec,
@@ -31,19 +31,17 @@ from ..semantics import (
 from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
 from .checkpoints import Checkpoint, Checkpointing
-from .diagnostics import diagnostics_of
 from .fingerprints import fingerprint_of
 from .induction_rounds import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
-from .problem import Assembly, assemble, known_columns, number_columns, refuse_undecodable
+from .problem import UntrainedModel, assemble, known_columns, number_columns, refuse_undecodable
 from .restarts import best_of_restarts, refuse_not_finite
 from .size_limits import naming_statements
 from .stage import LOGGER, Observers, Stage
+from .stage_notes import diagnostics_of
 from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 from .training_log import TrainingLog
-
-__all__ = ["Iteration", "TrainingRequest", "fit", "train_model", "with_probabilities", "with_remarks"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def fit(
 ) -> TrainedModel:
     """Trains a model on gold data.
 
-    model: a resolved template, its path, a `Model`, or a specification (paths in it are then relative to the working
+    model: a resolved template, its path, a `Template`, or a specification (paths in it are then relative to the working
         directory).
     corpus: gold data, as `read_corpus` gives it, or in parts on disk, as `open_parts` does.
     stage: the training stage to run with its `after` chain; by default the last one.
@@ -152,7 +150,7 @@ def train_model(
     try:
         with naming_statements(resolved, trained.states):
             trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
-    except Unfit as error:
+    except IncompatibleState as error:
         if saving is None:
             raise
         raise saving.refusal(error) from None
@@ -177,7 +175,7 @@ def require_tokens(corpus: Corpus | CorpusParts) -> None:
 
 def _run_stages(
     trained: TrainedModel,
-    supervision: Supervision,
+    supervision: TrainingProblem,
     chain: Sequence[tuple[str, TrainSettings]],
     corpus: Corpus | CorpusParts,
     asked: TrainingRequest,
@@ -204,7 +202,7 @@ def _run_stages(
 
 def _begun(
     resolved: Resolved, spec: ModelSpec, corpus: Corpus | CorpusParts, asked: TrainingRequest, workers: Workers
-) -> tuple[TrainedModel, Supervision]:
+) -> tuple[TrainedModel, TrainingProblem]:
     """The model with all weights 0, and its training data."""
     directories, registered = resolved.directories, asked.registered or {}
     if isinstance(corpus, CorpusParts):
@@ -216,11 +214,11 @@ def _begun(
     return _untrained(problem, workers)
 
 
-def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
+def _untrained(problem: UntrainedModel, workers: Workers) -> tuple[TrainedModel, TrainingProblem]:
     """The model with all weights 0, and its training data."""
     spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
     parameters, counts = problem.learn_parameters()
-    supervision = Supervision(
+    supervision = TrainingProblem(
         spec, graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold, counts, workers,
         states=tuple(problem.states[name] for name in graph.variables), extractor=extractor,
         numbers=number_columns(corpus),
@@ -232,7 +230,9 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
     return model, supervision
 
 
-def _after(stage: Stage, corpus: Corpus | CorpusParts, run: StageRun, jobs: int) -> tuple[TrainedModel, Supervision]:
+def _after(
+    stage: Stage, corpus: Corpus | CorpusParts, run: StageRun, jobs: int
+) -> tuple[TrainedModel, TrainingProblem]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     LOGGER.info("stage %s begins: %d weights", stage.label, stage.model.num_weights)
     if stage.observers.on_stage is not None:

@@ -25,24 +25,22 @@ from ..semantics import (
     ModelSpec,
     SpanTable,
     decoding,
+    once_constraint,
     once_refusal,
     plain,
     searched_runs,
-    single_runs,
     statement_text,
 )
 from .gold_segments import gold_segments
 from .guide_remarks import idle_guides
 from .size_limits import naming_statements, refuse_too_large
 
-__all__ = ["Assembly", "assemble", "broken_constraints", "known_columns", "number_columns", "refuse_undecodable"]
-
 ALONE = Workers(1)
 MOST_TYPES = 5  # named in a message
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class UntrainedModel:
     """A model and its training data, without weights.
 
     states: of every variable.   rows: of each feature set: first those of the cliques, then the codes that hard
@@ -74,7 +72,7 @@ class Assembly:
 def assemble(
     spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
     workers: Workers = ALONE, *, spans: SpanTable | None = None, remark: Callable[[Diagnostic], None] | None = None,
-) -> Assembly:  # fmt: skip
+) -> UntrainedModel:  # fmt: skip
     """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
     large is built, where the model would not fit into memory.
 
@@ -104,7 +102,7 @@ def assemble(
         rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))
         gold = gold_of(spec, states, extractor, corpus, labels)
     raise_if_any(broken_constraints(spec, states, graph, corpus, gold, rows))
-    return Assembly(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
+    return UntrainedModel(spec, corpus, states, lexicons, extractor, rows, relations, graph, gold)
 
 
 def broken_constraints(
@@ -164,7 +162,7 @@ def _repeated_runs(
     spec: ModelSpec, states: Mapping[str, tuple[str, ...]], corpus: Corpus, gold: Gold
 ) -> Iterator[Diagnostic]:
     """What begins again in the gold labels, and may occur once."""
-    for runs in single_runs(spec, states) if spec.onces else ():
+    for runs in once_constraint(spec, states) if spec.onces else ():
         codes, off = gold.codes[runs.label], corpus.sentence_off
         tokens = runs.again(codes, off)
         if len(tokens):

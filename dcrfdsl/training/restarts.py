@@ -26,8 +26,6 @@ from ..model import TrainedModel, unusable_weight
 from ..optimizers import Iteration, Outcome, RunState, outcome_from, outcome_state
 from .stage import Observers, Stage
 
-__all__ = ["best_of_restarts", "refuse_not_finite"]
-
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 POLL_SECONDS = 0.1  # between two looks at whether training is to stop
 

@@ -16,8 +16,6 @@ import numpy as np
 from ..foundation import DcrfError, Diagnostic, Table
 from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
-__all__ = ["ONE_AFTER_ANOTHER", "SEARCHES", "Proposals", "Values", "grid_values"]
-
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 
 Values = dict[str, Value]  # of each constant

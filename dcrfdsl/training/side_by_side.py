@@ -16,8 +16,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from ..foundation import DcrfError, Diagnostic, new_event, processes
 from ..inference import Workers
 
-__all__ = ["Work", "run_side_by_side"]
-
 _POLL_SECONDS = 0.1  # between two looks at whether the work is to stop
 
 Task = TypeVar("Task")

@@ -36,8 +36,6 @@ from ..semantics import (
     unrolled_spec,
 )
 
-__all__ = ["StatementSize", "naming_statements", "refuse_too_large", "statement_sizes", "too_large"]
-
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
 WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer
 PAIR_BYTES = 400  # of a pair of positions that data joins: a factor of its own; measured

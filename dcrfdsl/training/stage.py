@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..criteria import CRITERIA, Criterion, Supervision, weight_units
+from ..criteria import CRITERIA, Criterion, TrainingProblem, weight_units
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory, recalled
 from ..model import TrainedModel
@@ -24,8 +24,6 @@ from ..semantics import InduceSettings, TrainSettings
 from .minimisation import minimise_objective
 from .parts import PartedSupervision
 from .training_log import TrainingLog
-
-__all__ = ["LOGGER", "Observers", "Stage"]
 
 LOGGER = logging.getLogger("dcrfdsl.training")  # quiet unless a program sets it up
 
@@ -58,7 +56,7 @@ class Stage:
     """
 
     model: TrainedModel
-    supervision: Supervision
+    supervision: TrainingProblem
     settings: TrainSettings
     dev: Corpus | None = None
     observers: Observers = field(default_factory=Observers)

@@ -13,8 +13,6 @@ from ..model import TrainedModel, TrainingRecord
 from ..optimizers import Iteration, NotNow, RunState, Voters
 from .stage import Stage
 
-__all__ = ["StageRun", "StageRuns"]
-
 
 @dataclass
 class StageRun:

@@ -19,8 +19,6 @@ from ..graph import CliqueWeights, ModelGraph, Parameters
 from ..model import TrainedModel
 from .stage import Stage
 
-__all__ = ["with_candidate_vectors", "with_support_vectors_only"]
-
 MOST_BYTES = 2**32  # of the Gram matrix of all positions
 
 

@@ -40,8 +40,6 @@ from ..semantics import (
 from .pipeline import TrainingRequest, train_model
 from .stage import Observers
 
-__all__ = ["SecondsRange", "training_seconds"]
-
 TOKENS = 3_000  # of the sample, about …
 SENTENCES = 20  # … but at least this many sentences, unless they take long
 LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows

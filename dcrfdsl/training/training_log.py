@@ -26,8 +26,6 @@ from ..optimizers import Iteration
 from ..semantics import ModelSpec, TrainSettings, to_text
 from .line_files import LineFile
 
-__all__ = ["FORMAT", "TrainingLog"]
-
 FORMAT = 1  # of the lines; new fields do not change it
 
 Fields = Mapping[str, Any]

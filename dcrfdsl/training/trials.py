@@ -23,8 +23,6 @@ from .pipeline import fit
 from .searches import Values
 from .side_by_side import run_side_by_side
 
-__all__ = ["Ended", "TrialData", "run_trials"]
-
 
 @dataclass(frozen=True)
 class Ended:

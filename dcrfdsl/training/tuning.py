@@ -29,8 +29,6 @@ from .pipeline import with_probabilities, with_remarks
 from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values
 from .trials import Ended, TrialData, run_trials
 
-__all__ = ["TRIALS", "ConstantSearch", "SearchPlan", "Trial", "tune"]
-
 TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
 
@@ -121,7 +119,7 @@ def tune(
     not depend on `jobs`. Raises DcrfError where there is nothing to tune, where a range is not valid, where a process
     is lost, and where `fit` does.
 
-    >>> m = Model()
+    >>> m = Template()
     >>> word, _ = m.data("conll", "word", "part")
     >>> part = m.label("part", bio("STREET", "TOWN"))
     >>> cliques = m.clique(part, features=[bias, word]), m.clique(part[-1], part)

@@ -11,8 +11,6 @@ from typing import Any, Protocol
 
 from ..optimizers import Iteration
 
-__all__ = ["progress_bar", "scalar_writer"]
-
 SCALARS = ("objective", "gradient_norm", "dev", "gap")
 
 

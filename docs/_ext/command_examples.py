@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["COMMAND_EXAMPLES", "CommandExample"]
-
 
 @dataclass(frozen=True)
 class CommandExample:

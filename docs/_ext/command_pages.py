@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dcrfdsl.cli import COMMANDS
 from dcrfdsl.cli.command_reference import DescribedCommand, DescribedOption, described_command
 
-__all__ = ["commands_page"]
-
 HEAD = """# Commands
 
 `dcrfdsl COMMAND --help` prints the same in a terminal, `dcrfdsl explain --OPTION` explains an option, and

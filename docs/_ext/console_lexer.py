@@ -9,8 +9,6 @@ import re
 
 from pygments.lexers.shell import BashSessionLexer
 
-__all__ = ["ConsoleLexer"]
-
 
 class ConsoleLexer(BashSessionLexer):
     """Commands after `$ `, which go on after a backslash at the end of a line; all else is output."""

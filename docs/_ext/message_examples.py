@@ -15,8 +15,6 @@ import command_examples
 from command_examples import CommandExample
 from program_examples import PROGRAM_EXAMPLES
 
-__all__ = ["COMMAND_EXAMPLES", "CommandExample", "example_of"]
-
 COMMAND_EXAMPLES: Mapping[str, CommandExample] = {**command_examples.COMMAND_EXAMPLES, **PROGRAM_EXAMPLES}
 
 BAD = Path(__file__).resolve().parents[2] / "tests" / "language" / "bad"

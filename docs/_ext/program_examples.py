@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from command_examples import CommandExample
 
-__all__ = ["PROGRAM_EXAMPLES"]
-
 BAD_NAME = """\
 import dcrfdsl
 

@@ -17,8 +17,6 @@ from dcrfdsl.semantics import ReferenceEntry, SettingEntry, reference_entries
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["generated_pages", "setup"]
-
 
 class Page(NamedTuple):
     """A page of the reference: its title, what it begins with, and the kinds of entries that it holds."""

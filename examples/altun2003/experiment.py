@@ -23,10 +23,6 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check_or_raise
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = [
-    "FILES", "FOLDS", "HELD_OUT", "METHODS", "SENTENCES", "Experiment", "Job", "Method", "combinations",
-]  # fmt: skip
-
 HERE = Path(__file__).parent
 SENTENCES = 300  # as in the paper
 FOLDS = 5

@@ -23,8 +23,6 @@ from tables import accuracy_table, choice_table, rows_of
 
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Plan", "chosen", "main", "reproduce"]
-
 Tried = Mapping[str, Sequence[str]]  # values of settings by name
 
 

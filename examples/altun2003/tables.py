@@ -16,8 +16,6 @@ from rich.table import Table
 from running import chance, empty_table
 from scipy import stats
 
-__all__ = ["AGAINST", "NAMES", "PAPER", "accuracy_table", "choice_table", "deviation", "paired_p", "rows_of"]
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

@@ -12,8 +12,6 @@ from styles import Entry, Name
 
 from dcrfdsl.foundation import data_error
 
-__all__ = ["entries_of", "without_doubles"]
-
 KINDS = {
     "article": "article", "inproceedings": "chapter", "incollection": "chapter", "book": "book", "proceedings": "book",
 }  # fmt: skip

@@ -30,8 +30,6 @@ from dcrfdsl import TrainedModel, fit, load_template, read_corpus
 from dcrfdsl.cli.report import print_table
 from dcrfdsl.data import Corpus
 
-__all__ = ["FIGURES", "MODELS", "Data", "Figures", "main", "repeats", "train_and_test", "write_data"]
-
 HERE = Path(__file__).parent
 MODELS = ("chain", "memory", "reference")
 NEW_STYLES = ("short", "journal first")

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["PARTS", "STYLES", "Entry", "Name", "Style", "Token", "render", "varied"]
-
 # What a field is in the labels. Fields that are not here are O, as words of the pattern are.
 PARTS = {
     "authors": "AUTHOR", "editors": "EDITOR", "title": "TITLE", "journal": "JOURNAL", "book": "BOOK",

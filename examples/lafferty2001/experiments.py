@@ -20,18 +20,6 @@ from dcrfdsl.data import Corpus
 from dcrfdsl.metrics import unseen_values
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = [
-    "BIAS",
-    "BiasPlan",
-    "MixedPlan",
-    "PosPlan",
-    "halves",
-    "label_bias",
-    "mixed_order",
-    "pos_corpus",
-    "pos_tagging",
-]
-
 HERE = Path(__file__).parent
 Record = dict[str, Any]
 

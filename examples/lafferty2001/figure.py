@@ -9,8 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["NAMES", "PAIRS", "scatter"]
-
 NAMES = {"crf": "CRF", "memm": "MEMM", "hmm": "HMM"}
 PAIRS = (("crf", "memm"), ("memm", "hmm"), ("crf", "hmm"))  # across, up
 SIZE, LEFT, RIGHT, TOP, BOTTOM = 420, 60, 20, 20, 56  # the square of the plot, and margins

@@ -23,8 +23,6 @@ from tables import bias_rows, bias_table, mixed_rows, mixed_table, pos_rows, pos
 
 from dcrfdsl.cli.report import print_table
 
-__all__ = ["FULL", "QUICK", "Plan", "main", "reproduce", "show"]
-
 Record = dict[str, Any]
 
 

@@ -11,10 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LABELS", "PATHS", "SUPPORTS", "SYMBOLS", "WORD_SYMBOLS", "MixedOrder", "best_path", "least_error", "noisy_words",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sentences = list[list[tuple[str, str]]]

@@ -14,8 +14,6 @@ from rich.table import Table
 from running import empty_table
 from sources import least_error
 
-__all__ = ["PAPER_BIAS", "bias_rows", "bias_table", "mixed_rows", "mixed_table", "pos_rows", "pos_table", "spread"]
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

@@ -25,8 +25,6 @@ from dcrfdsl.data import Corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = ["ROWS", "Task", "main", "ner_task", "pos_task", "reproduce", "run_task", "wrong_tags"]
-
 HERE = Path(__file__).parent
 POS_SENTENCES = 1154  # as in the paper
 QUICK_NER, QUICK_POS = (400, 400), (300, 500)  # training and test

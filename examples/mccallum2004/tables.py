@@ -14,8 +14,6 @@ from rich.table import Table
 from running import chance, empty_table
 from scipy import stats
 
-__all__ = ["PAPER", "TESTS", "Paper", "mcnemar_p", "paired_p", "table1", "table1_rows"]
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

@@ -20,8 +20,6 @@ from dcrfdsl import corpus_from_rows, fit, load_template, to_text
 from dcrfdsl.data import Corpus
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = ["FOLDS", "PIXELS", "PROTOCOLS", "SETTINGS", "TEMPLATES", "Experiment", "Job", "Words", "jobs_of"]
-
 HERE = Path(__file__).parent
 FOLDS = 10
 PIXELS = 128

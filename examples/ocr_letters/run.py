@@ -22,8 +22,6 @@ from tables import NAMES, PUBLISHED, error_rows, error_table, published_table
 
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["main", "reproduce"]
-
 QUICK_WORDS = 60  # of each fold
 QUICK_FOLDS = 2
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from rich.table import Table
 from running import empty_table
 
-__all__ = ["NAMES", "PUBLISHED", "Published", "error_rows", "error_table", "published_table"]
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

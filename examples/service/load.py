@@ -24,8 +24,6 @@ from typing import Any, NamedTuple
 
 from dcrfdsl import load
 
-__all__ = ["Load", "ask_all", "main", "service_of"]
-
 STARTS_WITHIN = 180.0  # seconds: the first start on a machine compiles kernels
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import uvicorn
 from service import Limits, make_app
 
-__all__ = ["GRACE", "main"]
-
 GRACE = 30  # seconds that requests under way may take once the service is to end
 
 

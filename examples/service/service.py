@@ -24,8 +24,6 @@ from starlette.routing import Route
 
 from dcrfdsl import DcrfError, TrainedModel, load
 
-__all__ = ["Limits", "Refusal", "make_app"]
-
 
 @dataclass(frozen=True)
 class Limits:

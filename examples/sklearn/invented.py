@@ -8,8 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-__all__ = ["Sentence", "Tag", "sentences"]
-
 Tag = tuple[str, str]  # part of speech, entity
 Sentence = tuple[list[str], list[Tag]]
 

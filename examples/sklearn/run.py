@@ -25,8 +25,6 @@ from sklearn.model_selection import GridSearchCV, RepeatedKFold, cross_validate
 from dcrfdsl.cli.report import print_table
 from dcrfdsl.sklearn import SequenceTagger
 
-__all__ = ["METRICS", "MODELS", "corrected_p", "main", "reproduce", "table"]
-
 HERE = Path(__file__).parent
 MODELS: Mapping[str, str] = {"coupled": "coupled.dcrf", "apart": "chains.dcrf"}
 METRICS: Mapping[str, str] = {

@@ -24,8 +24,6 @@ from dcrfdsl.metrics import evaluate_predictions
 from dcrfdsl.model.trained_model import Prediction, TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = ["MODELS", "SETTINGS", "Experiment", "Job", "Lists", "drawn", "read_lists", "retagged"]
-
 HERE = Path(__file__).parent
 
 # The rows of Table 3. Training stops messages where the row says; tagging always lets them converge.

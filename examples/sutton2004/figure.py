@@ -11,8 +11,6 @@ from typing import Any
 
 from tables import COLUMNS, PAPER_TABLE1
 
-__all__ = ["figure3"]
-
 WIDTH, HEIGHT = 720, 460
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56  # margins
 COLOURS = {"crf+crf": "#c44e52", "brill+crf": "#8c8c8c", "fcrf": "#3b6fb6"}

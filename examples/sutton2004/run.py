@@ -25,8 +25,6 @@ from tables import table1, table1_rows, table3, table3_rows
 
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Plan", "main", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -14,11 +14,6 @@ from rich.table import Table
 from running import chance, empty_table
 from scipy import stats
 
-__all__ = [
-    "PAPER_TABLE1", "PAPER_TABLE3", "Summary", "paired_p", "summary", "table1", "table1_rows", "table3", "table3_rows",
-    "two_sample_p",
-]  # fmt: skip
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

@@ -20,8 +20,6 @@ from dcrfdsl.data import Corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = ["FILES", "HELD_OUT", "METHODS", "Experiment", "Job", "Method", "wrong"]
-
 HERE = Path(__file__).parent
 HELD_OUT = 2000  # sentences of the development data, as in the paper
 FILES = {"chunk": ("train.txt", "test.txt"), "ner": ("esp.train", "esp.testa")}  # of each task: training and test

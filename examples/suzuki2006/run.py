@@ -24,8 +24,6 @@ from tables import PAPER, dev_table, score_rows, score_table, test_table
 
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Plan", "chosen", "main", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -27,8 +27,6 @@ from tables import NAMES
 
 from dcrfdsl.cli.report import print_table
 
-__all__ = ["COMPARED", "Difference", "difference", "main", "sample", "train_sample"]
-
 COMPARED = ("map", "mce_f_map")
 MEASURES = {"f1": "F1", "sentence": "sentences"}
 SAMPLES, SENTENCES = 5, 600

@@ -12,8 +12,6 @@ from rich.table import Table
 from running import chance, empty_table
 from scipy import stats
 
-__all__ = ["AGAINST", "NAMES", "PAPER", "Paper", "dev_table", "mcnemar_p", "score_rows", "score_table", "test_table"]
-
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 

@@ -32,8 +32,6 @@ from dcrfdsl.cli.report import duration, print_table
 from dcrfdsl.data import Corpus
 from dcrfdsl.foundation import memory_in_use
 
-__all__ = ["LAYERS", "PUBLISHED", "Job", "Treebank", "main", "reproduce", "shares", "turkish_parts"]
-
 HERE = Path(__file__).parent
 LAYERS = ("upos", "xpos", "feats")
 JOINT = {"joint": "tagger.dcrf", "joint, clusters": "clustered.dcrf"}

@@ -28,8 +28,6 @@ from running import parser_of, refusals, say
 
 from dcrfdsl.foundation import Floats, Ints
 
-__all__ = ["main", "sentences_of_files", "word_clusters"]
-
 NEIGHBOURS = 2000  # how many frequent words count as neighbours
 DIMENSIONS = 50
 COARSE, FINE = 32, 12  # coarse clusters, and the most fine ones in each

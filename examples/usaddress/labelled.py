@@ -15,8 +15,6 @@ from xml.etree import ElementTree
 
 from dcrfdsl.foundation import data_error
 
-__all__ = ["Address", "labelled_addresses"]
-
 
 class Address(NamedTuple):
     """An address as it is written, and the labels of its tokens."""

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import dcrfdsl
 
-__all__ = ["CROSSING", "RULED", "UNRULED", "Row", "corpus_of", "labels_by", "repeats_a_part", "train", "with_seconds"]
-
 HERE = Path(__file__).parent
 RULED, CROSSING, UNRULED = HERE / "address.dcrf", HERE / "crossing.dcrf", HERE / "chain.dcrf"
 SEPARATOR, STREET, SECOND = "IntersectionSeparator", "StreetName", " Second"

@@ -32,8 +32,6 @@ from running import parser_of, refusals, say, timed
 import dcrfdsl.crfsuite
 from dcrfdsl.crfsuite import native_model, read_crfsuite_file
 
-__all__ = ["Score", "folds_of", "main", "published_again", "rows_of", "score_of", "usaddress_with_ours"]
-
 SHOWN = (
     "123 Main St. Suite 100 Chicago, IL 60601",
     "P.O. Box 42, Santa Fe NM 87501",

@@ -21,11 +21,6 @@ from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 
-__all__ = [
-    "addresses", "contexts", "half100", "median_seconds", "memory29", "moves", "second_order45",
-    "second_order_tags", "sparse121", "sparse1000",
-]  # fmt: skip
-
 Sentences = list[list[tuple[str, str]]]
 
 FIRST_ORDER = """

@@ -20,8 +20,6 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
 
-__all__ = ["partly_known", "tag_dictionary"]
-
 KINDS = 30  # of words
 Kinds = list[NDArray[np.int64]]  # the labels of each
 

@@ -23,8 +23,6 @@ from dcrfdsl.training.parts.corpus_parts import open_parts
 from dcrfdsl.training.parts.part_resources import untrained_on_parts
 from dcrfdsl.training.parts.summed_criterion import SummedCriterion
 
-__all__ = ["by_workers"]
-
 TOKENS = 10_000 if SMOKE else 1_000_000
 WORKERS = 2
 OVERHEAD = 15.0  # percent, at most

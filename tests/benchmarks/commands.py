@@ -37,8 +37,6 @@ from dcrfdsl.features.values.lexicons import load_lexicons
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
 
-__all__ = ["chunker", "cold_start", "compiling", "demonstration", "loading", "reading", "tagging"]
-
 STARTS = 1 if SMOKE else 11
 EMPTY, NUMPY = "pass", "import numpy"  # what a start is compared with
 

@@ -24,8 +24,6 @@ from dcrfdsl.semantics.settings.training_settings import (
 )
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["coupled_criteria"]
-
 SENTENCES = 50 if SMOKE else 400
 SEGMENTS, TAGS = (("fscore", ("chunk",)), ("label", ("pos", "chunk")))
 

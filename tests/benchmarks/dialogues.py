@@ -18,8 +18,6 @@ from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["dialogue_passes"]
-
 ACTS, DIALOGUES, TURNS = (6, 4, 20) if SMOKE else (41, 200, 200)
 TEMPLATE = """
 data conll(word, speaker, act)

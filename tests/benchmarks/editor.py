@@ -19,8 +19,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from lsp_client import LspClient
 
-__all__ = ["LINES", "editor", "template_of"]
-
 LINES = 300
 ROUNDS = 3 if SMOKE else 60
 LIMIT = 0.05  # seconds

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Benchmark", "Figure", "Skip", "Target", "at_least", "at_most", "seconds_of", "times_faster"]
-
 
 class Skip(Exception):
     """Raised with the reason why a benchmark, or one of its peers, cannot run here."""

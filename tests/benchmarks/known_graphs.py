@@ -21,8 +21,6 @@ from dcrfdsl.inference.run_status import GraphResult
 from dcrfdsl.semantics import EpSettings, GbpSettings, MethodSettings
 from dcrfdsl.semantics.settings.training_settings import BpSettings, TrpSettings
 
-__all__ = ["bounds_of_graphs", "clusters_of_graphs", "trees_of_graphs"]
-
 SLACK = 1e-9
 FEW = ("chain_T5_K2", "cycle7_K4")  # of a short run
 FINE = 1e-10  # a run that is this near to rest is at its fixed point

@@ -13,8 +13,6 @@ from pathlib import Path
 from figures import Figure, at_most
 from work import SMOKE, command, conll2000, work_folder
 
-__all__ = ["in_parts", "write_noisy"]
-
 NOISE = 0.01  # of the words are replaced by new ones, such as names
 ITERATIONS = 5
 MEMORY = 2000  # MB

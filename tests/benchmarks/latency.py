@@ -21,8 +21,6 @@ from dcrfdsl.inference.bound import chain_graphs
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["latency"]
-
 LENGTH = 20  # tokens
 TRAINED_ON = 400  # sentences
 THREADS = (1, 2, 8)

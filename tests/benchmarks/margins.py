@@ -16,8 +16,6 @@ from dcrfdsl.semantics.settings.settings_reading import stage_settings
 from dcrfdsl.semantics.settings.training_settings import TrainSettings
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["margin_training"]
-
 THREADS = 2
 TEMPLATE = """
 data conll(word, pos, chunk)

@@ -12,8 +12,6 @@ from dcrfdsl.data import Corpus, read_corpus
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["noun_phrases"]
-
 CHAIN = """
 data conll(word, pos, chunk)
 label chunk in bio(NP) with others = O

@@ -14,8 +14,6 @@ from dcrfdsl.graph.factor_graph import FactorGraph
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.training_settings import BpSettings
 
-__all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]
-
 
 def _pass(source: str, threads: int, method: str | None = None) -> float:
     """Seconds of one evaluation of objective and gradient, at the weights of the tenth iteration."""

@@ -24,11 +24,6 @@ from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.values.lexicons import load_lexicons
 
-__all__ = [
-    "Descent", "attributes", "crfsuite_descent", "crfsuite_evaluation", "crfsuite_pass", "crfsuite_tagging",
-    "crfsuite_trainer", "pgmax_updates", "plain_extraction", "pyagrum_exact",
-]  # fmt: skip
-
 C2 = 0.1  # CRFsuite's penalty c2·‖w‖² equals a Gaussian prior of variance 5
 
 

@@ -15,8 +15,6 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["piecewise_training"]
-
 SENTENCES = 100 if SMOKE else 2000
 TEMPLATE = """
 data conllu(form = form, upos = upos, number = feats("Number"), verbform = feats("VerbForm"))

@@ -14,8 +14,6 @@ from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["pruned_passes"]
-
 SENTENCES = 60 if SMOKE else 1500
 ITERATIONS = 2 if SMOKE else 10
 _BASE = """

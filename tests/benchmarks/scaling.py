@@ -20,8 +20,6 @@ from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics import EpSettings
 from dcrfdsl.semantics.resolve.resolution import load_text
 
-__all__ = ["chains", "labels", "long_sequence", "tokens", "tree_terms"]
-
 TIMES = (1, 2) if SMOKE else (1, 2, 4, 8)
 POSITIONS = (25, 50) if SMOKE else (25, 50, 100, 200, 400, 800)
 LABELS = (5, 20) if SMOKE else (5, 10, 20, 44, 70, 100)

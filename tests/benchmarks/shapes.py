@@ -18,8 +18,6 @@ from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.graph import unroll
 from dcrfdsl.semantics.resolve.resolution import load_text
 
-__all__ = ["SHAPES", "random_corpus", "shape_passes"]
-
 SENTENCES = 20 if SMOKE else 200
 METHODS = ("exact", "trp(tolerance = 1e-3, seed = 0)")
 

@@ -25,8 +25,6 @@ from dcrfdsl.cli.inputs import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.model.trained_model import TrainedModel
 
-__all__ = ["streaming"]
-
 TOKENS = 2_000_000 if SMOKE else 10_000_000
 COMPARED = 1 if SMOKE else 4  # repetitions whose output is compared with that of the whole in memory
 NEW_WORDS = 0.02  # of the tokens

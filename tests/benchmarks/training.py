@@ -28,8 +28,6 @@ from work import (
 from dcrfdsl.semantics.resolve.resolution import load_template
 from dcrfdsl.training.pipeline import Iteration, fit
 
-__all__ = ["full_factorial", "peak_memory", "time_to_objective"]
-
 FOLDER = Path(__file__).parent
 OPTIMUM = 3395.5  # of the chunking model on the whole data
 BOUNDS = (3565.0, 1.001 * OPTIMUM)

@@ -23,7 +23,7 @@ from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.criteria.supervision import Supervision
+from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
@@ -33,12 +33,6 @@ from dcrfdsl.semantics.settings.settings_reading import inference_settings
 from dcrfdsl.semantics.settings.training_settings import GaussianPrior, TrainSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
-
-__all__ = [
-    "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "criterion_of",
-    "objective", "python", "repeated_file", "resolved_of", "segment_errors", "template", "test_file", "trained_weights",
-    "training_file", "treebank_sentences", "work_folder",
-]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -156,7 +150,7 @@ def criterion_of(source: str, corpus: Corpus, settings: TrainSettings, *, thread
     resolved = resolved_of(source)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
-    supervision = Supervision(
+    supervision = TrainingProblem(
         problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
         counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
     )  # fmt: skip

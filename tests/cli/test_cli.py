@@ -20,7 +20,7 @@ import pytest
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.console import EndedBySignal, Talk, guarded
 from dcrfdsl.cli.interrupts import Interruption
-from dcrfdsl.foundation.errors.problems import data_error
+from dcrfdsl.foundation.errors.diagnostics import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 Captured = pytest.CaptureFixture[str]

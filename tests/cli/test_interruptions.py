@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.files.whole_files import ensure_writable, write_whole
 from dcrfdsl.model.trained_model import TrainedModel
 

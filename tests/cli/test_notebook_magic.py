@@ -119,7 +119,7 @@ def test_a_file_that_is_not_there(shell):
 
 
 def test_templates_show_their_costs_once_the_extension_is_loaded(shell):
-    m = dcrfdsl.Model()
+    m = dcrfdsl.Template()
     m.data("conll", "word", "t")
     m.clique(m.label("t", ["A", "B"]))
     for shown in (load_text(GOOD), load_text(GOOD).spec, m):

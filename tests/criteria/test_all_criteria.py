@@ -33,7 +33,7 @@ from template_cases import Case
 from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.checks.checker import check
@@ -57,7 +57,7 @@ def problem(name: str, kind: str) -> tuple[Case, Problem]:
     structure: Structure = STRUCTURES[name, kind]
     case = Case(structure.text, structure.sentences, None)
     model = fit(case.resolved("train.optimizer=lbfgs(max_iterations=1)"), case.corpus(), threads=1)
-    keys = {(clique, text, states): k for k, (clique, text, states, _) in enumerate(model.show_weights())}
+    keys = {(clique, text, states): k for k, (clique, text, states, _) in enumerate(model.iter_weights())}
     return case, Problem(structure, keys)
 
 

@@ -13,7 +13,7 @@ from template_cases import CASES, Case
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.criteria.supervision import Inference
+from dcrfdsl.criteria.supervision import ResolvedInference
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
@@ -56,7 +56,7 @@ def problem(
     labelling = parts.gold.codes.T.ravel()
     objective = Likelihood(
         data, entry.build(data, settings), counts, Penalty(precision), Workers(threads), None, labelling,
-        Inference(settings.method, settings),
+        ResolvedInference(settings.method, settings),
     )  # fmt: skip
     return Problem(objective, precision)
 

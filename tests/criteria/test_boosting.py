@@ -18,7 +18,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
 from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.run_state import RunState
@@ -330,7 +330,7 @@ def test_the_path_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [(own["round"], own["weight"], own["risk"]) for own in rounds] == [
         (n, done.weight, done.risk) for n, done in enumerate(model.record.path, 1)
     ]
-    names = [(clique, feature, list(states)) for clique, feature, states, _ in model.show_weights()]
+    names = [(clique, feature, list(states)) for clique, feature, states, _ in model.iter_weights()]
     assert all((own["clique"], own["feature"], own["states"]) == names[own["weight"]] for own in rounds)
     assert run(["show", file, "--path"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 7

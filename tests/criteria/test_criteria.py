@@ -9,7 +9,7 @@ from helpers import SHARED
 from model_cases import TINY, columns, gold_of, objective_of, tiny_model, trained, twin_of
 from template_cases import CASES
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, TrpSettings
 from dcrfdsl.training.pipeline import fit

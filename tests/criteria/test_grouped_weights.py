@@ -84,7 +84,7 @@ def test_the_penalty_and_its_gradient(case: str, criterion: str) -> None:
     free_supervision, free_settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: prior = none")
     objective = CRITERIA[criterion](supervision, settings)
     free = CRITERIA[criterion](free_supervision, free_settings)
-    names = [name[:3] for name in trained("likelihood: optimizer = lbfgs(max_iterations = 1)").show_weights()]
+    names = [name[:3] for name in trained("likelihood: optimizer = lbfgs(max_iterations = 1)").iter_weights()]
     weights = np.random.default_rng(0).normal(size=len(names))
     weights[[group(name, "templates") == ("words", "word[1]") for name in names]] = 0.0  # a group in its corner
     (value, gradient), (plain, slope) = objective.value_and_gradient(weights), free.value_and_gradient(weights)
@@ -102,7 +102,7 @@ def test_whole_groups_are_zero_and_the_model_says_which(kind: str, tmp_path: Pat
     model = trained(f"likelihood: prior = group_lasso(strength = 1.2, groups = {kind})")
     assert model.record.converged
     groups = defaultdict(list)
-    for *name, weight in model.show_weights():
+    for *name, weight in model.iter_weights():
         groups[group((name[0], name[1], name[2]), kind)].append(weight)
     left = {key for key, weights in groups.items() if any(weights)}
     assert 0 < len(left) < len(groups)
@@ -112,7 +112,7 @@ def test_whole_groups_are_zero_and_the_model_says_which(kind: str, tmp_path: Pat
     path = tmp_path / "a.model"
     model.save(path)
     counts = defaultdict(lambda: [0, 0])
-    for clique, feature, _, weight in model.show_weights():
+    for clique, feature, _, weight in model.iter_weights():
         counts[clique, template(feature)][0] += 1
         counts[clique, template(feature)][1] += weight != 0.0
     for one in (model, load_model(path)):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dcrfdsl
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.checks.checker import check
 
 Tokens = Sequence[tuple[str, ...]]

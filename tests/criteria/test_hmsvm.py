@@ -16,7 +16,7 @@ from template_cases import CASES, Case
 from training_cases import objective_of
 
 from dcrfdsl.criteria.margin.margin_objective import Hmsvm
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration, Outcome
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
@@ -302,7 +302,7 @@ def test_a_model_with_a_kernel_goes_to_a_file_and_back(tmp_path: Any, monkeypatc
     parts = again.predict(corpus)
     np.testing.assert_array_equal(parts.codes["y"], whole.codes["y"])
     np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12)
-    names = {text for _, text, _, _ in again.show_weights()}
+    names = {text for _, text, _, _ in again.iter_weights()}
     assert "rbf(support 1)" in names and "bias" in names
 
 

@@ -17,7 +17,7 @@ from training_cases import problem_of
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.importance import NumberColumns
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -250,8 +250,8 @@ def test_a_model_of_factors_is_the_model_of_repeated_sentences(train: str) -> No
         trained(repeated, train),
         [trained(weighted, f"{train}: importance = trust", threads) for threads in (1, 2, 3)],
     )
-    expected = {(c, f, s): w for c, f, s, w in of_repeats.show_weights()}
-    found = {(c, f, s): w for c, f, s, w in one.show_weights()}
+    expected = {(c, f, s): w for c, f, s, w in of_repeats.iter_weights()}
+    found = {(c, f, s): w for c, f, s, w in one.iter_weights()}
     assert found.keys() == expected.keys()
     assert [found[key] for key in expected] == pytest.approx(list(expected.values()), abs=2e-3)
     assert np.array_equal(one.weights, two.weights) and np.array_equal(one.weights, three.weights)

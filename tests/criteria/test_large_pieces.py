@@ -16,8 +16,8 @@ from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
 from dcrfdsl.criteria.pieces.large_pieces import LargePieces
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
-from dcrfdsl.criteria.supervision import Supervision
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.decoding import local_pieces as local_decoding_pieces
@@ -100,7 +100,7 @@ def declared(spec: ModelSpec, texts: list[str]) -> list[Piece]:
 
 
 def objective_of(
-    given: Supervision, pieces: list[Piece], monkeypatch: Any, *, limit: int, **criterion: Any
+    given: TrainingProblem, pieces: list[Piece], monkeypatch: Any, *, limit: int, **criterion: Any
 ) -> PieceObjective:
     """limit: joint states up to which a piece has no graph of its own."""
     monkeypatch.setattr(piecewise, "FASTER", limit)
@@ -144,7 +144,7 @@ def test_their_losses_are_those_of_all_states_in_texts(name: str, overlap: str, 
     assert losses == pytest.approx(expected, rel=1e-10)
 
 
-def partly_known(given: Supervision, share: float) -> Supervision:
+def partly_known(given: TrainingProblem, share: float) -> TrainingProblem:
     """A share of the labels forgotten, some of them but for two states that they may have."""
     generator = np.random.default_rng(5)
     codes, labels = given.gold.codes.copy(), given.graph.num_labels

@@ -22,7 +22,7 @@ from template_cases import CASES, Case
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.sequence_errors import SequenceCounter
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
     LogisticSmoothing,

@@ -178,7 +178,7 @@ def trained_from(text: str) -> tuple[TrainedModel, dict[tuple[str, tuple[str, ..
     first = fit(resolved, corpus, threads=1)
     start = first.with_weights(np.random.default_rng(3).normal(size=first.num_weights), first.record)
     model = fit(resolved, corpus, threads=1, start=start)
-    return model, {(clique, states): weight for clique, _, states, weight in model.show_weights()}
+    return model, {(clique, states): weight for clique, _, states, weight in model.iter_weights()}
 
 
 def possible(length: int) -> list[tuple[str, ...]]:

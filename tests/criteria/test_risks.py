@@ -19,7 +19,7 @@ from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.risks.boosting_risk import build_boosting
 from dcrfdsl.criteria.risks.exponential import build_exponential
 from dcrfdsl.criteria.risks.marginal_risk import build_marginal
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.bound import chain_graphs as chains
 from dcrfdsl.model.trained_model import TrainedModel

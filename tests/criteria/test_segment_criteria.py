@@ -10,7 +10,7 @@ from segment_cases import CASES, Twin
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
@@ -139,7 +139,7 @@ def test_importance_counts_a_sentence_as_often():
     once = corpus_from_rows(rows, resolved.spec.data)
     often = corpus_from_rows([row for row, k in zip(rows, times, strict=True) for _ in range(k)], plain.spec.data)
     weighed, repeated = fit(resolved, once, threads=1), fit(plain, often, threads=1)
-    one, other = ({tuple(w[:3]): w[3] for w in m.show_weights()} for m in (weighed, repeated))
+    one, other = ({tuple(w[:3]): w[3] for w in m.iter_weights()} for m in (weighed, repeated))
     assert one.keys() == other.keys()
     assert np.allclose([one[key] for key in one], [other[key] for key in one], atol=1e-4)
 

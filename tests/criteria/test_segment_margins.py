@@ -15,7 +15,7 @@ from template_cases import Case
 from training_cases import objective_of
 
 from dcrfdsl.criteria.margin.margin_objective import Hmsvm
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings
 

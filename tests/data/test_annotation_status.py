@@ -11,7 +11,7 @@ import pytest
 
 from dcrfdsl import check
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 DATA = "data spans(word = token, ner = spans)\nlabel ner in bio\nclique ner: word\n"

@@ -32,7 +32,7 @@ from dcrfdsl.data import (
 )
 from dcrfdsl.data.conll import cut_at_blank_line
 from dcrfdsl.data.partial import places
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.semantics import load_text
 from dcrfdsl.semantics.checks.data_rules import FORMATS

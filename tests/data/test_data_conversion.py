@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from dcrfdsl.cli.convert_data import convert_data
 from dcrfdsl.data import EMITTERS, Corpus, Export, InternedColumn, corpus_from_rows, read_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 HERE = [name for name in EMITTERS if name != "parquet" or importlib.util.find_spec("pyarrow")]

@@ -14,7 +14,7 @@ from hypothesis import example, given, strategies as st
 
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.delimited_rows import Dialect, RowTable
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 

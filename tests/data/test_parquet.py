@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dcrfdsl.data import Chunk, Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 pyarrow = pytest.importorskip("pyarrow")

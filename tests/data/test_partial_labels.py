@@ -19,7 +19,7 @@ from dcrfdsl.data.labels import (
     unknown_label_tokens,
     variable_states,
 )
-from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 

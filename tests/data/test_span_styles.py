@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dcrfdsl.data import Corpus, TaggedOutput, stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 LABELS = {"a": "A", "b": "B"}  # two labels of one list, by their types

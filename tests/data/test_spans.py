@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.span_tokens import to_units
 from dcrfdsl.data.tokenizers import TOKENIZERS
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
 ANN = "Ann 😀 Lee saw NY."

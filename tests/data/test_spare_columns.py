@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dcrfdsl.data import read_corpus, stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import spare_columns
 from dcrfdsl.semantics.resolve.resolution import load_text
 

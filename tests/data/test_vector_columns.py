@@ -15,7 +15,7 @@ from training_cases import objective_of
 import dcrfdsl
 from dcrfdsl.cli import run as dcrfdsl_command
 from dcrfdsl.data import Corpus, InternedColumn, NumericColumn, read_corpus, stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 
 SIZE = 3
 DATA = "data {format}(pixels: vector(3), letter)\n"
@@ -252,7 +252,7 @@ def test_a_vector_is_as_many_columns_of_numbers() -> None:
         models.append(dcrfdsl.fit(resolved, corpus, threads=1))
         marginals.append(models[-1].marginals(corpus, threads=1)[0]["letter"])
     one, other = (
-        sorted((c, s, name.replace("#", ""), w) for c, name, s, w in model.show_weights()) for model in models
+        sorted((c, s, name.replace("#", ""), w) for c, name, s, w in model.iter_weights()) for model in models
     )
     renamed = [(c, s, name, w) for c, s, name, w in one]
     assert len(one) == len(other) > 3 * SIZE * 4
@@ -311,7 +311,7 @@ def test_a_model_file_keeps_what_it_has_learned(tmp_path: Path) -> None:
     model = dcrfdsl.fit(template(), corpus, threads=1)
     model.save(tmp_path / "letters.model")
     again = dcrfdsl.load(tmp_path / "letters.model")
-    assert list(again.show_weights()) == list(model.show_weights())
+    assert list(again.iter_weights()) == list(model.iter_weights())
     other = dcrfdsl.corpus_from_rows(sentences(seed=1), data)
     np.testing.assert_array_equal(
         again.marginals(other, threads=1)[0]["letter"], model.marginals(other, threads=1)[0]["letter"]
@@ -319,10 +319,10 @@ def test_a_model_file_keeps_what_it_has_learned(tmp_path: Path) -> None:
 
 
 def test_the_builder_writes_the_same_template() -> None:
-    m = dcrfdsl.Model("letters")
+    m = dcrfdsl.Template("letters")
     pixels, _ = m.data("conll", "pixels:vector(3)", "letter")
     letter = m.label("letter")
-    m.clique(letter, features=[dcrfdsl.bias, pixels])
+    m.clique(letter, features=[dcrfdsl.template.bias, pixels])
     assert "data conll(pixels: vector(3), letter)" in dcrfdsl.to_text(m.resolved().require())
 
 

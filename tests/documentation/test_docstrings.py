@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import dcrfdsl
-from dcrfdsl.builder.builder_terms import Call, Choice, Clique, Constant, Lexicon, Member
 from dcrfdsl.data import InternedColumn, NumericColumn
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.foundation.errors import Diagnostic
@@ -26,6 +25,7 @@ from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability
 from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, TrainingRecord
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
+from dcrfdsl.template.builder_terms import Call, Choice, Clique, Constant, Lexicon, Member
 from dcrfdsl.training import CrossValidation, Fold
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())

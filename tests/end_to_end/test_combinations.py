@@ -17,7 +17,7 @@ from template_cases import Case
 from training_cases import objective_of
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text

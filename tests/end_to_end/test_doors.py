@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dcrfdsl
-from dcrfdsl import DcrfError, DcrfWarning, Model, check, fit, load_text, tune
+from dcrfdsl import DcrfError, DcrfWarning, Template, check, fit, load_text, tune
 from dcrfdsl.cli import run
 from dcrfdsl.data import Corpus, corpus_from_rows, read_corpus
 
@@ -80,7 +80,7 @@ def test_set_and_use_go_through_the_checker(tmp_path: Path) -> None:
         resolved.require()
     assert slugs(caught) == ["prior-not-treated"]
     (tmp_path / "part.dcrf").write_text(HEAD + "clique y: y\n", encoding="utf-8")
-    model = Model(directory=tmp_path)
+    model = Template(directory=tmp_path)
     model.use("part.dcrf")
     with pytest.raises(DcrfError) as caught:
         model.spec()
@@ -89,7 +89,7 @@ def test_set_and_use_go_through_the_checker(tmp_path: Path) -> None:
 
 
 def test_the_builder_goes_through_the_checker() -> None:
-    model = Model("odd")
+    model = Template("odd")
     word, y = model.data("conll", "word", "y")
     model.clique(model.label("y", ["X", "Y"]), features=[word, y])
     for door in (model.spec, lambda: fit(model, rows(GOOD))):

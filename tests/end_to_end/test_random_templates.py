@@ -32,7 +32,7 @@ from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.expressions import Reference
 from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings, MethodSettings, TrpSettings
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import Assembly, assemble
+from dcrfdsl.training.problem import UntrainedModel, assemble
 
 COUNT = int(os.environ.get("DCRFDSL_RANDOM_TEMPLATES", "90"))
 EXACT = 1e-9
@@ -80,7 +80,7 @@ def trial(number: int) -> Trial:
     model = fit(case.resolved(), corpus, threads=1)
     weights = np.random.default_rng(number).normal(0, SCALES[number % len(SCALES)], model.num_weights)
     model = model.with_weights(weights, model.record)
-    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.show_weights()})
+    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.iter_weights()})
     assert len(twin.weights) == model.num_weights, "two weights have the same name"
     return Trial(number, case, corpus, model, twin, [twin.enumerate(table) for table in case.tables])
 
@@ -96,7 +96,7 @@ def bound(own: Trial, settings: MethodSettings):
 
 
 @lru_cache(maxsize=1)
-def assembled(own: Trial) -> Assembly:
+def assembled(own: Trial) -> UntrainedModel:
     return assemble(own.model.spec, own.corpus, {}, {})
 
 
@@ -350,7 +350,7 @@ def test_no_padded_clique_lies_where_none_of_its_sites_does():
     found = [[own.sites for own in cliques if own.clique == "far"] for cliques, _ in model.clique_marginals(corpus)]
     assert sorted(found[0]) == [(("y", 0),)] * 2
     assert sorted(found[1]) == [(("y", 0),)] * 2 + [(("y", 1),)] * 2
-    assert ("far", "bias", ("START", "STOP")) not in [weight[:3] for weight in model.show_weights()]
+    assert ("far", "bias", ("START", "STOP")) not in [weight[:3] for weight in model.iter_weights()]
 
 
 # the twin itself ----------------------------------------------------------------------------------------------------

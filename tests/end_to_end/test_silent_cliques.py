@@ -10,7 +10,7 @@ import pytest
 from test_combinations import TRAIN, Rows
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit

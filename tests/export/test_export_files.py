@@ -22,7 +22,7 @@ from dcrfdsl.export.standalone import tagger_lines
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.export.standalone.tagger_tokens import TaggerError
 from dcrfdsl.features import feature, registered_features
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit

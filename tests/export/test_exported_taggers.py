@@ -16,7 +16,7 @@ from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.export.standalone.tagger_tokens import TaggerError
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics import load_text
 from dcrfdsl.training.pipeline import fit
@@ -115,7 +115,7 @@ def test_random_templates_against_enumeration(number: int, tmp_path: Path) -> No
     except DcrfError as error:
         assert any(words in error.diagnostics[0].message for words in REFUSED), error
         return
-    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.show_weights()})
+    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.iter_weights()})
     data = model.spec.data
     assert data is not None
     names = [column.name for column in data.columns]

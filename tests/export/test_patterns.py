@@ -9,7 +9,7 @@ import pytest
 import re2
 
 from dcrfdsl.export.python_patterns import backtracks, python_pattern
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import Regex
 
 CASES = (

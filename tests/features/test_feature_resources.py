@@ -13,8 +13,8 @@ from dcrfdsl import load_text, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
 from dcrfdsl.features.string_tables import pack_strings, unpack_strings
-from dcrfdsl.foundation import Unfit
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation import IncompatibleState
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 
@@ -248,5 +248,5 @@ def test_a_stored_lexicon_must_ignore_case_as_the_template_says():
     extractor, _ = learn(spec, [sentence("a b")])
     metadata = extractor.metadata()
     metadata["lexicons"] = [{**one, "ignores_case": True} for one in metadata["lexicons"]]
-    with pytest.raises(Unfit, match="whether case counts"):
+    with pytest.raises(IncompatibleState, match="whether case counts"):
         FeatureExtractor.restore(spec, extractor.arrays(), metadata)

@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from dcrfdsl import DcrfError, Model, bins, fit, index, length, load, load_text, positions, to_text
+from dcrfdsl import DcrfError, Template, fit, load, load_text, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, PartLearner
 from dcrfdsl.features.values.number_values import binned, number_of, quantile_edges
 from dcrfdsl.semantics.resolve.resolution import Resolved
+from dcrfdsl.template import bins, index, length, positions
 
 DATA = "data conll(word, age: float, year, tag)\nlabel tag in {A, B}\n"
 
@@ -81,7 +82,7 @@ def test_comparisons_in_constraints_and_memories_agree_with_enumeration(tmp_path
     model = model.with_weights(np.random.default_rng(0).normal(0, 1, model.num_weights), model.record)
     model.save(tmp_path / "numbers.model")
     model = load(tmp_path / "numbers.model")
-    weights = {key[:3]: key[3] for key in model.show_weights()}
+    weights = {key[:3]: key[3] for key in model.iter_weights()}
     sentence = [("abcd", 5.0, 1990.0), ("a", 1.0, 3.0), ("abcd", 9.0, 1990.0), ("ab", 5.0, 1990.0), ("a", 6.0, 2000.0)]
     scores = {}
     for tags in itertools.product("AB", repeat=len(sentence)):
@@ -161,11 +162,13 @@ def test_quantiles_are_not_learned_from_parts():
 
 
 def test_the_builder_writes_the_same():
-    m = Model()
+    m = Template()
     word, age, year, _ = m.data("conll", "word", "age:float", "year", "tag")
     tag, adult = m.label("tag", ["A", "B"]), m.let("adult", 18)
     i, j = positions("i", "j")
-    m.clique(tag, features=[length(word) >= 3, age - age[-1] < -0.5, age == 1, bins(year, 4)[-1:1], age > adult])
+    m.clique(
+        tag, features=[length(word) >= 3, age - age[-1] < -0.5, age == 1, bins(year, 4).window(-1, 1), age > adult]
+    )
     m.clique(tag[i], tag[j], where=(index[j] - index[i] != 20) & (age[i] <= age[j]), name="near")
     text = (
         "label tag in {A, B}\nlet adult = 18\n"

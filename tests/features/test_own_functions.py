@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcrfdsl import DcrfError, Term, apply, check, feature, fit, load, load_text, to_text
+from dcrfdsl import DcrfError, check, feature, fit, load, load_text, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, PartLearner, join_surveys
+from dcrfdsl.template import Term, apply
 
 DATA = "data conll(word, pos, age: float, tags: bag, tag)\nlabel tag in {A, B}\n"
 ROWS = [

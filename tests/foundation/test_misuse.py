@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 import dcrfdsl
-from dcrfdsl import DcrfError, Model, ModelSpec, check, fit, load_text, tune
+from dcrfdsl import DcrfError, ModelSpec, Template, check, fit, load_text, tune
 from dcrfdsl.data import Corpus, corpus_from_frame, corpus_from_rows, read_corpus
 from dcrfdsl.semantics.schema.expressions import Here, Reference
 from dcrfdsl.semantics.schema.model_spec import CliqueSpec, FeatureGroup, Latent, Learned, Site
@@ -58,8 +58,8 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "fit: a text as a path": lambda m: fit("data conll", corpus()),
     "fit: no model": lambda m: fit(odd, corpus()),
     "fit: a number": lambda m: fit(5, corpus()),  # type: ignore[arg-type]
-    "fit: a class": lambda m: fit(Model, corpus()),  # type: ignore[arg-type]
-    "fit: an empty builder": lambda m: fit(Model(), corpus()),
+    "fit: a class": lambda m: fit(Template, corpus()),  # type: ignore[arg-type]
+    "fit: an empty builder": lambda m: fit(Template(), corpus()),
     "fit: a path as data": lambda m: fit(RESOLVED, "train.txt"),  # type: ignore[arg-type]
     "fit: no data": lambda m: fit(RESOLVED, odd),
     "fit: rows as data": lambda m: fit(RESOLVED, ROWS),  # type: ignore[arg-type]
@@ -136,41 +136,41 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "corpus_from_rows: nothing": lambda m: corpus_from_rows(odd, odd),
     "corpus_from_frame: nothing": lambda m: corpus_from_frame(odd, SPEC.data),  # type: ignore[arg-type]
     "feature: a number": lambda m: dcrfdsl.feature(5),  # type: ignore[call-overload]
-    "Model: a number": lambda m: Model(5),  # type: ignore[arg-type]
-    "Model: a doc in numbers": lambda m: Model(doc=5),  # type: ignore[arg-type]
-    "data: no format": lambda m: Model().data(odd),
-    "data: a number": lambda m: Model().data("conll", 5),  # type: ignore[arg-type]
-    "data: options of a number": lambda m: Model().data("conll", "w", options=3),  # type: ignore[arg-type]
-    "label: no name": lambda m: Model().label(odd),
-    "label: half a state": lambda m: Model().label("y", 1.5),  # type: ignore[arg-type]
-    "label: states in numbers": lambda m: Model().label("y", [1, 2]),  # type: ignore[list-item]
-    "clique: a number": lambda m: Model().clique(5),  # type: ignore[arg-type]
-    "clique: features in a text": lambda m: Model().clique("y", features="word"),
-    "clique: no such states": lambda m: Model().clique("y", states="foo"),  # type: ignore[arg-type]
-    "clique: a gap in words": lambda m: Model().clique("y", min_gap="a"),  # type: ignore[arg-type]
-    "features: nothing": lambda m: Model().features("f", odd),
-    "lexicon: no path": lambda m: Model().lexicon("l", odd),
-    "memory: a number": lambda m: Model().memory("m", 5),  # type: ignore[arg-type]
-    "view: nothing": lambda m: Model().view("v", odd),
-    "piece: over a number": lambda m: Model().piece("p", over=5, cliques=[]),  # type: ignore[arg-type]
-    "piece: cliques of a number": lambda m: Model().piece("p", over="y", cliques=5),  # type: ignore[arg-type]
-    "require: a number": lambda m: Model().require(5),  # type: ignore[arg-type]
-    "infer: a number": lambda m: Model().infer(5),  # type: ignore[arg-type]
-    "train: nothing": lambda m: Model().train(odd),
-    "train: priors of a number": lambda m: Model().train("likelihood", priors=5),  # type: ignore[arg-type]
-    "evaluate: a number": lambda m: Model().evaluate(5),  # type: ignore[arg-type]
-    "let: a number of 400 digits": lambda m: Model().let("v", 10**400),
-    "let: a number of 9,999 digits": lambda m: Model().let("v", 10**9_998),
-    "let: not a number": lambda m: Model().let("v", np.float32("nan")),
+    "Template: a number": lambda m: Template(5),  # type: ignore[arg-type]
+    "Template: a doc in numbers": lambda m: Template(doc=5),  # type: ignore[arg-type]
+    "data: no format": lambda m: Template().data(odd),
+    "data: a number": lambda m: Template().data("conll", 5),  # type: ignore[arg-type]
+    "data: options of a number": lambda m: Template().data("conll", "w", options=3),  # type: ignore[arg-type]
+    "label: no name": lambda m: Template().label(odd),
+    "label: half a state": lambda m: Template().label("y", 1.5),  # type: ignore[arg-type]
+    "label: states in numbers": lambda m: Template().label("y", [1, 2]),  # type: ignore[list-item]
+    "clique: a number": lambda m: Template().clique(5),  # type: ignore[arg-type]
+    "clique: features in a text": lambda m: Template().clique("y", features="word"),
+    "clique: no such states": lambda m: Template().clique("y", states="foo"),  # type: ignore[arg-type]
+    "clique: a gap in words": lambda m: Template().clique("y", min_gap="a"),  # type: ignore[arg-type]
+    "features: nothing": lambda m: Template().features("f", odd),
+    "lexicon: no path": lambda m: Template().lexicon("l", odd),
+    "memory: a number": lambda m: Template().memory("m", 5),  # type: ignore[arg-type]
+    "view: nothing": lambda m: Template().view("v", odd),
+    "piece: over a number": lambda m: Template().piece("p", over=5, cliques=[]),  # type: ignore[arg-type]
+    "piece: cliques of a number": lambda m: Template().piece("p", over="y", cliques=5),  # type: ignore[arg-type]
+    "require: a number": lambda m: Template().require(5),  # type: ignore[arg-type]
+    "infer: a number": lambda m: Template().infer(5),  # type: ignore[arg-type]
+    "train: nothing": lambda m: Template().train(odd),
+    "train: priors of a number": lambda m: Template().train("likelihood", priors=5),  # type: ignore[arg-type]
+    "evaluate: a number": lambda m: Template().evaluate(5),  # type: ignore[arg-type]
+    "let: a number of 400 digits": lambda m: Template().let("v", 10**400),
+    "let: a number of 9,999 digits": lambda m: Template().let("v", 10**9_998),
+    "let: not a number": lambda m: Template().let("v", np.float32("nan")),
     "slice: beyond the end": lambda m: corpus().slice(5, 9),
     "slice: before the beginning": lambda m: corpus().slice(-1, 2),
     "slice: the last first": lambda m: corpus().slice(2, 1),
     "with_weights: not numbers": lambda m: m.with_weights(np.full(m.num_weights, np.nan), m.record),
     "with_weights: one is infinite": lambda m: m.with_weights(np.full(m.num_weights, np.inf), m.record),
-    "let: nothing": lambda m: Model().let("v", odd),
-    "use: nothing": lambda m: Model().use(odd),
-    "bio: a number": lambda m: dcrfdsl.bio(5),  # type: ignore[arg-type]
-    "state_file: nothing": lambda m: dcrfdsl.state_file(odd),
+    "let: nothing": lambda m: Template().let("v", odd),
+    "use: nothing": lambda m: Template().use(odd),
+    "bio: a number": lambda m: dcrfdsl.template.bio(5),  # type: ignore[arg-type]
+    "state_file: nothing": lambda m: dcrfdsl.template.state_file(odd),
 }  # fmt: skip
 
 
@@ -185,13 +185,13 @@ def test_misuse_is_one_plain_message(name: str, model: dcrfdsl.TrainedModel) -> 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     for number in (np.int64(4), np.float32(0.5), np.float64(3.5), np.uint8(7)):
-        template = Model(doc="A number")
+        template = Template(doc="A number")
         template.let("v", number)
         assert f"let v = {number.item()}\n" in template.text()
-    y = Model().label("y", np.int64(3))
+    y = Template().label("y", np.int64(3))
     assert y is not None
     with pytest.raises(DcrfError, match="the number `10000000000000000000…` is too large") as caught:
-        dcrfdsl.gaussian(variance=10**400)
+        dcrfdsl.template.gaussian(variance=10**400)
     assert caught.value.diagnostics[0].slug == "number-too-large"
 
 

@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["Fuzzer", "Name", "Wrong"]
-
 C = TypeVar("C")
 
 

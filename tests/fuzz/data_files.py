@@ -22,16 +22,14 @@ import numpy as np
 from dcrfdsl.data import corpus_from_rows, read_corpus, stream_corpus, tagged
 from dcrfdsl.data.states import declared_states
 from dcrfdsl.features.values.lexicons import read_lexicon
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.errors.printing import json_text
-from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.graph.drawing import FORMATS
 from dcrfdsl.graph.drawing_layout import GraphDrawing, VariableMark
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.model_spec import Label, ModelSpec, StateFile
 
 from .cases import Fuzzer, Wrong
-
-__all__ = ["DataCase", "DataFiles", "check_message", "mutated"]
 
 Rng = np.random.Generator
 

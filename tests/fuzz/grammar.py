@@ -14,8 +14,6 @@ import numpy as np
 
 from .limits import METHODS, arguments_of, odd_value
 
-__all__ = ["FEATURE_TEXTS", "Draw", "settings_text"]
-
 T = TypeVar("T")
 
 FEATURE_TEXTS = (

@@ -8,8 +8,6 @@ from typing import Any
 
 from .cases import Fuzzer
 
-__all__ = ["KINDS", "fuzzer_of"]
-
 KINDS = {
     "templates": ("templates", "Templates"),
     "settings": ("settings", "OddSettings"),

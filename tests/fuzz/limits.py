@@ -23,8 +23,6 @@ from .material import NUMBERS, PATHS, WORDS
 if TYPE_CHECKING:
     from .grammar import Draw
 
-__all__ = ["METHODS", "WORK", "arguments_of", "odd_value", "value_of"]
-
 METHODS: Mapping[str, Mapping[str, type[MethodSettings]]] = {
     table.kind: table
     for room in (settings, losses, margins)

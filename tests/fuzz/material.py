@@ -10,8 +10,6 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["CHARACTERS", "NUMBERS", "PATHS", "TOKEN", "WORDS", "Material", "statements_of"]
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("templates", "examples", "tests/language/good", "tests/language/bad")
 LONGEST = 4000  # characters of a template that is used whole

@@ -22,14 +22,12 @@ from typing import Any
 import numpy as np
 
 from dcrfdsl.data import stream_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.narrow_arrays import widened
 from dcrfdsl.model.trained_model import TrainedModel
 
 from .cases import Fuzzer, Wrong
 from .small_models import SMALL, train_small
-
-__all__ = ["ModelFiles", "Parts", "looked_at", "mutated"]
 
 Rng = np.random.Generator
 _BLANK = "00000000"
@@ -359,7 +357,7 @@ def looked_at(path: Path, text: str, rng: Rng) -> str:
                 trained.strongest_weights(20)
             case 3:
                 list(trained.boosting_path())
-                list(trained.show_weights())
+                list(trained.iter_weights())
             case 4 if trained.record.path:
                 trained.at_round(1).predict(chunk.corpus, threads=1)
             case _:

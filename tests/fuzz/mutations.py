@@ -14,8 +14,6 @@ import numpy as np
 from .grammar import FEATURE_TEXTS, Draw, settings_text
 from .material import CHARACTERS, NUMBERS, PATHS, TOKEN, WORDS, Material
 
-__all__ = ["MUTATIONS", "Mutator"]
-
 Statements = list[str]
 MOST = 20_000  # characters of a mutated template; only `Mutator.grown` may exceed it
 NAME = re.compile(r"[^\W\d]\w*")

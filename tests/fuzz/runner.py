@@ -17,8 +17,6 @@ from multiprocessing.process import BaseProcess
 from .cases import Name
 from .worker import Answer, Request, died, work
 
-__all__ = ["Finding", "Report", "Worker", "minimised", "run"]
-
 CLOCK = 30.0  # seconds until a worker that does not answer is killed
 PATIENT_CLOCK = 300.0
 SHRINKING = 30.0  # seconds to minimise one finding

@@ -23,8 +23,6 @@ from .limits import METHODS, arguments_of
 from .templates import messages, shown
 from .tiny import is_quick, is_small, rows_of, trained_model, warm_up
 
-__all__ = ["OddSettings", "SettingsCase"]
-
 PATHS = (
     "train",
     "only",

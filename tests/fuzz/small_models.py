@@ -17,8 +17,6 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["SMALL", "Small", "train_small"]
-
 
 @dataclass(frozen=True)
 class Small:

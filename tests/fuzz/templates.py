@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dcrfdsl.cli.cost_table import declared_costs
-from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, render_all
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render_all
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve
@@ -27,8 +27,6 @@ from .grammar import Draw
 from .material import Material, statements_of
 from .mutations import Mutator
 from .tiny import is_small, try_training, warm_up
-
-__all__ = ["PLACELESS", "Templates", "judged", "messages", "shown"]
 
 FORMATTED = 0.3  # share of the parsed templates that are formatted
 TRAINED = 0.12  # share of the clean templates that are trained

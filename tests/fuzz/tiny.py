@@ -14,7 +14,7 @@ import numpy as np
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import declared_states
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.schema.missing_numbers import missing_mark
@@ -22,8 +22,6 @@ from dcrfdsl.semantics.schema.model_spec import Column, DataSpec, Scheme
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
 from dcrfdsl.training.pipeline import fit
-
-__all__ = ["ITERATIONS", "is_quick", "is_small", "rows_of", "trained_model", "try_training", "warm_up"]
 
 ITERATIONS = 2
 UNSTOPPABLE = ("samples", "burn_in", "thin", "sweeps", "max_iterations", "candidates", "iterations")

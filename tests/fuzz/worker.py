@@ -28,8 +28,6 @@ from typing import Any
 from .cases import Name, Wrong
 from .kinds import fuzzer_of
 
-__all__ = ["MEMORY", "PATIENT", "SECONDS", "Answer", "Request", "died", "work"]
-
 SECONDS = 5.0  # processor time of a case
 PATIENT = 120.0  # the same if a kernel may have to be compiled
 MEMORY = 1 << 30  # bytes beyond what the worker had before its first case

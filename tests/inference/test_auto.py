@@ -11,7 +11,7 @@ from template_cases import CASES, sentences as random_sentences
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds, message_seconds, sweeps_to_converge
 from dcrfdsl.graph.programs.elimination import OrderCost
-from dcrfdsl.inference import Binder, MixedMethod, choose_method
+from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import AutoSettings
 from dcrfdsl.training.pipeline import fit
@@ -169,7 +169,7 @@ def test_the_method_says_how_many_sentences_are_exact():
         1: "exact on 1 of 8 sentences, trp on the others",  # one of a single token
     }
     for max_table, expected in words.items():
-        assert MixedMethod.of(data, AutoSettings(max_table=max_table)).description() == expected
+        assert PerSentenceMethod.of(data, AutoSettings(max_table=max_table)).description() == expected
 
 
 def every_pair_joined(states, tokens):
@@ -206,7 +206,7 @@ def test_it_takes_exact_inference_on_small_graphs_with_many_loops(make, states, 
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, _ = problem.learn_parameters()
     data = Binder(problem.graph, parameters, programs=False).bind(problem.rows, corpus.sentence_off, problem.relations)
-    assert MixedMethod.of(data, AutoSettings()).description() == words
+    assert PerSentenceMethod.of(data, AutoSettings()).description() == words
 
 
 def test_twelve_labels_that_are_all_tied_are_exact_too():

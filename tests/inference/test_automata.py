@@ -11,7 +11,7 @@ import pytest
 from automaton_cases import AUTOMATA, BoundCase, one
 
 from dcrfdsl.data.labels import encode_known_labels
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.automata import automaton_cost
 from dcrfdsl.graph.automata.automaton_graphs import automaton_graph
 from dcrfdsl.graph.model_cost import exact_cost

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from strategies import FAMILIES, factor_graphs, random_tables
 from template_cases import CASES
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import SearchLimits, bounded_labelling
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -12,7 +12,7 @@ from model_cases import objective_of, trained
 from strategies import FAMILIES, random_tables
 from template_cases import CASES
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph, approximations
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.expectation_settings import EpSettings

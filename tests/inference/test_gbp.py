@@ -14,7 +14,7 @@ from model_cases import objective_of, trained
 from strategies import FAMILIES, factor_graphs, random_tables
 from template_cases import CASES
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph, regions
 from dcrfdsl.graph.regions import ClusterLimits, bank_regions
 from dcrfdsl.graph.shape_bank import ShapeBank

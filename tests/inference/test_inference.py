@@ -11,7 +11,7 @@ import reference
 from hypothesis import given, settings
 from strategies import FAMILIES, TREES, factor_graphs, random_tables
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph, read_uai, read_uai_evidence
 from dcrfdsl.inference import METHODS, infer_graph
 from dcrfdsl.semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings

@@ -18,7 +18,7 @@ from template_cases import CASES, Case, iob2, sentences
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import repeated, stream_corpus, tagged
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.graph.programs.elimination import best_order
 from dcrfdsl.graph.shape_bank import ShapeBank

@@ -10,7 +10,7 @@ from segment_cases import CASES, Twin, segments
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
@@ -120,7 +120,7 @@ require age is 3 when y = y[-1] and age[-1] in {2, 3}
     models = [load_text(head + text + tail) for text in (counted, spans)]
     corpus = corpus_from_rows(data, models[0].spec.data)
     counter, model = (fit(resolved, corpus, threads=1) for resolved in models)
-    weights = {(clique, text, states): w for clique, text, states, w in model.show_weights()}
+    weights = {(clique, text, states): w for clique, text, states, w in model.iter_weights()}
     own = np.zeros(counter.num_weights)
 
     def length(state, age):
@@ -130,7 +130,7 @@ require age is 3 when y = y[-1] and age[-1] in {2, 3}
     def move(before, after):
         return weights.get(("y[-1], y", "bias", (before, after)), 0.0)
 
-    for number, (clique, text, states, _) in enumerate(counter.show_weights()):
+    for number, (clique, text, states, _) in enumerate(counter.iter_weights()):
         if clique != "ending":
             own[number] = weights.get((clique, text, states), 0.0)
         elif states[2] == "STOP":

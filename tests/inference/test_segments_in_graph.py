@@ -203,7 +203,7 @@ class JointTwin:
         model = fit(resolved, self.corpus, threads=1)
         weights = np.random.default_rng(case.seed).normal(size=model.num_weights)
         self.model = model.with_weights(weights, model.record)
-        self.weight = {(clique, text, states): w for clique, text, states, w in self.model.show_weights()}
+        self.weight = {(clique, text, states): w for clique, text, states, w in self.model.iter_weights()}
         assert sum(key[0] == "spans" for key in self.weight) >= 5
 
     def score(self, words, y, z, h=()):
@@ -394,7 +394,7 @@ def test_a_label_of_the_sentence_beside_segments():
     corpus = corpus_from_rows(rows, spec.spec.data)
     model = fit(spec, corpus, threads=1)
     model = model.with_weights(np.random.default_rng(0).normal(size=model.num_weights), model.record)
-    weight = {(clique, feature, states): w for clique, feature, states, w in model.show_weights()}
+    weight = {(clique, feature, states): w for clique, feature, states, w in model.iter_weights()}
 
     def score(y, z):
         keys = [("moods", "bias", (z,)), *(("both", "bias", (own, z)) for own in y)]

@@ -8,7 +8,7 @@ from sentence_cases import INTENTS, MODELS, STATES, Twin
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_settings
@@ -209,10 +209,10 @@ def test_it_is_a_chain_of_its_own_that_never_changes(name):
         corpus = corpus_from_rows(rows, resolved.spec.data)
         models.append((fit(resolved, corpus, threads=1), corpus))
     (one, corpus), (other, its) = models
-    place = {key[:3]: n for n, key in enumerate(one.show_weights())}
+    place = {key[:3]: n for n, key in enumerate(one.iter_weights())}
     wanted = np.random.default_rng(2).normal(size=other.num_weights)
     own = np.zeros(one.num_weights)
-    own[[place[key[:3]] for key in other.show_weights()]] = wanted
+    own[[place[key[:3]] for key in other.iter_weights()]] = wanted
     one, other = one.with_weights(own, one.record), other.with_weights(wanted, other.record)
     assert one.log_likelihood(corpus) == pytest.approx(other.log_likelihood(its), abs=EXACT)
     for label, shares in one.marginals(corpus)[0].items():
@@ -235,9 +235,9 @@ def test_a_feature_that_a_sentence_has_several_times_counts_as_often_in_training
     text += "clique intent with states = all: word, lower(word)\n"
     resolved = load_text(text + "train likelihood: prior = gaussian(variance = 10)\n")
     model = fit(resolved, corpus_from_rows(sentences, resolved.spec.data), threads=1)
-    weight = {(feature.split("=")[1], state): 0.0 for _, feature, (state,), _ in model.show_weights()}
+    weight = {(feature.split("=")[1], state): 0.0 for _, feature, (state,), _ in model.iter_weights()}
     penalty = 0.0
-    for _, feature, (state,), value in model.show_weights():
+    for _, feature, (state,), value in model.iter_weights():
         weight[feature.split("=")[1], state] += value  # the word, and the same in lower case
         penalty += value**2 / 20.0
     loss = 0.0

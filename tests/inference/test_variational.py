@@ -15,7 +15,7 @@ from model_cases import objective_of, trained
 from strategies import FAMILIES, TREES, factor_graphs, random_tables
 from template_cases import CASES
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.graph.edge_appearance import bank_forests
 from dcrfdsl.graph.shape_bank import ShapeBank

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics import (
     AMBIGUOUS,
     METRICS,

@@ -14,7 +14,7 @@ import pytest
 
 import dcrfdsl
 from dcrfdsl.data import read_corpus, stream_corpus, tokenize
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 
 TRAIN = [

@@ -16,8 +16,8 @@ from scipy.optimize import minimize_scalar
 from template_cases import Case, free, never
 
 from dcrfdsl.cli import run
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.errors.figures import figure
-from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.special.temperature import best_temperature

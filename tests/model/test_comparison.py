@@ -15,7 +15,7 @@ from template_cases import CASES, Case, sentences
 
 import dcrfdsl
 from dcrfdsl.cli import run
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 
 SEGMENTS = Case(
     "data conll(word, y)\nlabel y in bio\nclique y: bias, word\nclique y[-1], y\nevaluate segments(y), accuracy(y)\n",

@@ -15,7 +15,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
 from dcrfdsl.data.span_tokens import segments_in
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics.isotonic import isotonic_fit
 from dcrfdsl.metrics.reliability import reliability_of
 from dcrfdsl.model.confidences import KINDS
@@ -188,7 +188,7 @@ def test_what_touches_a_missing_gold_value_is_not_judged():
     text = 'data conll(word, y)\nlabel y in {B-X, I-X, O} with missing = "?"\nclique y: word\n'
     case = Case(text, [[("a", "B-X"), ("b", "O"), ("b", "O")], [("a", "B-X"), ("b", "?"), ("a", "B-X"), ("b", "O")]])
     model, corpus = trained(case, seed=0)
-    rows = list(model.show_weights())
+    rows = list(model.iter_weights())
     sure = {("word=a", ("B-X",)): 9.0, ("word=b", ("O",)): 9.0}
     model = model.with_weights(np.array([sure.get(row[1:3], 0.0) for row in rows]), model.record)
     assert model.reliability(corpus, of="tokens").total == 6

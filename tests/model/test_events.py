@@ -13,7 +13,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.data.segment_types import mark_table
 from dcrfdsl.data.span_tokens import segments_in
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import event_model, predictor
 from dcrfdsl.semantics import ExactSettings
 from dcrfdsl.semantics.conditions.label_diagrams import ALL, NONE, LabelDiagrams, state_bits
@@ -172,7 +172,7 @@ def test_segments_are_those_that_the_metric_reads(name):
 def test_digits_near_0_and_1_are_kept():
     model, corpus = trained(CASES["independent"])
     sentence = corpus.slice(1, 2)
-    weights = np.where([states == ("P",) for _, _, states, _ in model.show_weights()], 40.0, 0.0)
+    weights = np.where([states == ("P",) for _, _, states, _ in model.iter_weights()], 40.0, 0.0)
     strong = model.with_weights(weights, model.record)
     labellings, log_p = every_labelling(strong, CASES["independent"], 1)
     sure, rare = strong.probability(sentence, ["y[1] is P", "not y[1] is P"])[0]
@@ -202,7 +202,7 @@ def test_single_sentences_lists_corpora_and_labels_known_beforehand():
     one = model.probability(words, "y[2] is P")
     assert one == model.probability(corpus.slice(3, 4), "y[2] is P")[0]
     assert model.probability(words, ["y[2] is P"]) == [one]
-    assert one == model.probability(model.on(corpus.slice(3, 4)), ["y[2] is P"])[0][0]
+    assert one == model.probability(model.prepare(corpus.slice(3, 4)), ["y[2] is P"])[0][0]
     every = model.probability(corpus, "y[1] is P")
     assert len(every) == corpus.num_sentences
     first = model.marginals(corpus)[0]["y"][corpus.sentence_off[:-1], model.states["y"].index("P")]

@@ -26,8 +26,8 @@ from dcrfdsl.data.column_blocks import blocks
 from dcrfdsl.data.conll import cut_at_blank_line
 from dcrfdsl.features.alphabet.conjunctions import Conjunctions
 from dcrfdsl.features.values.lexicons import read_lexicon
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.foundation.errors.printing import json_text, printable
-from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.foundation.files.whole_files import read_template
 from dcrfdsl.graph.drawing import FORMATS
 from dcrfdsl.graph.drawing_layout import GraphDrawing, VariableMark

@@ -20,7 +20,7 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, strategies as st
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.files.whole_files import ensure_writable
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.tensor_layout import DTYPES, in_pieces

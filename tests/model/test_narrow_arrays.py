@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from dcrfdsl.foundation.files import Unfit
+from dcrfdsl.foundation.files import IncompatibleState
 from dcrfdsl.model.narrow_arrays import narrowed, widened
 
 RANDOM = np.random.default_rng(11)
@@ -84,5 +84,5 @@ STRANGE: dict[str, object] = {
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_refuses_forms_that_do_not_fit(name: str) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(IncompatibleState):
         widened(SIXTY, STRANGE[name])

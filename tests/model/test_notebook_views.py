@@ -12,7 +12,6 @@ from counting import counted
 from notebook_cases import read_output
 from report_cases import HOSTILE, colour_pairs, contrast, two_layers
 
-from dcrfdsl.builder import Model
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError, parts_style, printable
 from dcrfdsl.foundation.html_blocks import LabelledText, Stretch, block_html, notebook_style
@@ -23,6 +22,7 @@ from dcrfdsl.model import TrainingRecord
 from dcrfdsl.model.notebook_views import MOST_SENTENCES, MOST_TOKENS
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.semantics import load_text
+from dcrfdsl.template import Template
 
 MARKS = ("O", "B-X", "I-X", "B-Y", "I-Y")
 
@@ -177,7 +177,7 @@ def test_templates_are_highlighted():
     assert ("span", {"class": "t-kd"}) in output.tags
     assert "label t in {A, B}\n" in output.text
     assert repr(resolved) == "<Resolved: <ModelSpec: labels t; 1 cliques>>"
-    model = Model()
+    model = Template()
     (word, _), t = model.data("conll", "word", "t"), model.label("t", ["A", "B"])
     model.clique(t, features=[word])
     assert "clique t: word\n" in read_output(model).text

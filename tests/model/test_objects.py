@@ -227,14 +227,14 @@ def test_the_graphs_that_are_kept_are_bounded(ask: str, monkeypatch: pytest.Monk
 
 def test_a_shape_that_comes_again_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_shapes, "MOST_ALONE", 2)
-    kept = kept_shapes.KeptShapes(model_of("chain").graph, programs=True, latents_first=False)
+    kept = kept_shapes.ShapeCache(model_of("chain").graph, programs=True, latents_first=False)
     banks = [kept.bank([(length, ())])[0] for length in (3, 4, 3, 5, 3, 4)]
     assert banks[0] is banks[2] is banks[4]
     assert banks[5] is not banks[1]  # 4 was forgotten for 5
 
 
 def test_a_bank_in_use_never_changes() -> None:
-    kept = kept_shapes.KeptShapes(model_of("factorial").graph, programs=True, latents_first=False)
+    kept = kept_shapes.ShapeCache(model_of("factorial").graph, programs=True, latents_first=False)
     first, numbers = kept.bank([(3, ()), (5, ())])
     arrays = first.program_arrays()
     second, more = kept.bank([(5, ()), (4, ()), (3, ())])

@@ -83,7 +83,7 @@ def test_parts_score_as_the_whole(cut: Callable[[Corpus], list[Corpus]]) -> None
     assert whole["unseen_labels"] > 0
     assert all(whole[f"not_{how}(segments(chunk))"] > 0 for how in ("scored", "judged"))
     assert model().evaluate_parts(cut(gold())) == whole
-    assert model().evaluate_parts(model().on(part) for part in cut(gold()) if part.num_tokens) == whole
+    assert model().evaluate_parts(model().prepare(part) for part in cut(gold()) if part.num_tokens) == whole
 
 
 def test_each_part_has_its_status() -> None:

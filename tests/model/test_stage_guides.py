@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from pruned_cases import sentences
 
-from dcrfdsl.builder import Model
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.export import lighter
 from dcrfdsl.foundation.errors import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.template import Template
 from dcrfdsl.training.pipeline import fit
 
 HEAD = """dcrf 1
@@ -157,7 +157,7 @@ def test_formatted_built_and_written_it_is_the_same_template(tmp_path: Path) -> 
 
 
 def test_python_builds_it() -> None:
-    model = Model()
+    model = Template()
     word, _ = model.data("conll", "word", "y")
     y = model.label("y")
     model.clique(y, features=[word])

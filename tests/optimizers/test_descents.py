@@ -11,7 +11,7 @@ from optimizer_cases import Parabolas
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.kernels.optimization.descent import secant_steps
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.online import best_rate

@@ -10,7 +10,7 @@ from template_cases import CASES, Case
 from training_cases import RIB_ROB, many, noisy_words, objective_of
 
 from dcrfdsl.criteria.likelihood import Likelihood
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.special.iis import NEVER, roots

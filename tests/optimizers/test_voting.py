@@ -19,7 +19,7 @@ from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.inference.decoding.voting import Ballots
 from dcrfdsl.inference.workers import Workers
-from dcrfdsl.model.elections import Election
+from dcrfdsl.model.elections import VotedDecoder
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.voters import Voters
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -163,12 +163,12 @@ def test_an_election_goes_on_from_the_voters_it_knows(cut: bool) -> None:
     corpus = replace(case, sentences=unseen).corpus()
     every = model.voters
     assert every is not None and len(every) > 3
-    election = Election(model.on(corpus), Workers(1), None)
+    election = VotedDecoder(model.prepare(corpus), Workers(1), None)
     for count in (1, 2, 2, len(every) - 1, 3 if cut else len(every)):
         some = every._only(np.arange(count))
         if count == 2:  # the last one lasts longer later on
             some = replace(some, votes=np.minimum(some.votes, [10**9, 1]))
-        whole = Election(model.on(corpus), Workers(1), None).decoded(some)
+        whole = VotedDecoder(model.prepare(corpus), Workers(1), None).decoded(some)
         np.testing.assert_array_equal(election.decoded(some).codes, whole.codes)
 
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from slugs import slugs_of
 
 from dcrfdsl.data import READERS, read_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError, Diagnostic, render, render_all
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
 from dcrfdsl.semantics.checks.checker import Context, check, check_or_raise
 from dcrfdsl.semantics.checks.data_rules import FORMATS

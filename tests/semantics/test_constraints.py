@@ -12,7 +12,7 @@ from condition_cases import HEAD, STATES, VIEWS, Meant, Reading, columns_of, con
 from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.features.values.observed import observed_codes
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
 from dcrfdsl.semantics.resolve.resolution import load_text
 

@@ -15,7 +15,7 @@ from sampling import some
 
 from dcrfdsl.cli.console import MOST_PRINTED, print_diagnostics
 from dcrfdsl.features.plan.expansion import expand
-from dcrfdsl.foundation.errors.problems import DcrfError, render_all
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, render_all
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.unparse import to_text

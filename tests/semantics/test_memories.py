@@ -26,7 +26,7 @@ from helpers import EXAMPLES
 from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.features.values.observed import observed_codes
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import check
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable
 from dcrfdsl.semantics.conditions.memories import memory_states, memory_tables

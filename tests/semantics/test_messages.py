@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.foundation.errors.problems import Diagnostic, Span
+from dcrfdsl.foundation.errors.diagnostics import Diagnostic, Span
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
 

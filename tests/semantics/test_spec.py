@@ -18,7 +18,7 @@ from helpers import EXAMPLES
 from hypothesis import Phase, given, settings, strategies as st
 from sampling import some
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model

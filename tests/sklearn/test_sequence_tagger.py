@@ -22,8 +22,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
 import dcrfdsl
-from dcrfdsl import DcrfError, DcrfWarning, Model, bias, corpus_from_rows, fit, gaussian, load_text
+from dcrfdsl import DcrfError, DcrfWarning, Template, corpus_from_rows, fit, load_text
 from dcrfdsl.sklearn import InputError, SequenceTagger
+from dcrfdsl.template import bias, gaussian
 
 TEXT = """data conll(word, kind, pos, chunk)
 label pos
@@ -201,7 +202,7 @@ def test_tokens_may_be_dictionaries_of_features(tmp_path: Path) -> None:
     tagger = SequenceTagger(text).fit(dicts, [["S", "S"], ["T"]])
     assert tagger.predict(dicts).tolist() == [["S", "S"], ["T"]]
     assert tagger.predict([[["word:Bath"]], [{"attributes": {"word": "Mill"}}]]).tolist() == [["T"], ["S"]]
-    features = {feature for _, feature, _, _ in tagger.model_.show_weights()}
+    features = {feature for _, feature, _, _ in tagger.model_.iter_weights()}
     assert any("next:word:Lane" in feature for feature in features)
     (tmp_path / "a.txt").write_text("S\tword=Mill\tlength:4\n")
     assert SequenceTagger(text).read(tmp_path / "a.txt") == ([[{"word=Mill": 1.0, "length": 4.0}]], [["S"]])
@@ -213,13 +214,13 @@ def test_tokens_may_be_dictionaries_of_features(tmp_path: Path) -> None:
 # the model ----------------------------------------------------------------------------------------------------------
 
 
-def builder() -> Model:
-    m = Model("pos")
+def builder() -> Template:
+    m = Template("pos")
     word, _ = m.data("conll", "word", "tag")
     tag = m.label("tag")
     m.clique(tag, features=[bias, word])
     m.clique(tag[-1], tag)
-    m.train("likelihood", optimizer=dcrfdsl.lbfgs(max_iterations=12))
+    m.train("likelihood", optimizer=dcrfdsl.template.lbfgs(max_iterations=12))
     return m
 
 

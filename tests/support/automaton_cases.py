@@ -17,8 +17,6 @@ from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.training_settings import ExactSettings
 from dcrfdsl.training.problem import assemble
 
-__all__ = ["AUTOMATA", "BoundCase", "one"]
-
 Floats = NDArray[np.float64]
 ONE = "data conll(word, y)\nlabel y\n"
 TWO = "data conll(word, y, z)\nlabel y\nlabel z\n"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Broken", "breaking_after"]
-
 
 class Broken(Exception):
     """The training was broken off."""

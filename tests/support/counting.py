@@ -10,8 +10,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["counted"]
-
 Result = TypeVar("Result")
 
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "STRUCTURES", "Enumerated", "Instance", "Structure", "segments_of"]
-
 Floats = NDArray[np.float64]
 Row = tuple[str, ...]  # the cells of a token: the word, then its labels
 Key = tuple[str, str, tuple[str, ...]]  # the key of a weight: clique, feature, states of the sites

@@ -13,8 +13,6 @@ from criteria_cases import Enumerated, segments_of
 from criteria_twin import Problem, Value, log_sum
 from numpy.typing import NDArray
 
-__all__ = ["logistic", "mce_label", "mce_segments", "mce_sequence", "sigmoid"]
-
 Floats = NDArray[np.float64]
 Labelling = Mapping[str, Sequence[str]]
 

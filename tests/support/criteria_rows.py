@@ -26,8 +26,6 @@ from criteria_twin import (
 )
 from numpy.typing import NDArray
 
-__all__ = ["NO", "ROWS", "Row", "word_penalty"]
-
 Floats = NDArray[np.float64]
 
 

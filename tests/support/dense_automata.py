@@ -13,8 +13,6 @@ from dcrfdsl.inference import METHODS, Binder
 from dcrfdsl.kernels.automaton import Automaton, AutomatonTables, automaton_of
 from dcrfdsl.training.problem import assemble
 
-__all__ = ["INF", "LENGTHS", "NOTHING", "Dense", "Machine", "Sentences", "machine", "reached_by", "sentences"]
-
 INF = np.inf
 NOTHING = np.zeros(0)
 LENGTHS = [1, 1, 2, 3, 17, 4, 4, 4, 5, 9, 30, 2, 7, 6, 6, 6, 6, 8, 12, 3, 1, *[3, 5, 2, 7] * 4]  # more than lanes

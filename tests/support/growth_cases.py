@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-__all__ = ["CASES", "DATA"]
-
 DATA = "data conll(word, pos, y)\n"
 LABEL = "label y in {A, B}\n"
 CHAIN = DATA + LABEL + "clique y[-1], y\n"

@@ -8,8 +8,6 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["called"]
-
 
 @cache
 def called(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,8 +6,6 @@ import re
 
 from report_cases import Page
 
-__all__ = ["Output", "read_output"]
-
 # What an output may consist of. Nothing here runs, loads or submits anything.
 TAGS = {
     "div", "style", "p", "code", "h3", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi", "figure", "pre",

@@ -62,7 +62,9 @@ VALUE = 1000.0  # at the minimum
 
 
 class Quadratic(Objective):
-    """½ Σ c_i (x_i − m_i)² + VALUE, rounded to multiples of `step`; `sharpen` makes the step ten times smaller."""
+    """½ Σ c_i (x_i − m_i)² + VALUE, rounded to multiples of `step`; `tighten_tolerance` makes the step ten times
+    smaller.
+    """
 
     def __init__(self, step: float, sharpest: float):
         self.step, self.sharpest = step, sharpest
@@ -74,7 +76,7 @@ class Quadratic(Objective):
             value = self.step * np.floor(value / self.step)
         return value, CURVATURE * away
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         if self.step <= self.sharpest:
             return False
         self.step *= 0.1

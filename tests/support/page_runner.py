@@ -29,8 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-__all__ = ["Step", "comment_of", "matches", "run_page", "steps_of"]
-
 ANY = "…"
 FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)

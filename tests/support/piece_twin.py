@@ -12,7 +12,7 @@ import reference
 from template_cases import Case
 from template_twin import TemplateTwin, position
 
-from dcrfdsl.criteria.supervision import Supervision
+from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
 from dcrfdsl.semantics.schema.model_spec import Piece
@@ -166,11 +166,11 @@ class PieceTwin:
         return reference.log_sum(np.array(scores))
 
 
-def supervised(case: Case) -> tuple[Supervision, Any]:
+def supervised(case: Case) -> tuple[TrainingProblem, Any]:
     resolved, corpus = case.resolved(), case.corpus()
     parts = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = parts.learn_parameters()
-    supervision = Supervision(
+    supervision = TrainingProblem(
         parts.spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
         Workers(2), states=tuple(parts.states[name] for name in parts.graph.variables),
     )  # fmt: skip

@@ -11,8 +11,6 @@ import pytest
 
 from dcrfdsl.cli import run
 
-__all__ = ["COLOUR", "run_on_terminal"]
-
 COLOUR = "\x1b["  # how a colour, another style or a movement begins
 
 

@@ -17,7 +17,7 @@ from template_twin import TemplateTwin
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 

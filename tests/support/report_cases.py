@@ -16,8 +16,6 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-__all__ = ["HOSTILE", "Page", "colour_pairs", "contrast", "read_page", "two_layers"]
-
 # One for each of the words a … f, which the model was trained on or not.
 HOSTILE = (
     "<script>alert(1)</script>",

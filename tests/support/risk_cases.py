@@ -11,8 +11,6 @@ from template_cases import Case
 
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
 
-__all__ = ["risks_of", "settings_of", "shares_at_start"]
-
 
 def settings_of(criterion: Any, **more: Any) -> TrainSettings:
     return TrainSettings(**{"criterion": criterion, "prior": NoPrior(), "infer": ExactSettings(), **more})

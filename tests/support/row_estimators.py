@@ -15,8 +15,6 @@ from sklearn.utils.validation import check_array
 
 from dcrfdsl.sklearn import CRF, SequenceTagger
 
-__all__ = ["RowCrf", "RowTagger"]
-
 TEMPLATE = """data jsonl(x: vector({}), y)
 label y
 clique y: bias, x

@@ -16,8 +16,6 @@ from zlib import crc32
 
 import pytest
 
-__all__ = ["RARE", "ROOMS", "SELDOM", "cover", "mark_rest", "mark_seldom", "some"]
-
 ROOMS = ("criteria", "end_to_end", "inference", "kernels", "model", "optimizers", "training")
 SELDOM = (
     "mean_field",

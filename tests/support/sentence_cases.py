@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from dcrfdsl.criteria import Supervision
+from dcrfdsl.criteria import TrainingProblem
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import assignment_states
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
@@ -146,7 +146,7 @@ class Twin:
 
     def supervision(self):
         p = self.problem
-        return Supervision(
+        return TrainingProblem(
             self.spec, p.graph, self.parameters, p.rows, p.relations, self.corpus.sentence_off, p.gold, self.counts,
             Workers(1), weights=self.weights, states=tuple(p.states[name] for name in p.graph.variables),
             extractor=p.extractor,

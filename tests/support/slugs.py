@@ -14,8 +14,6 @@ from collections.abc import Iterator
 
 from helpers import ROOT
 
-__all__ = ["slugs_of"]
-
 PACKAGE = ROOT / "dcrfdsl"
 SLUG = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 READERS = ("explain", "_explain")  # they take a slug, and make no message of it

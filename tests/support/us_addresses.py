@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["addresses"]
-
 NAMES = (
     "Main", "Oak", "Washington", "Martin Luther King Jr", "3rd", "42nd", "Lake Shore", "County Road 12", "Broadway",
     "Saint Anne's", "Rue Dauphiné", "El Camino Real",

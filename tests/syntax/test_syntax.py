@@ -14,7 +14,7 @@ from helpers import EXAMPLES, LANGUAGE, ROOT, items, marked
 from hypothesis import given, strategies as st
 from lark import Lark
 
-from dcrfdsl.foundation.errors.problems import DcrfError, Source, Span, render_all
+from dcrfdsl.foundation.errors.diagnostics import DcrfError, Source, Span, render_all
 from dcrfdsl.syntax import ast, format_template, parse_partial, resource_path
 from dcrfdsl.syntax.build_expressions import MAX_DIGITS
 from dcrfdsl.syntax.hints import HINTS, Hint

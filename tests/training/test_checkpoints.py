@@ -16,7 +16,7 @@ from template_cases import sentences
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows, read_corpus
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from test_parts import CHAIN, REFUSED, parted, written
 
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.checkpoints import Checkpoint

@@ -15,12 +15,12 @@ from template_cases import CASES, Case
 from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
-from dcrfdsl.criteria.supervision import Supervision
+from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features.alphabet.conjunctions import Conjunctions, conjoined, restored_conjunctions
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.feature_rows import FeatureRows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.known_labels import instances_of
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.extraction.gains import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
@@ -202,14 +202,14 @@ def bits(count: int, seed: int, rule: str, likely: float = 0.5) -> list[Any]:
     return sentences
 
 
-def problem(text: str, train: str, seed: int = 0) -> tuple[Supervision, FeatureExtractor, TrainSettings]:
+def problem(text: str, train: str, seed: int = 0) -> tuple[TrainingProblem, FeatureExtractor, TrainSettings]:
     """A problem at weights that are not zero."""
     case = Case(f"{text}infer exact\ntrain induce(likelihood):\n    {train}\n", bits(40, seed, "noise"))
     spec, corpus = case.resolved().require(), case.corpus()
     parts = assemble(spec, corpus, {}, {})
     parameters, counts = parts.learn_parameters()
     weights = np.random.default_rng(seed).normal(0.0, 0.3, parameters.num_weights)
-    given = Supervision(
+    given = TrainingProblem(
         spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
         Workers(1), weights=weights,
     )  # fmt: skip
@@ -321,7 +321,7 @@ def accuracy(model: TrainedModel, rule: str, likely: float = 0.5) -> float:
 
 
 def induced(model: TrainedModel) -> set[frozenset[str]]:
-    return {frozenset(text.split(" & ")) for _, text, _, _ in model.show_weights() if " & " in text}
+    return {frozenset(text.split(" & ")) for _, text, _, _ in model.iter_weights() if " & " in text}
 
 
 def test_exclusive_or_needs_a_cross() -> None:
@@ -348,7 +348,7 @@ def test_a_model_file_knows_its_crosses(tmp_path: Path) -> None:
     other = corpus_from_rows(bits(30, 5, "xor"), model.spec.data)
     assert loaded.predict(other).texts("y") == model.predict(other).texts("y")
     assert loaded.record.rounds == model.record.rounds != ()
-    assert list(loaded.show_weights()) == list(model.show_weights())
+    assert list(loaded.iter_weights()) == list(model.iter_weights())
 
 
 def test_a_group_alone_is_crossed() -> None:

@@ -14,7 +14,7 @@ from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.data import read_corpus
 from dcrfdsl.features import RegisteredFeature, feature
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics import stage_settings

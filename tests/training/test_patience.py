@@ -15,7 +15,7 @@ from template_cases import CASES, CHAIN, sentences
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS

@@ -12,7 +12,7 @@ from helpers import EXAMPLES, SHARED
 from template_cases import CASES, sentences
 
 from dcrfdsl.data import corpus_from_rows, read_corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
@@ -93,8 +93,8 @@ def test_a_prior_of_one_clique_replaces_the_general_one():
         text + "train likelihood: prior = gaussian(variance = 10), prior.moves = gaussian(variance = 1e-8)\n"
     )
     model = fit(tight, CASES["chain"].corpus())
-    moves = [w for clique, _, _, w in model.show_weights() if clique == "moves"]
-    rest = [w for clique, _, _, w in model.show_weights() if clique != "moves"]
+    moves = [w for clique, _, _, w in model.iter_weights() if clique == "moves"]
+    rest = [w for clique, _, _, w in model.iter_weights() if clique != "moves"]
     assert max(map(abs, moves)) < 1e-5 < max(map(abs, rest))
 
 

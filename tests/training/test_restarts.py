@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dcrfdsl
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.checkpoints import Checkpoint

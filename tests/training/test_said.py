@@ -13,8 +13,8 @@ import pytest
 from template_cases import CASES
 
 from dcrfdsl.cli.training_progress import LiveProgress, PlainProgress, TrainingProgress, iteration_json
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.errors.figures import figure
-from dcrfdsl.foundation.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.dual import dual_problem
 from dcrfdsl.optimizers.objective import Iteration
@@ -218,9 +218,9 @@ def test_hmm_says_all_that_is_wrong() -> None:
 
 
 def test_positions_are_counted_from_one() -> None:
-    from dcrfdsl.builder import term_functions as functions
     from dcrfdsl.data import corpus_from_rows
     from dcrfdsl.features.values.distinct_values import _index
+    from dcrfdsl.template import term_functions as functions
 
     model = load_text("data conll(word, tag)\nlabel tag\nclique tag: word\n").require()
     assert model.data is not None

@@ -10,7 +10,7 @@ from template_cases import sentences
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.carried_weights import carried_weights
@@ -28,7 +28,7 @@ def trained(text: str, labels: str = "PQ", *, seed: int = 0, words: str = "abcd"
 
 
 def named(model: TrainedModel, weights: np.ndarray) -> dict[tuple, float]:
-    return {row[:3]: row[3] for row in model.with_weights(weights, model.record).show_weights()}
+    return {row[:3]: row[3] for row in model.with_weights(weights, model.record).iter_weights()}
 
 
 def slug(text: str, **how) -> str:

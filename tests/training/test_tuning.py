@@ -20,7 +20,7 @@ from dcrfdsl import DcrfWarning, RegisteredFeature
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.resolve.tuned_constants import tuned_ranges

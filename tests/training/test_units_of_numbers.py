@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.feature_moments import add_moments, moments_of_rows, number_features, weight_units
-from dcrfdsl.criteria.supervision import Supervision
+from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.data import Corpus, corpus_from_rows, read_corpus
 from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.inference.workers import Workers
@@ -90,7 +90,7 @@ def accuracy(model: TrainedModel, corpus: Corpus, rows: Sequence[Row]) -> float:
     return float(np.mean([one == other for one, other in zip(gold, found, strict=True)]))
 
 
-def stage_of(resolved: Resolved, corpus: Corpus) -> tuple[Criterion, Supervision]:
+def stage_of(resolved: Resolved, corpus: Corpus) -> tuple[Criterion, TrainingProblem]:
     spec = resolved.require(unchecked=True)
     model, supervision = _begun(resolved, spec, corpus, TrainingRequest(), Workers(1))
     label = [entry.label for entry in stage_chain(spec, None)][-1]
@@ -98,7 +98,7 @@ def stage_of(resolved: Resolved, corpus: Corpus) -> tuple[Criterion, Supervision
     return Stage(model, supervision, stage_settings(spec, label)).objective(), supervision
 
 
-def whitening(supervision: Supervision, precision: Floats) -> Floats:
+def whitening(supervision: TrainingProblem, precision: Floats) -> Floats:
     """A matrix [W, W] that makes the second moments of features, and the prior, about the identity."""
     clique, feature, assignment = supervision.parameters.origins()
     tokens = int(supervision.sentence_off[-1])
@@ -121,7 +121,7 @@ def whitening(supervision: Supervision, precision: Floats) -> Floats:
     return np.linalg.inv(np.linalg.cholesky(moments / np.outer(size, size))).T / size[:, None]
 
 
-def least(objective: Criterion, supervision: Supervision) -> float:
+def least(objective: Criterion, supervision: TrainingProblem) -> float:
     """The least value, by SciPy."""
     precision = np.zeros(objective.num_weights) if objective.penalty is None else objective.penalty.precision
     change = whitening(supervision, np.maximum(precision, 1e-12))

@@ -20,9 +20,7 @@ from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints
 from ...graph import SegmentMoves, cost_augmented_graph, known_label_rows, segment_cost_graph, segment_cost_rows
 from ...semantics import CostLoss, HammingLoss, MethodSettings, SegmentsLoss, state_costs
 from ..judged_spans import check_segments_known, segment_marks
-from ..supervision import Supervision
-
-__all__ = ["STATE_COST", "MarginLoss", "margin_loss"]
+from ..supervision import TrainingProblem
 
 STATE_COST = 2.0  # score of a cost of 1: margins are half of score differences
 
@@ -32,7 +30,7 @@ class MarginLoss(Protocol):
 
     least: float
 
-    def augmented(self) -> Supervision:
+    def augmented(self) -> TrainingProblem:
         """The training data in a graph whose scores have the loss added, times `STATE_COST`. Its first variables are
         those of the model.
         """
@@ -41,7 +39,7 @@ class MarginLoss(Protocol):
         """What a labelling of all variables, flat, costs in the sequences from `first` to `last` - 1."""
 
 
-def margin_loss(supervision: Supervision, loss: MethodSettings) -> MarginLoss | None:
+def margin_loss(supervision: TrainingProblem, loss: MethodSettings) -> MarginLoss | None:
     """None for a loss of 1. DcrfError where the loss does not suit the labels."""
     if isinstance(loss, SegmentsLoss):
         return SegmentCosts(supervision, loss)
@@ -61,11 +59,11 @@ def _sums(cost: Floats, off: Ints) -> Floats:
 class StateCosts:
     """Costs of wrong states."""
 
-    def __init__(self, supervision: Supervision, loss: HammingLoss | CostLoss):
+    def __init__(self, supervision: TrainingProblem, loss: HammingLoss | CostLoss):
         self._supervision, self._costs = supervision, _costs_of(supervision, loss)
         self.least = min((float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._costs.values()), default=np.inf)
 
-    def augmented(self) -> Supervision:
+    def augmented(self) -> TrainingProblem:
         """See `MarginLoss`."""
         supervision, costs = self._supervision, self._costs
         doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
@@ -85,7 +83,7 @@ class StateCosts:
         return _sums(total, off - begin)
 
 
-def _costs_of(supervision: Supervision, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
+def _costs_of(supervision: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
     """What each state costs for each kind of gold label, [kinds, states], of the labels that a loss looks at.
 
     The kinds are those of `Gold.runs`. A state that the gold label allows costs nothing; where it is one of several,
@@ -113,7 +111,7 @@ class SegmentCosts:
 
     least = 1.0
 
-    def __init__(self, supervision: Supervision, loss: SegmentsLoss):
+    def __init__(self, supervision: TrainingProblem, loss: SegmentsLoss):
         self._supervision, self._variables = supervision, supervision.labels_named(loss.labels)
         self._last: list[Ints] = []  # of each label [N, types]: where the gold segment that begins here ends, or -1
         for variable in self._variables:
@@ -129,7 +127,7 @@ class SegmentCosts:
             last[gold.start, gold.kind] = gold.end
             self._last.append(last)
 
-    def augmented(self) -> Supervision:
+    def augmented(self) -> TrainingProblem:
         """See `MarginLoss`."""
         supervision = self._supervision
         moves = {variable: _moves(supervision.states[variable]) for variable in self._variables}

@@ -42,7 +42,7 @@ from ..competing_labellings import ConstrainedCompetitorSearch, constrained_deco
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
-from ..supervision import Inference, Supervision
+from ..supervision import ResolvedInference, TrainingProblem
 from .margin_losses import STATE_COST, MarginLoss, margin_loss
 from .violated_labellings import (
     ChainSearch,
@@ -55,8 +55,6 @@ from .violated_labellings import (
     chain_decoder,
 )
 
-__all__ = ["Hmsvm", "build_hmsvm", "margin_remarks"]
-
 SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
 SMALLEST = 8  # sequences of a run, at least
 TIE = 5e-7  # of scores, where losses are 1 or more: less decides nothing, and rounding would go in circles
@@ -68,8 +66,9 @@ class Hmsvm(Criterion):
     solver = "working_set"
 
     def __init__(
-        self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
-        known: Codes, loss: MarginLoss | None, clamped: Clamped | None, factor: Floats | None = None,
+        self, supervision: TrainingProblem, settings: HmsvmSettings, inference: ResolvedInference,
+        search: Search | NBestSearch, known: Codes, loss: MarginLoss | None, clamped: Clamped | None,
+        factor: Floats | None = None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first.
 
@@ -259,7 +258,7 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
     return tuple(sentences)
 
 
-def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
+def build_hmsvm(supervision: TrainingProblem, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     criterion, inference = settings.criterion, supervision.inference(settings)
     loss = margin_loss(supervision, criterion.loss)
@@ -274,7 +273,7 @@ def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]
     )  # fmt: skip
 
 
-def _exact(judged: Supervision, settings: TrainSettings, inference: Inference) -> Inference:
+def _exact(judged: TrainingProblem, settings: TrainSettings, inference: ResolvedInference) -> ResolvedInference:
     """`exact`. DcrfError where it is not asked for or does not fit the graph with the loss."""
     may_be = inference.name in ("exact", "auto")  # `auto`: by the width of each graph
     exact = judged.exact_if_it_fits(settings) if may_be else None
@@ -287,7 +286,7 @@ def _exact(judged: Supervision, settings: TrainSettings, inference: Inference) -
     return exact
 
 
-def _metric(supervision: Supervision) -> Metric:
+def _metric(supervision: TrainingProblem) -> Metric:
     """The ordinary inner product of weights, except on cliques with observation kernels."""
     compared = supervision.compared
     states = np.array([supervision.graph.templates[clique].num_assignments for clique in compared], np.int64)
@@ -301,7 +300,11 @@ def _metric(supervision: Supervision) -> Metric:
 
 
 def _search(
-    supervision: Supervision, judged: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes
+    supervision: TrainingProblem,
+    judged: TrainingProblem,
+    criterion: HmsvmSettings,
+    inference: ResolvedInference,
+    known: Codes,
 ) -> Search | NBestSearch:
     """judged: the training data with the loss in its scores; `supervision` itself for a loss of 1."""
     labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())

@@ -35,12 +35,7 @@ from ...kernels.segments import SegmentLists
 from ...kernels.sequences import NBestLists, exact_better
 from ...semantics import ExactSettings
 from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
-from ..supervision import Inference, Supervision
-
-__all__ = [
-    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "SegmentSearch",
-    "WrongLabellingSearch", "chain_decoder",
-]  # fmt: skip
+from ..supervision import ResolvedInference, TrainingProblem
 
 
 class Search(Protocol):
@@ -57,7 +52,7 @@ class Search(Protocol):
         """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W] into `labelling`."""
 
 
-def chain_decoder(supervision: Supervision) -> ChainRuns | None:
+def chain_decoder(supervision: TrainingProblem) -> ChainRuns | None:
     """The chain decoder of the training data, packed if possible; None where its graphs are not chains."""
     for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
@@ -75,12 +70,12 @@ class _Decoding:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, supervision: Supervision):
+    def __init__(self, data: BoundData, supervision: TrainingProblem):
         self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._cells: Floats | None = None
         self._width = self._wide = 0  # of a position: variables of the model, and of the graph that is decoded
 
-    def _decode_wide(self, judged: Supervision, supervision: Supervision) -> None:
+    def _decode_wide(self, judged: TrainingProblem, supervision: TrainingProblem) -> None:
         """Says that the graph of `judged` has further variables, after those of the model."""
         self._width, self._wide = len(supervision.graph.cards), len(judged.graph.cards)
         if self._wide > self._width:
@@ -105,7 +100,7 @@ class _Decoding:
 class ChainSearch(_Decoding):
     """Exact search on chains whose labels are all known."""
 
-    def __init__(self, runs: ChainRuns, known: Codes, supervision: Supervision):
+    def __init__(self, runs: ChainRuns, known: Codes, supervision: TrainingProblem):
         super().__init__(runs.data, supervision)
         self._runs, self._known = runs, known
 
@@ -124,7 +119,7 @@ class SegmentSearch(_Decoding):
     labellings that is wrong.
     """
 
-    def __init__(self, supervision: Supervision, known: Codes):
+    def __init__(self, supervision: TrainingProblem, known: Codes):
         super().__init__(supervision.bind_plain(programs=False), supervision)
         self._method, self._known, size = SegmentMethod(self._data), known, self._data.num_sequences
         self._count, self._score = np.zeros(size, np.int64), np.zeros((size, 2))
@@ -148,7 +143,11 @@ class WrongLabellingSearch(_Decoding):
     """Exact search on any graph that `exact` can handle."""
 
     def __init__(
-        self, judged: Supervision, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings
+        self,
+        judged: TrainingProblem,
+        supervision: TrainingProblem,
+        loss_variables: Sequence[int],
+        settings: ExactSettings,
     ):
         """judged: `supervision`, or `MarginLoss.augmented` of it."""
         self._decoder = WrongLabellingDecoder(judged, loss_variables, settings)
@@ -167,7 +166,7 @@ class WrongLabellingSearch(_Decoding):
 class CostAugmentedSearch(_Decoding):
     """Search with costs in the scores, by any method; finds y* where nothing violates its margin."""
 
-    def __init__(self, judged: Supervision, supervision: Supervision, inference: Inference):
+    def __init__(self, judged: TrainingProblem, supervision: TrainingProblem, inference: ResolvedInference):
         """judged: from `MarginLoss.augmented`, with all labels known."""
         data = judged.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
@@ -218,7 +217,7 @@ class NBestSearch:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, most: int, supervision: Supervision, known: Codes):
+    def __init__(self, data: BoundData, most: int, supervision: TrainingProblem, known: Codes):
         """data: with contraction programs; the variables of the model come first.   known: y*, flat, if floors are
         relative to its score; else empty.
         """

@@ -21,11 +21,9 @@ from ...kernels.chain import Smoothing
 from ...kernels.optimization import count_labellings
 from ..competing_labellings import CompetitorSearch
 from ..judged_spans import GOES_ON, JudgedSpans, goes_on, spans_of
-from ..run_sums import FeatureSums
+from ..run_sums import GradientAccumulator
 from .error_counts import ErrorCounts
 from .smoothing import smoothed
-
-__all__ = ["ConstrainedCounter"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +160,7 @@ class ConstrainedCounter:
 
     def _counts(self, decoded: ConstrainedLabellings, mass: Floats) -> Floats:
         """Σ mass · F of labellings, [W]."""
-        data, sums = decoded.data, FeatureSums(decoded.data, self._workers)
+        data, sums = decoded.data, GradientAccumulator(decoded.data, self._workers)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
             belief = np.zeros(int(data.shapes.local_end.max(initial=0)))

@@ -7,8 +7,6 @@ from typing import NamedTuple, Protocol
 from ...foundation import Floats
 from ...inference import RunStatus
 
-__all__ = ["Counter", "ErrorCounts"]
-
 
 class ErrorCounts(NamedTuple):
     """missed: Σ weight · ℓ of the spans that are judged, with its gradient [W].   false: Σ ℓ of the false segments,

@@ -33,7 +33,7 @@ from ..judged_spans import (
 )
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
-from ..supervision import Inference, Supervision
+from ..supervision import ResolvedInference, TrainingProblem
 from .constrained_errors import ConstrainedCounter
 from .error_counts import Counter
 from .measures import MEASURES, Counts, ErrorRate, Measure
@@ -41,8 +41,6 @@ from .sequence_errors import SequenceCounter
 from .smoothing import smoothing_of
 from .soft_sequence_errors import SoftSequenceCounter
 from .span_errors import ErrorBatches, SpanCounter, chain_judge, program_judge
-
-__all__ = ["Mce", "build_mce"]
 
 
 class Mce(Criterion):
@@ -52,7 +50,7 @@ class Mce(Criterion):
     workers: Workers
 
     def __init__(
-        self, counter: Counter, measure: Measure, supervision: Supervision, penalty: Penalty,
+        self, counter: Counter, measure: Measure, supervision: TrainingProblem, penalty: Penalty,
         inference_description: str, clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
@@ -97,7 +95,7 @@ class Mce(Criterion):
         return ErrorBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
 
 
-def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) -> Mce:
+def build_mce(supervision: TrainingProblem, settings: TrainSettings[MceSettings]) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
     criterion = settings.criterion
     inference = _inference(supervision, settings, criterion)
@@ -113,14 +111,14 @@ def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) ->
     return Mce(counter, measure, supervision, supervision.penalty(settings), inference.name, clamped, downhill)
 
 
-def _downhill(supervision: Supervision, settings: TrainSettings) -> Floats:
+def _downhill(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
     """The gradient of the likelihood at 0, [W]."""
     importance = settings.importance if isinstance(settings.importance, SentenceImportance) else None
     free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}, "importance": importance})
     return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
 
 
-def _inference(supervision: Supervision, settings: TrainSettings, criterion: MceSettings) -> Inference:
+def _inference(supervision: TrainingProblem, settings: TrainSettings, criterion: MceSettings) -> ResolvedInference:
     """The inference that the stage asks for; `exact` where the objective sums over all labellings."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
     if math.isfinite(criterion.psi):
@@ -133,7 +131,7 @@ def _inference(supervision: Supervision, settings: TrainSettings, criterion: Mce
 
 
 def _judged(
-    supervision: Supervision, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
+    supervision: TrainingProblem, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
 ) -> list[JudgedSpans]:
     codes, off = supervision.gold.codes, supervision.sentence_off
     judged, loss, literal = [], criterion.loss, criterion.segments == "literal"
@@ -146,7 +144,7 @@ def _judged(
     return judged
 
 
-def _importance(supervision: Supervision, settings: TrainSettings[MceSettings]) -> Floats | None:
+def _importance(supervision: TrainingProblem, settings: TrainSettings[MceSettings]) -> Floats | None:
     """The factor of each token, [N]; None if all are 1. DcrfError where the loss is no sum."""
     if isinstance(settings.criterion.loss, MeasureLoss) and settings.importance is not None:
         method = settings.criterion.loss.method
@@ -156,7 +154,11 @@ def _importance(supervision: Supervision, settings: TrainSettings[MceSettings]) 
 
 
 def _counter(
-    supervision: Supervision, settings: TrainSettings, criterion: MceSettings, inference: Inference, find_false: bool
+    supervision: TrainingProblem,
+    settings: TrainSettings,
+    criterion: MceSettings,
+    inference: ResolvedInference,
+    find_false: bool,
 ) -> Counter:
     loss_variables = supervision.labels_named(
         criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
@@ -210,10 +212,10 @@ def _check_maximum(criterion: MceSettings) -> None:
 
 
 def _sequence_counter(
-    supervision: Supervision,
+    supervision: TrainingProblem,
     settings: TrainSettings,
     criterion: MceSettings,
-    inference: Inference,
+    inference: ResolvedInference,
     loss_variables: list[int],
 ) -> Counter:
     if math.isinf(criterion.psi):

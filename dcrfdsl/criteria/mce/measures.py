@@ -15,8 +15,6 @@ from typing import NamedTuple, Protocol
 from ...foundation import Table
 from ...semantics import MceSettings
 
-__all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "Precision", "Recall"]
-
 
 class Counts(NamedTuple):
     """Smooth counts over the training set. spans: the number of judged spans; missed: Σ weight · ℓ of them (FN);

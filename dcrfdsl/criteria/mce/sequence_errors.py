@@ -28,12 +28,10 @@ from ...kernels.chain import LARGEST, Smoothing
 from ...kernels.optimization import count_labellings
 from ...semantics import MceSettings, TrainSettings
 from ..competing_labellings import CompetitorSearch
-from ..run_sums import FeatureSums
-from ..supervision import Inference, Supervision
+from ..run_sums import GradientAccumulator
+from ..supervision import ResolvedInference, TrainingProblem
 from .error_counts import ErrorCounts
 from .smoothing import smoothed, smoothing_of
-
-__all__ = ["SequenceCounter"]
 
 
 class _ScoreDerivatives(NamedTuple):
@@ -48,15 +46,15 @@ class SequenceCounter:
     """Counts wrong sentences.   competitors: finds the best wrong labellings."""
 
     def __init__(
-        self, supervision: Supervision, settings: TrainSettings[MceSettings], inference: Inference,
-        completing: Inference, competitors: CompetitorSearch,
+        self, supervision: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference,
+        completing: ResolvedInference, competitors: CompetitorSearch,
     ):  # fmt: skip
         """completing: the inference that fills in labels that are latent or not known."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
         self._workers, self._factor = supervision.workers, supervision.sentence_importance(settings)
         self._competitors = competitors
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
-        self._sums = FeatureSums(self._data, supervision.workers)
+        self._sums = GradientAccumulator(self._data, supervision.workers)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
         self._labelling: Codes | None = supervision.labelling

@@ -8,8 +8,6 @@ from ...foundation import Floats
 from ...kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
 from ...semantics import LogisticSmoothing, MceSettings
 
-__all__ = ["smoothed", "smoothing_of"]
-
 
 def smoothing_of(settings: MceSettings) -> Smoothing:
     """The smoothing as kernels take it. β defaults to −α for a ratio d, which is 1 in a tie, and to 0 otherwise."""

@@ -18,12 +18,10 @@ from ...foundation import Floats
 from ...inference import RunStatus
 from ...kernels.chain import LARGEST, Smoothing
 from ...semantics import MceSettings, TrainSettings
-from ..supervision import Inference, Supervision
+from ..supervision import ResolvedInference, TrainingProblem
 from ..wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 from .error_counts import ErrorCounts
 from .smoothing import smoothed, smoothing_of
-
-__all__ = ["SoftSequenceCounter"]
 
 
 class SoftSequenceCounter:
@@ -31,7 +29,9 @@ class SoftSequenceCounter:
 
     approximate = False
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings[MceSettings], inference: Inference):
+    def __init__(
+        self, supervision: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference
+    ):
         """inference: exact."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
         factor = supervision.sentence_importance(settings)

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...foundation import Floats, Ints32
 from ...inference import (
-    AnewMethod,
     BoundData,
     ChainRuns,
     CompetitorTotals,
@@ -21,6 +20,7 @@ from ...inference import (
     LinkedChains,
     ProgramCompetitors,
     RunStatus,
+    StatelessMethod,
     Workers,
     chain_of,
 )
@@ -28,11 +28,9 @@ from ...kernels.chain import SpanLoss
 from ...kernels.sequences import LabelledSpans
 from ...kernels.tables import Potentials
 from ..batches import SentenceBatches
-from ..run_sums import FeatureSums
+from ..run_sums import GradientAccumulator
 from .error_counts import ErrorCounts
 from .measures import Counts, Measure
-
-__all__ = ["ErrorBatches", "SpanCounter", "chain_judge", "program_judge"]
 
 Judge = ChainRuns | LinkedChains | ProgramCompetitors
 Judging = SpanLoss | LabelledSpans  # what chains take, and what a ProgramCompetitors takes
@@ -68,8 +66,8 @@ class SpanCounter:
         assert runs is not None
         self.data, self._build, self._runs = data, build, runs
         self._labelling, self._judging, self._workers = labelling, judging, workers
-        self._right = FeatureSums(data, workers)
-        self._wrong = FeatureSums(data, workers) if judging.find_false else None
+        self._right = GradientAccumulator(data, workers)
+        self._wrong = GradientAccumulator(data, workers) if judging.find_false else None
         self.status = RunStatus()
 
     @property
@@ -106,7 +104,7 @@ class SpanCounter:
         return _JudgingMethod(runs, self._labelling, self._judging._replace(shares=shares))
 
 
-class _JudgingMethod(AnewMethod):
+class _JudgingMethod(StatelessMethod):
     """An inference method with counts of errors in place of log Z, and their gradient in place of expectations."""
 
     approximate = False
@@ -122,7 +120,7 @@ class _JudgingMethod(AnewMethod):
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `ExpectingMethod.expectations`."""
+        """As `MarginalInference.expectations`."""
         right, wrong = (
             CompetitorTotals(gradient, expected, self._loss),
             CompetitorTotals(gradient, expected, self._false),

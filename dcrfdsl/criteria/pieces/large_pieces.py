@@ -19,7 +19,7 @@ from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, role_mo
 from ...inference import (
     Binder,
     Expectations,
-    ExpectingMethod,
+    MarginalInference,
     PieceInstanceMethod,
     RunStatus,
     bind_instances,
@@ -33,9 +33,7 @@ from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
 from ..penalties import Penalty
-from ..supervision import Supervision
-
-__all__ = ["LargePieces"]
+from ..supervision import TrainingProblem
 
 
 class LargePieces(Criterion):
@@ -47,7 +45,7 @@ class LargePieces(Criterion):
 
     def __init__(
         self,
-        supervision: Supervision,
+        supervision: TrainingProblem,
         settings: TrainSettings,
         templates: Sequence[PieceTemplate],
         *,
@@ -94,7 +92,7 @@ class LargePieces(Criterion):
             clamped,
         )
 
-    def _partly(self, supervision: Supervision, instance: Ints) -> Mask:
+    def _partly(self, supervision: TrainingProblem, instance: Ints) -> Mask:
         """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
         width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
@@ -105,7 +103,7 @@ class LargePieces(Criterion):
         return partly
 
     @property
-    def method(self) -> ExpectingMethod:
+    def method(self) -> MarginalInference:
         return self._instances.method
 
     @property

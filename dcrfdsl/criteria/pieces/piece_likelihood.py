@@ -42,10 +42,8 @@ from ..criterion import Criterion, TightenedTolerance
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
 from ..penalties import Penalty
-from ..supervision import Supervision
+from ..supervision import TrainingProblem
 from .large_pieces import LargePieces
-
-__all__ = ["PieceObjective", "build_piecewise"]
 
 Loss = Likelihood | LargePieces
 LARGEST = 2**16  # joint states that may be enumerated with NOTA
@@ -62,7 +60,7 @@ class PieceObjective(Criterion):
     penalty: Penalty
 
     def __init__(
-        self, parts: Sequence[Loss], trained: Sequence[Floats], supervision: Supervision,
+        self, parts: Sequence[Loss], trained: Sequence[Floats], supervision: TrainingProblem,
         settings: TrainSettings[PieceSettings],
     ):  # fmt: skip
         self.parts, self.trained, self._supervision, self._settings = parts, trained, supervision, settings
@@ -117,15 +115,15 @@ class PieceObjective(Criterion):
             return None
         return self.penalty.gap(gradient, self._is_trained > 0.0)
 
-    def sharpen(self) -> bool:
-        return sum(part.sharpen() for part in self.parts) > 0  # all of them
+    def tighten_tolerance(self) -> bool:
+        return sum(part.tighten_tolerance() for part in self.parts) > 0  # all of them
 
     def contradictions(self) -> tuple[int, ...]:
         return tuple(sorted({s for part in self.parts for s in part.contradictions()}))
 
 
 def build_piecewise(
-    supervision: Supervision, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
+    supervision: TrainingProblem, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
 ) -> PieceObjective:
     """The losses of these pieces under one penalty.
 
@@ -174,7 +172,7 @@ def build_piecewise(
     return PieceObjective(parts, trained, supervision, settings)
 
 
-def _of_pieces(supervision: Supervision, templates: Sequence[PieceTemplate]) -> Supervision:
+def _of_pieces(supervision: TrainingProblem, templates: Sequence[PieceTemplate]) -> TrainingProblem:
     """The data with the graph of the cliques that are in some piece: tables of the others are never read."""
     held = {clique for template in templates for clique, *_ in template.members}
     kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
@@ -203,7 +201,7 @@ def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, be
 
 
 def _chosen(
-    supervision: Supervision, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
+    supervision: TrainingProblem, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
 ) -> Cases:
     """The cases whose marginal under the model at `weights` [W] is above the threshold."""
     inference = supervision.inference(settings)
@@ -228,7 +226,7 @@ def _refuse_cases(method: PieceMethod, criterion: PieceSettings) -> None:
         raise DcrfError(Diagnostic("too-many-cases", message, help=remedy))
 
 
-def _refuse_unknown(supervision: Supervision, pieces: PieceInstances, shape_of: Ints32) -> None:
+def _refuse_unknown(supervision: TrainingProblem, pieces: PieceInstances, shape_of: Ints32) -> None:
     """DcrfError where a piece conditions on an unknown variable."""
     width, off = len(supervision.graph.cards), supervision.sentence_off
     for s in np.flatnonzero(~supervision.gold.complete_sentences(off)).tolist():
@@ -244,7 +242,7 @@ def _refuse_unknown(supervision: Supervision, pieces: PieceInstances, shape_of: 
             raise DcrfError(Diagnostic("piece-conditions-on-unknown", message, help=remedy))
 
 
-def _mask(supervision: Supervision, template: PieceTemplate) -> Floats:
+def _mask(supervision: TrainingProblem, template: PieceTemplate) -> Floats:
     """1 for the weights that a piece trains."""
     mask = np.zeros(supervision.parameters.num_weights)
     for clique, _, locked in template.members:
@@ -253,7 +251,9 @@ def _mask(supervision: Supervision, template: PieceTemplate) -> Floats:
     return mask
 
 
-def _whole(supervision: Supervision, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
+def _whole(
+    supervision: TrainingProblem, settings: TrainSettings, template: PieceTemplate, penalty: Penalty
+) -> Likelihood:
     """A piece over whole sequences: the likelihood of the model of its cliques, given all other variables."""
     held = {clique for clique, *_ in template.members}
     kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)

@@ -19,10 +19,8 @@ from ...graph import Parameters, independent_pieces, piece_templates, with_const
 from ...inference import RunStatus
 from ...semantics import GaussianPrior, LikelyCases, PieceSettings, TrainSettings, pieces_of
 from ..criterion import Criterion, TightenedTolerance
-from ..supervision import Supervision
+from ..supervision import TrainingProblem
 from .piece_likelihood import PieceObjective, build_piecewise
-
-__all__ = ["IndependentPart", "IndependentPieces", "build_pieces", "restricted_to_cliques"]
 
 
 class IndependentPart(NamedTuple):
@@ -62,14 +60,14 @@ class IndependentPieces(Criterion):
         known = [gap for gap in gaps if gap is not None]
         return sum(known) if len(known) == len(gaps) else None
 
-    def sharpen(self) -> bool:
-        return sum(part.objective.sharpen() for part in self.apart) > 0  # all of them
+    def tighten_tolerance(self) -> bool:
+        return sum(part.objective.tighten_tolerance() for part in self.apart) > 0  # all of them
 
     def contradictions(self) -> tuple[int, ...]:
         return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
-def restricted_to_cliques(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
+def restricted_to_cliques(supervision: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:
     """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
     held = frozenset(cliques)
     parts = tuple(
@@ -89,7 +87,7 @@ def restricted_to_cliques(supervision: Supervision, cliques: Iterable[int]) -> t
 
 
 def build_pieces(
-    supervision: Supervision, settings: TrainSettings[PieceSettings]
+    supervision: TrainingProblem, settings: TrainSettings[PieceSettings]
 ) -> PieceObjective | IndependentPieces:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 

@@ -21,13 +21,11 @@ from ...semantics import AdaboostSettings, TrainSettings
 from ..competing_labellings import unpacked_data_excluding_gold
 from ..gold_counts import feature_firings
 from ..penalties import Penalty
-from ..supervision import Inference, Supervision
+from ..supervision import ResolvedInference, TrainingProblem
 from ..wrong_labelling_sums import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio
 from .count_ranges import PairExpectations, count_ranges_of
 from .exponential import check_start, log_importance, require_exact
 from .risk import Risk
-
-__all__ = ["BoostingRisk", "build_boosting"]
 
 
 class BoostingRisk(Risk):
@@ -35,7 +33,9 @@ class BoostingRisk(Risk):
 
     solver = "boosting"
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings[AdaboostSettings], inference: Inference):
+    def __init__(
+        self, supervision: TrainingProblem, settings: TrainSettings[AdaboostSettings], inference: ResolvedInference
+    ):
         criterion = settings.criterion
         super().__init__(supervision, Penalty.none(supervision.parameters.num_weights), None, "exact")
         self.rounds, self.tolerance, self.max_step = criterion.rounds, criterion.tolerance, criterion.max_step
@@ -139,7 +139,7 @@ class BoostingRisk(Risk):
         return weights
 
 
-def build_boosting(supervision: Supervision, settings: TrainSettings[AdaboostSettings]) -> BoostingRisk:
+def build_boosting(supervision: TrainingProblem, settings: TrainSettings[AdaboostSettings]) -> BoostingRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
     unknown = np.flatnonzero((supervision.gold.codes < 0).any(axis=0))
     if len(unknown):

@@ -23,8 +23,6 @@ from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pai
 from ...kernels.tables import Totals
 from ..gold_counts import FeatureFirings, SequenceCounts
 
-__all__ = ["GroupedCountRanges", "PairExpectations", "count_ranges_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class GroupedCountRanges:

@@ -12,11 +12,9 @@ import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, Floats
 from ...semantics import ExponentialSettings, TrainSettings
-from ..supervision import Inference, Supervision
+from ..supervision import ResolvedInference, TrainingProblem
 from ..wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 from .risk import Risk
-
-__all__ = ["ExponentialRisk", "build_exponential", "check_start", "log_importance", "require_exact"]
 
 LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
 
@@ -26,7 +24,9 @@ class ExponentialRisk(Risk):
 
     is_steep = True
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
+    def __init__(
+        self, supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings], inference: ResolvedInference
+    ):
         criterion = settings.criterion
         self._wrong = WrongLabellingSums(supervision, inference)
         super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
@@ -55,7 +55,7 @@ class ExponentialRisk(Risk):
         return None if self.clamped is not None else self.penalty.gap(gradient)
 
 
-def log_importance(supervision: Supervision, settings: TrainSettings) -> Floats:
+def log_importance(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
     """The logarithms of the factors of sentences, [S]; -inf leaves one out."""
     factor = supervision.sentence_importance(settings)
     if factor is None:
@@ -77,12 +77,12 @@ def check_start(logs: Floats, written: float | str) -> None:
         raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
 
 
-def require_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
+def require_exact(supervision: TrainingProblem, settings: TrainSettings) -> ResolvedInference:
     """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
     return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(supervision: Supervision, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
+def build_exponential(supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
     return ExponentialRisk(supervision, settings, require_exact(supervision, settings))

@@ -12,15 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...foundation import Floats, Ints32
-from ...graph import raised_graph, raised_parameters, raised_rows
+from ...graph import perturbed_graph, raised_parameters, raised_rows
 from ...inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals
 from ...semantics import TrainSettings
 from ..likelihood import clamped_part
-from ..run_sums import FeatureSums
-from ..supervision import Inference, Supervision
+from ..run_sums import GradientAccumulator
+from ..supervision import ResolvedInference, TrainingProblem
 from .risk import Risk
-
-__all__ = ["MarginalRisk", "build_marginal"]
 
 STEP = 1e-4
 TOLERANCE = 1e-9  # of messages; their error is divided by STEP
@@ -30,14 +28,14 @@ LEAST = 1e-200  # smallest probability whose logarithm is taken
 class MarginalRisk(Risk):
     """The marginal risk of a data set by exact inference, and a penalty."""
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
+    def __init__(self, supervision: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
         super().__init__(
             supervision, supervision.penalty(settings), clamped_part(supervision, inference), inference.name
         )
         data = supervision.bind(programs=True)
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        self._data, self._sums = data, FeatureSums(data, supervision.workers)
+        self._data, self._sums = data, GradientAccumulator(data, supervision.workers)
         importance = label_importance(supervision, settings)
         self._tangents = LabelLogMarginals(data, method, measured_states(supervision), importance.T.ravel())
 
@@ -60,9 +58,9 @@ class ApproximateMarginalRisk(Risk):
     probabilities by about ε however small μ is. The gradient is −E'(0) ≈ (3 E(0) − 4 E(ε) + E(2ε)) / 2ε.
     """
 
-    def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
+    def __init__(self, supervision: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
         super().__init__(supervision, supervision.penalty(settings), clamped_part(supervision, inference), "")
-        graph = raised_graph(supervision.graph, len(supervision.parameters.cliques), len(supervision.rows))
+        graph = perturbed_graph(supervision.graph, len(supervision.parameters.cliques), len(supervision.rows))
         parameters = raised_parameters(supervision.graph, supervision.parameters)
         rows = (*supervision.rows, *raised_rows(supervision.graph, supervision.gold))
         binder = Binder(graph, parameters, programs=METHODS[inference.name].programs)
@@ -73,7 +71,7 @@ class ApproximateMarginalRisk(Risk):
         )
         self._method.remember()
         self.inference_description = inference.description(self._method)
-        self._sums = FeatureSums(self._data, supervision.workers)
+        self._sums = GradientAccumulator(self._data, supervision.workers)
         codes = supervision.gold.codes[: supervision.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view, which inference reads
         self._ones = np.ones(parameters.num_weights - self.num_weights)
@@ -114,20 +112,20 @@ class ApproximateMarginalRisk(Risk):
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 
 
-def measured_states(supervision: Supervision) -> Ints32:
+def measured_states(supervision: TrainingProblem) -> Ints32:
     """The known states of labels, see `BoundData.labelling_off`; negative where unknown, and for latent variables."""
     codes = supervision.gold.codes.copy()
     codes[supervision.graph.num_labels :] = -1
     return np.ascontiguousarray(codes.T).ravel()
 
 
-def label_importance(supervision: Supervision, settings: TrainSettings) -> Floats:
+def label_importance(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
     """The factor of each variable at each token, [variables, N]; empty if all are 1."""
     token = supervision.token_importance(settings)
     return np.zeros((0, 0)) if token is None else np.tile(token, (len(supervision.graph.cards), 1))
 
 
-def build_marginal(supervision: Supervision, settings: TrainSettings) -> Risk:
+def build_marginal(supervision: TrainingProblem, settings: TrainSettings) -> Risk:
     """The criterion of a stage, by the inference that it asks for."""
     inference = supervision.inference(settings)
     kind = MarginalRisk if METHODS[inference.name].programs else ApproximateMarginalRisk

@@ -9,9 +9,7 @@ from ...inference import RunStatus, Workers
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..penalties import Penalty
-from ..supervision import Supervision
-
-__all__ = ["Risk"]
+from ..supervision import TrainingProblem
 
 
 class Risk(Criterion):
@@ -21,6 +19,8 @@ class Risk(Criterion):
     workers: Workers
     total_status = RunStatus()  # summed over all evaluations
 
-    def __init__(self, supervision: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
+    def __init__(
+        self, supervision: TrainingProblem, penalty: Penalty, clamped: Clamped | None, inference_description: str
+    ):
         self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
         self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers

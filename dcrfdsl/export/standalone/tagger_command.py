@@ -20,8 +20,6 @@ from .tagger_lines import FORMATS, PAUSE, Block, blocks_of
 from .tagger_model import NO_LABEL, Tagger
 from .tagger_tokens import TaggerError
 
-__all__ = ["main"]
-
 SMALLEST = 5e-5  # a probability below this would read 0.0000
 INPUT_ERROR = 1
 

@@ -21,8 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Clique", "Program", "best_states", "marginal_tables", "program_for"]
-
 LogTable = NDArray[np.float64]
 LAST = -1  # the `position` of a clique that lies at the last anchor alone
 RESCALED = 16  # every so many steps a message is brought back to a maximum of 0, so that long sentences lose no digits

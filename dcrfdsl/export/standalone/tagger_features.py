@@ -19,8 +19,6 @@ from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, mo
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of, weights_of
 from .tagger_tokens import TaggerError
 
-__all__ = ["Atom", "FeatureSet", "Fired", "Template", "Weights", "atom_of"]
-
 NO_CODE = -1
 LARGEST = 1e100  # value of a feature: sums of scores are then finite
 LAST_KEY = np.iinfo(np.int64).max  # behind all keys of a template, so that every search ends at one

@@ -17,8 +17,6 @@ from typing import Any, BinaryIO, Protocol
 from .tagger_texts import SPACE, parts_of
 from .tagger_tokens import Column, TaggerError, columns_of
 
-__all__ = ["FORMATS", "PAUSE", "Block", "Format", "blocks_of"]
-
 PAUSE = 0.01  # seconds until a pipe that does not block is tried again
 BLOCK = 1 << 20  # bytes that are read at once
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

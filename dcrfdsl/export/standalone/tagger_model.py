@@ -22,8 +22,6 @@ from .tagger_sentences import Sentences, holds_of, state_numbers_of
 from .tagger_texts import Lexicon
 from .tagger_tokens import Column, Label, Sentence, TaggerError, columns_of, numbers_of
 
-__all__ = ["Tagger"]
-
 FORMAT = 1
 NO_LABEL = "_"  # of a sentence that no labelling is possible for
 NUMERIC = ("float", "int", "vector")

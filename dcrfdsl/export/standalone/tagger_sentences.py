@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 
 from .tagger_texts import COMPARISONS, Lexicons, Memo, Node, number_of, test_of, texts_of
 
-__all__ = [
-    "TRUE",
-    "Codes",
-    "Floats",
-    "JointTest",
-    "Pads",
-    "Sentences",
-    "holds_of",
-    "joint_of",
-    "moved",
-    "state_numbers_of",
-]
-
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Pads: TypeAlias = tuple[int, int]  # anchors before the sentence, and after it

@@ -15,23 +15,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
-__all__ = [
-    "COMPARISONS",
-    "SPACE",
-    "Lexicon",
-    "Lexicons",
-    "Memo",
-    "Node",
-    "TextFunction",
-    "ValueTest",
-    "is_weighted",
-    "number_of",
-    "parts_of",
-    "test_of",
-    "texts_of",
-    "weights_of",
-]
-
 Node: TypeAlias = Any  # a list: its kind, then its parts
 TextFunction: TypeAlias = Callable[[Any], tuple[str, ...]]  # a value → its texts, each once
 ValueTest: TypeAlias = Callable[[Any], bool]

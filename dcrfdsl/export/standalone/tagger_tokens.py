@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from .tagger_texts import parts_of
 
-__all__ = ["Column", "Label", "Sentence", "TaggerError", "columns_of", "numbers_of"]
-
 Sentence: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Any]
 FREE = "_"  # a label that is not known, whatever mark it has declared
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Ints, Ints32, Unfit, array
+from ...foundation import IncompatibleState, Ints, Ints32, array
 from ...kernels.extraction import conjoin
 from ..feature_rows import FeatureRows
-
-__all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunctions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,9 @@ def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, Ints32]:
 
 
 def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDArray]) -> list[Conjunctions]:
-    """From stored arrays. `Unfit` unless every member is an earlier feature; kernels do not check bounds."""
+    """From stored arrays. `IncompatibleState` unless every member is an earlier feature; kernels do not check
+    bounds.
+    """
     restored = []
     for n, first in enumerate(num_features):
         conjunctions = Conjunctions.none(first)
@@ -91,7 +91,7 @@ def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDAr
             members = array(arrays, name, np.int32, 2)
             known = np.arange(len(members))[:, None] + first
             if members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
-                raise Unfit("the stored conjunctions do not fit the alphabet")
+                raise IncompatibleState("the stored conjunctions do not fit the alphabet")
             conjunctions = Conjunctions(first, np.ascontiguousarray(members))
         restored.append(conjunctions)
     return restored

@@ -17,8 +17,6 @@ import numpy as np
 from ...foundation import Ints, Ints32, Mask
 from ...kernels.extraction import count_keys, find, find_direct, insert, intern
 
-__all__ = ["LARGEST", "Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]
-
 DIRECT = 1 << 18  # keys below this bound are indices of an array (1 MiB), others are hashed
 LARGEST = 1 << 62  # an upper bound of keys
 INTERNED = 1 << 31  # an upper bound of the numbers that replace joined keys

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from ...foundation import Count, Ints, Ints32, Unfit, array, check_strings, check_within
+from ...foundation import Count, IncompatibleState, Ints, Ints32, array, check_strings, check_within
 from ...semantics import ModelSpec
 from ..atoms import Vocabulary, atom_name, reach
 from ..observation_kernels import ObservationKernelRecord
@@ -19,8 +19,6 @@ from ..plan import Factor, FeatureSetPlan
 from ..string_tables import pack_strings, unpack_strings
 from ..values import kind_of
 from .feature_alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
-
-__all__ = ["FeaturesRecord", "SetRecord", "Vocabularies", "alphabet_arrays", "alphabet_metadata", "restored_alphabets"]
 
 
 @dataclass
@@ -46,11 +44,11 @@ class Vocabularies:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], lengths: Mapping[str, int]) -> Vocabularies:
-        """From `arrays()` and `metadata()`; `Unfit` if they do not fit together."""
+        """From `arrays()` and `metadata()`; `IncompatibleState` if they do not fit together."""
         data, off = array(arrays, "vocabulary_bytes", np.uint8), array(arrays, "vocabulary_off", np.int64)
         check_strings(data, off, "vocabulary_off")
         if sum(lengths.values()) != len(off) - 1:
-            raise Unfit(f"the vocabularies have {len(off) - 1:,} texts, expected {sum(lengths.values()):,}")
+            raise IncompatibleState(f"the vocabularies have {len(off) - 1:,} texts, expected {sum(lengths.values()):,}")
         return cls(None, (data, off), lengths)
 
     def _unpacked(self) -> dict[str, Vocabulary]:
@@ -63,7 +61,7 @@ class Vocabularies:
             texts = unpack_strings(data, off[start : start + length + 1])
             vocabularies[name] = {text: code for code, text in enumerate(texts)}
             if len(vocabularies[name]) < length:
-                raise Unfit(f"the stored vocabulary of `{name}` has a text twice")
+                raise IncompatibleState(f"the stored vocabulary of `{name}` has a text twice")
             start += length
         return vocabularies
 
@@ -120,7 +118,7 @@ def restored_alphabets(
     """The alphabets of feature sets, as views of the stored arrays.
 
     tables: lengths, see `alphabet_metadata`.   vocabularies: the number of texts of each.   kinds: see `CorpusValues`.
-    Raises `Unfit` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
+    Raises `IncompatibleState` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
     """
     stored = _StoredTables(array(arrays, "table_keys", np.int64), array(arrays, "table_ids", np.int32), tables)
     _expect(len(sets) == len(plans), "feature sets")
@@ -149,7 +147,7 @@ def _size(
         return _CODES[kind]
     name = atom_name(factor)
     if name not in vocabularies:
-        raise Unfit(f"there is no vocabulary of `{name}`")
+        raise IncompatibleState(f"there is no vocabulary of `{name}`")
     return max(1, vocabularies[name] + sum(reach(factor, plan.pad_left, plan.pad_right)))
 
 
@@ -199,7 +197,7 @@ class _StoredTables:
         return keys, ids
 
     def close(self) -> None:
-        """Raises `Unfit` if a table is left over."""
+        """Raises `IncompatibleState` if a table is left over."""
         no_more = next(self._lengths, None) is None
         _expect(no_more and self._key == len(self._keys) and self._id == len(self._ids), "table lengths")
 
@@ -237,4 +235,4 @@ def _tables(alphabets: Iterable[Alphabet]) -> list[KeyTable]:
 
 def _expect(fits: bool, what: str) -> None:
     if not fits:
-        raise Unfit(f"the stored alphabet does not fit the template: {what} differ")
+        raise IncompatibleState(f"the stored alphabet does not fit the template: {what} differ")

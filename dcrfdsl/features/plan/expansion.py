@@ -47,11 +47,6 @@ from .named_positions import with_offsets
 from .notation import condition_text
 from .segment_features import LENGTH_OF_SEGMENT, reads_segment, with_length
 
-__all__ = [
-    "ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "fixed_condition",
-    "leaves",
-]  # fmt: skip
-
 BIAS = "bias"
 MOST_STEPS = 10 * MOST_FEATURES  # a feature counts one step for each group around it
 

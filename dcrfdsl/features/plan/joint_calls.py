@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from ...semantics import FUNCTIONS, Apply, At, Named, Reference, Value
 
-__all__ = ["is_joint", "reads_sentence"]
-
 
 def reads_sentence(value: Value) -> bool:
     """Whether an argument is the values at all positions, `word[all]`."""

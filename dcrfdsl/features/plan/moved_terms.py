@@ -26,8 +26,6 @@ from ...semantics import (
 )
 from .joint_calls import is_joint
 
-__all__ = ["expansion_error", "moved", "offsets_of", "place_at", "term_variants", "variants_of"]
-
 
 def offsets_of(place: Place) -> Sequence[int]:
     match place:

@@ -10,8 +10,6 @@ from typing import Any
 
 from ...semantics import Apply, At, Named, Reference, rewritten
 
-__all__ = ["named_offset", "place_name", "split_offset", "with_offsets"]
-
 FAR = 1 << 40
 NAMES = ("i", "j")
 

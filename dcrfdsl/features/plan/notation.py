@@ -36,8 +36,6 @@ from ...semantics import (
 from .joint_calls import is_joint
 from .named_positions import place_name
 
-__all__ = ["boundary_text", "condition_text", "term_text"]
-
 
 def boundary_text(offset: int) -> str:
     """The value of every column `-offset` positions before the start (or `offset` after the end) of a sequence."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from ...semantics import LENGTH, SEGMENT_FUNCTIONS, Apply, At, Cross, Feature, Here, Reference, children, with_children
 
-__all__ = ["LENGTH_OF_SEGMENT", "reads_segment", "segment_place", "with_length"]
-
 LENGTH_OF_SEGMENT = "length of segment"  # no name that a template can declare
 
 

@@ -17,8 +17,6 @@ from ...kernels.extraction import merge_items
 from ...semantics import Apply, Condition, ModelSpec, Reference
 from ..plan import leaves
 
-__all__ = ["Bags", "checked_bag", "is_weighted"]
-
 
 @dataclass(frozen=True)
 class Bags:

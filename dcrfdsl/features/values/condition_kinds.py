@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...foundation import Unfit
+from ...foundation import IncompatibleState
 from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference
 from ..plan import LENGTH_OF_SEGMENT, condition_text, leaves, reads_segment
 from .value_functions import FEATURES
-
-__all__ = ["kind_of"]
 
 
 def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]) -> str:
     """`value`, `test` or `number`. `registered`: the kind of each of the user's functions, by the same names.
 
-    Raises `Unfit` for an unknown function.
+    Raises `IncompatibleState` for an unknown function.
     """
     if len({(condition_text(leaf), offset) for leaf, offset in leaves(spec, condition)}) > 1:
         return "test"  # a comparison of places
@@ -38,5 +36,5 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
                 return "value" if registered[name] == "weights" else registered[name]
             if name in FEATURES or name in ("span", "bin") or any(lexicon.name == name for lexicon in spec.lexicons):
                 return "value"
-            raise Unfit(f"nothing says what the function `{name}` gives")
+            raise IncompatibleState(f"nothing says what the function `{name}` gives")
     return "test"

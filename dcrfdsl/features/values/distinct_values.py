@@ -40,7 +40,7 @@ from ...semantics import (
     read_bins,
 )
 from ..plan import condition_text, is_joint, leaves, term_text
-from .bag_values import Bags, checked_bag
+from .bag_values import Bags as Bags, checked_bag
 from .lexicon_spans import span_codes
 from .lexicons import Lexicon, Lexicons
 from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
@@ -48,10 +48,13 @@ from .own_functions import joint_source, joint_values, own_values
 from .registered import RegisteredFeature
 from .regular_expressions import compiled
 from .value_functions import FEATURES
-from .value_kinds import Numbers, Source, Texts, Truths, Values
-
-__all__ = ["TRUTHS", "Bags", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
-
+from .value_kinds import (
+    Numbers as Numbers,
+    Source as Source,
+    Texts as Texts,
+    Truths as Truths,
+    Values as Values,
+)
 
 TRUTHS: Connectives[Mask] = Connectives(
     np.logical_not,

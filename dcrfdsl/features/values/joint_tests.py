@@ -19,8 +19,6 @@ from ..sentence_runs import Block, PairBlock
 from .distinct_values import CorpusValues, Truths
 from .number_values import COMPARISONS
 
-__all__ = ["TRUE", "JointTest", "equality_codes", "joint_test"]
-
 FALSE, UNKNOWN, TRUE = 0, 1, 2
 NO_VALUE = -1
 OUTSIDE = -2

@@ -11,11 +11,9 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
-from ...foundation import Unfit
+from ...foundation import IncompatibleState
 from ...semantics import Apply, At, Bins, ModelSpec, Reference, every_node, read_bins, rewritten
 from ..plan import term_text
-
-__all__ = ["checked_bins", "quantile_bins"]
 
 
 def quantile_bins(spec: ModelSpec) -> Iterator[Apply]:
@@ -38,9 +36,9 @@ def _unplaced(node: Any) -> Any:
 
 
 def checked_bins(spec: ModelSpec, stored: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    """The edges of a model file; `Unfit` unless they are those that its template needs."""
+    """The edges of a model file; `IncompatibleState` unless they are those that its template needs."""
     needed = {term_text(term) for term in quantile_bins(spec)}
     ascending = all(all(map(isfinite, edges)) and all(a < b for a, b in pairwise(edges)) for edges in stored.values())
     if set(stored) != needed or not ascending:
-        raise Unfit("the stored edges of bins are not those of the template")
+        raise IncompatibleState("the stored edges of bins are not those of the template")
     return {name: tuple(edges) for name, edges in stored.items()}

@@ -15,8 +15,6 @@ from .distinct_values import Bags, CorpusValues, Texts
 from .lexicons import Lexicons
 from .registered import RegisteredFeature
 
-__all__ = ["idle_remedy", "lexicon_matches", "lexicons_of"]
-
 WORTH = 1000  # one in so many tokens must match
 SHOWN = 3  # entries and tokens in a remedy
 

@@ -9,8 +9,6 @@ import numpy as np
 from ...foundation import Codes, Ints32, Offsets
 from ...kernels.extraction import insert, mark_spans
 
-__all__ = ["span_codes"]
-
 
 def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets, entries: Iterable[str]) -> Ints32:
     """0 where an entry begins, 1 where it continues, -1 elsewhere, [N].

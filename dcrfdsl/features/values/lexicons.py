@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...foundation import Count, Unfit, array, check_strings, data_error, read_at_most, shortened, typed
+from ...foundation import Count, IncompatibleState, array, check_strings, data_error, read_at_most, shortened, typed
 from ...semantics import ModelSpec
 from ..string_tables import pack_strings, unpack_strings
-
-__all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
 
 MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and the model stores all of it
 
@@ -98,13 +96,13 @@ class Lexicons:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
-        """From `arrays()` and `metadata()`; `Unfit` if they do not fit together."""
+        """From `arrays()` and `metadata()`; `IncompatibleState` if they do not fit together."""
         records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
         data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
         check_strings(data, off, "lexicon_off")
         expected = sum(one.entries * (1 + one.map) for one in records)
         if expected != len(off) - 1:
-            raise Unfit(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
+            raise IncompatibleState(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
         strings = tuple(unpack_strings(data, off))
         by_name: dict[str, Lexicon] = {}
         start = 0

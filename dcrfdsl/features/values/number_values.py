@@ -15,8 +15,6 @@ import numpy as np
 from ...foundation import Codes, Floats, Mask
 from ...semantics import bin_names
 
-__all__ = ["COMPARISONS", "binned", "number_of", "numbers_of", "quantile_edges"]
-
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 

@@ -17,8 +17,6 @@ from ..sentence_runs import Block
 from .distinct_values import TRUTHS, CorpusValues
 from .joint_tests import TRUE, joint_test
 
-__all__ = ["observed_codes"]
-
 
 def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
     """The joint code of `observed` at each token, [N]: mixed radix, the first one slowest; 0 if there are none."""

@@ -27,8 +27,6 @@ from .value_kinds import Numbers, Source, Texts, Truths, Values
 if TYPE_CHECKING:
     from .distinct_values import CorpusValues
 
-__all__ = ["gives_weights", "joint_source", "joint_values", "own_values"]
-
 GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number", "weights": "mapping of names"}
 
 

@@ -27,8 +27,6 @@ from typing import Any, overload
 from ...foundation import data_error, is_pipe, near_name, require_callable
 from ...semantics import FUNCTIONS
 
-__all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]
-
 
 @dataclass(frozen=True)
 class RegisteredFeature:

@@ -11,8 +11,6 @@ from typing import Any
 from ...foundation import DcrfError, Diagnostic
 from ...semantics import Regex
 
-__all__ = ["compiled"]
-
 
 def compiled(regex: Regex) -> Any:
     """The compiled pattern, without groups. Match it against encoded text."""

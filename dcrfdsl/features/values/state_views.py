@@ -18,8 +18,6 @@ from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues, Texts, Truths
 from .lexicons import Lexicons
 
-__all__ = ["ViewMap", "view_label", "view_map"]
-
 TRUE, FALSE = "yes", "no"
 
 

@@ -17,8 +17,6 @@ from ...data import Corpus
 from ...foundation import DcrfError, Diagnostic, shortened
 from .registered import place_of
 
-__all__ = ["FunctionCalls", "kind_of"]
-
 Place = Callable[[], int | None]  # the token that a call is about, if there is one
 ALLOWED = "a text, several texts, a bool, a number, a mapping of names to numbers, or None"
 

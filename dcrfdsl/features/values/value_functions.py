@@ -14,8 +14,6 @@ from ...foundation import Table
 from ...semantics import Number, Range, Reference, Regex, Value
 from .regular_expressions import compiled
 
-__all__ = ["FEATURES", "TextFunction"]
-
 TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]
 
 LONG = 20  # all lengths from here on are one value

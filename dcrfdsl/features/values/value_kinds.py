@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from ...foundation import Codes, Floats, Mask
 from .bag_values import Bags
 
-__all__ = ["Bags", "Numbers", "Source", "Texts", "Truths", "Values"]
-
 
 @dataclass(frozen=True)
 class Source:

@@ -8,15 +8,7 @@ from .arguments import (
     require_list as require_list,
     require_whole as require_whole,
 )
-from .figures import figure as figure, number_text as number_text
-from .printing import (
-    json_text as json_text,
-    printable as printable,
-    printable_lines as printable_lines,
-    shell_word as shell_word,
-    shortened as shortened,
-)
-from .problems import (
+from .diagnostics import (
     DcrfError as DcrfError,
     DcrfWarning as DcrfWarning,
     Diagnostic as Diagnostic,
@@ -28,6 +20,14 @@ from .problems import (
     render as render,
     render_all as render_all,
     warn_of as warn_of,
+)
+from .figures import figure as figure, number_text as number_text
+from .printing import (
+    json_text as json_text,
+    printable as printable,
+    printable_lines as printable_lines,
+    shell_word as shell_word,
+    shortened as shortened,
 )
 from .quick_fixes import QuickFix as QuickFix, quick_fix as quick_fix, word_instead as word_instead
 from .registry import (

@@ -12,11 +12,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-from .problems import DcrfError, Diagnostic
-
-__all__ = [
-    "CORPUS", "DATA", "PATHS", "plain_number", "require_callable", "require_kind", "require_list", "require_whole",
-]  # fmt: skip
+from .diagnostics import DcrfError, Diagnostic
 
 CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
 DATA = "what a template says of its data, as in `resolved.require().data`"

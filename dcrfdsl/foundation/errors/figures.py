@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["figure", "number_text"]
-
 
 def figure(value: float) -> str:
     """Four decimals, or five significant digits for values below 1: `3395.5312`, `0.10542`, `3.1e-07`."""

@@ -14,8 +14,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["json_text", "printable", "printable_lines", "shell_word", "shortened"]
-
 # C0, DEL and C1 controls; marks, embeddings, overrides and isolates of direction; separators of lines and paragraphs;
 # the byte order mark; halves of surrogate pairs; noncharacters.
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")

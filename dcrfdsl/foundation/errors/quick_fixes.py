@@ -10,9 +10,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from .problems import Diagnostic, Span
-
-__all__ = ["QuickFix", "quick_fix", "word_instead"]
+from .diagnostics import Diagnostic, Span
 
 # What a remedy says before the word to write in place of the one that was found.
 _INSTEAD = re.compile(

@@ -10,8 +10,6 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["SpellingGuesses", "Table", "checked_kind", "did_you_mean", "quoted_names", "typed_entry"]
-
 Entry = TypeVar("Entry", covariant=True)
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")

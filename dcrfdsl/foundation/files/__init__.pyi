@@ -2,8 +2,8 @@ from .cache_places import is_writable as is_writable, keeping_places as keeping_
 from .file_locks import lock as lock
 from .stored_arrays import (
     Count as Count,
+    IncompatibleState as IncompatibleState,
     StoredArrays as StoredArrays,
-    Unfit as Unfit,
     array as array,
     check_finite as check_finite,
     check_offsets as check_offsets,

@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["is_writable", "keeping_places"]
-
 
 def keeping_places(package: Path) -> Iterator[Path]:
     """Folders to try, the best first: beside the modules of a package, the user's cache, a temporary folder.

@@ -14,8 +14,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HAS_POSIX_FILES", "lock"]
-
 HAS_POSIX_FILES = fcntl is not None  # whether an open file can be renamed and removed, too
 FAR = 2**40  # bytes: behind the content of any file that is locked
 

@@ -19,15 +19,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ..arrays import Floats, Offsets
 from ..errors import DcrfError, Diagnostic
 
-__all__ = [
-    "Count", "StoredArrays", "Unfit", "array", "check_finite", "check_offsets", "check_strings", "check_within",
-    "recalled", "typed",
-]  # fmt: skip
-
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or an index in JSON
 
 
-class Unfit(DcrfError):
+class IncompatibleState(DcrfError):
     """A part of a stored model is invalid, or does not fit another part."""
 
     def __init__(self, message: str):
@@ -56,44 +51,49 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         return StoredArrays(self._arrays, self._prefix + prefix, self._read)
 
     def check_all_read(self) -> None:
-        """`Unfit` if the file has an array that no part of the model has read."""
+        """`IncompatibleState` if the file has an array that no part of the model has read."""
         if strange := sorted(set(self._arrays) - self._read):
-            raise Unfit(f"no part of the model is called `{strange[0]}`")
+            raise IncompatibleState(f"no part of the model is called `{strange[0]}`")
 
 
 def array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic], dims: int = 1) -> NDArray[Any]:
-    """The array `name`. `Unfit` if it is missing, or has another dtype or number of dimensions."""
+    """The array `name`. `IncompatibleState` if it is missing, or has another dtype or number of dimensions."""
     if name not in arrays:
-        raise Unfit(f"the array `{name}` is missing")
+        raise IncompatibleState(f"the array `{name}` is missing")
     stored = arrays[name]
     wanted = np.dtype(dtype)
     if stored.dtype != wanted or stored.ndim != dims:
-        raise Unfit(f"`{name}` is {stored.ndim}-dimensional {stored.dtype}, expected {dims}-dimensional {wanted}")
+        raise IncompatibleState(
+            f"`{name}` is {stored.ndim}-dimensional {stored.dtype}, expected {dims}-dimensional {wanted}"
+        )
     return stored
 
 
 def recalled(arrays: Mapping[str, Any], name: str, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """The array `name` of what a layer of a training remembered. `Unfit` unless it has this shape and dtype.
+    """The array `name` of what a layer of a training remembered. `IncompatibleState` unless it has this shape and
+    dtype.
 
     Kernels trust the lengths of arrays, so each one from a checkpoint is checked before it gets there.
     """
     stored, wanted = arrays.get(name), np.dtype(dtype)
     if not isinstance(stored, np.ndarray) or stored.shape != shape or stored.dtype != wanted:
         found = f"{stored.dtype} {list(stored.shape)}" if isinstance(stored, np.ndarray) else "no array"
-        raise Unfit(f"`{name}` is {found}, expected {wanted} {list(shape)}")
+        raise IncompatibleState(f"`{name}` is {found}, expected {wanted} {list(shape)}")
     return stored
 
 
 def check_offsets(off: Offsets, end: int, name: str) -> None:
-    """`Unfit` unless `off` [n+1] begins with 0, never decreases, and ends with `end`."""
+    """`IncompatibleState` unless `off` [n+1] begins with 0, never decreases, and ends with `end`."""
     if len(off) == 0 or off[0] != 0 or off[-1] != end or (off[1:] < off[:-1]).any():
-        raise Unfit(f"the offsets `{name}` do not rise from 0 to {end:,}")
+        raise IncompatibleState(f"the offsets `{name}` do not rise from 0 to {end:,}")
 
 
 def check_within(numbers: NDArray[Any], low: int, high: int, name: str) -> None:
-    """`Unfit` unless all numbers are at least `low` and below `high`."""
+    """`IncompatibleState` unless all numbers are at least `low` and below `high`."""
     if numbers.size and (numbers.min() < low or numbers.max() >= high):
-        raise Unfit(f"`{name}` has the number {_outside(numbers, low, high)}, expected {low:,} to {high - 1:,}")
+        raise IncompatibleState(
+            f"`{name}` has the number {_outside(numbers, low, high)}, expected {low:,} to {high - 1:,}"
+        )
 
 
 def _outside(numbers: NDArray[Any], low: int, high: int) -> int:
@@ -101,13 +101,15 @@ def _outside(numbers: NDArray[Any], low: int, high: int) -> int:
 
 
 def check_finite(numbers: Floats, name: str) -> None:
-    """`Unfit` if a number is infinite or NaN."""
+    """`IncompatibleState` if a number is infinite or NaN."""
     if not np.isfinite(numbers).all():
-        raise Unfit(f"`{name}` has the number {numbers[~np.isfinite(numbers)].ravel()[0]}, expected finite ones")
+        raise IncompatibleState(
+            f"`{name}` has the number {numbers[~np.isfinite(numbers)].ravel()[0]}, expected finite ones"
+        )
 
 
 def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
-    """`Unfit` unless the bytes are UTF-8 and each offset is the start of a character, as in packed strings
+    """`IncompatibleState` unless the bytes are UTF-8 and each offset is the start of a character, as in packed strings
     (`features.string_tables`)."""
     check_offsets(off, len(data), name)
     raw = data.tobytes()
@@ -115,23 +117,25 @@ def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
         return
     inner = off[off < len(data)]
     if ((data[inner] & 0xC0) == 0x80).any():
-        raise Unfit(f"the offsets `{name}` cut a character in two")
+        raise IncompatibleState(f"the offsets `{name}` cut a character in two")
     try:
         raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise Unfit(f"the texts of `{name}` are not UTF-8: byte {raw[error.start]:#04x}") from None
+        raise IncompatibleState(f"the texts of `{name}` are not UTF-8: byte {raw[error.start]:#04x}") from None
 
 
 def typed(kind: Any, value: object, name: str) -> Any:
-    """The JSON value as `kind`, any type that pydantic knows. `Unfit` describes the first problem in one line."""
+    """The JSON value as `kind`, any type that pydantic knows. `IncompatibleState` describes the first problem in one
+    line.
+    """
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, (name, *first["loc"])))
-        raise Unfit(f"`{place}`: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+        raise IncompatibleState(f"`{place}`: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
     except RecursionError:
-        raise Unfit(f"`{name}` is nested too deeply") from None
+        raise IncompatibleState(f"`{name}` is nested too deeply") from None
 
 
 @functools.cache

@@ -17,11 +17,6 @@ from pathlib import Path
 from ..errors import DcrfError, data_error, did_you_mean
 from .file_locks import HAS_POSIX_FILES, lock
 
-__all__ = [
-    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "is_pipe", "near_name",
-    "read_at_most", "read_template", "template_text", "write_whole",
-]  # fmt: skip
-
 LONGEST_TEMPLATE = 1 << 24  # bytes
 MOST_NAMES = 10_000  # of a folder, among which a misspelt one is sought
 

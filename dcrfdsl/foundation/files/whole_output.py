@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
-__all__ = ["WholeWriter", "read_waiting", "whole_stream"]
-
 PAUSE = 0.01  # seconds before the next try, where a system cannot say when a stream is ready
 
 

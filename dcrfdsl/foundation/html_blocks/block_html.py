@@ -27,8 +27,6 @@ from .page_blocks import (
     TextTable,
 )
 
-__all__ = ["block_html"]
-
 
 def block_html(block: Block) -> Markup:
     """The block as HTML."""

@@ -14,8 +14,6 @@ from .block_html import block_html
 from .page_blocks import Block
 from .style_sheets import notebook_style
 
-__all__ = ["notebook_html"]
-
 
 def notebook_html(blocks: Iterable[Block]) -> str:
     """The blocks as one element of HTML with its style."""

@@ -12,11 +12,6 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-__all__ = [
-    "HUES", "Block", "Cell", "Fold", "Heading", "HeatRow", "HeatTable", "LabelledText", "Listing", "Paragraph",
-    "Picture", "Stretch", "TextTable", "inline_svg", "signed_shade", "whole_shade",
-]  # fmt: skip
-
 SHADES = 6  # of a heat map, on either side of no colour
 HUES = 12  # of labels in a style sheet; with more labels they repeat
 

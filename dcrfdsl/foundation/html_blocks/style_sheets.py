@@ -10,8 +10,6 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["notebook_style", "parts_style"]
-
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COLOUR = re.compile(r"(--[\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);")
 # How JupyterLab, nbconvert, VS Code, Sphinx and Colab say which theme a page has.

@@ -12,8 +12,6 @@ from ..model_cost import exact_cost, exact_seconds
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph
 
-__all__ = ["automaton_pays", "automaton_seconds", "chain_decodes", "other_seconds", "paying_automaton"]
-
 STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times
 MOVE_SECONDS = 3.5e-10  # a listed move; both are a little more than measured where caches and lanes are full
 CHAIN_SECONDS = 3e-10  # an entry of the table of a chain …

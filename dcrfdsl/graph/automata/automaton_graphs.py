@@ -23,8 +23,6 @@ from .merging import ListedStates, classes_of, merged_states
 from .placements import FIRST, LAST_STATE, MOVE, STATE, Placement, placements, window_of
 from .state_search import Moves, StateCodes, search
 
-__all__ = ["AutomatonGraph", "automaton_graph"]
-
 NO_CELL = 0  # the shared cell of the constant 1
 GROUP_COST = 2  # a group costs a state as much as so many moves …
 EXCEPTION_COST = 4  # … and a forbidden move inside a group as much as so many others

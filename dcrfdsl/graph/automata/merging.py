@@ -17,8 +17,6 @@ import numpy as np
 
 from ...foundation import Ints, Mask
 
-__all__ = ["ListedStates", "classes_of", "merged_states"]
-
 
 @dataclass(frozen=True, eq=False)
 class ListedStates:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["Placement", "placements", "window_of"]
-
 STATE, FIRST, LAST_STATE, MOVE = "state", "first", "last", "move"
 
 

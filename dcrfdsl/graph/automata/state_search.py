@@ -17,8 +17,6 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32, Mask, cached_property
 from .placements import FIRST, MOVE, STATE, Placement
 
-__all__ = ["Moves", "StateCodes", "search"]
-
 MOST_TUPLES = 2**20  # joint values of a position's variables that are looked at
 MOST_CODES = 2**24  # windows that could be states
 MOST_MOVES = 2**23  # that are looked at

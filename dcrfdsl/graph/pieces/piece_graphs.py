@@ -26,8 +26,6 @@ from ..shapes import GraphShape, Run, in_order
 from ..unroll import ModelGraph
 from ..variants import clamped_graph
 
-__all__ = ["PieceGraphs", "Role", "RoleModel", "piece_graphs", "role_model", "roles_of"]
-
 Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's graph, anchor
 
 

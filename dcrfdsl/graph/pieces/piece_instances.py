@@ -25,11 +25,6 @@ from ...semantics import At, ModelSpec, Named, Piece
 from ..shapes import GraphShape, offsets
 from ..unroll import ModelGraph
 
-__all__ = [
-    "PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_pieces", "piece_arrays", "piece_templates",
-    "with_constraints_apart",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class PieceTemplate:

@@ -21,8 +21,6 @@ from ...foundation import Ints, Ints32, cached_property
 from ...kernels.tables import Patterns
 from .table_places import OVERHEAD, distance_of, places_of, run_of_places, strides_of
 
-__all__ = ["ContractionProgram", "PatternBank", "Turned", "build_program"]
-
 INDEXED = 0.15  # an indexed loop runs at this share of the speed of a contiguous one
 KEPT = 1.2  # the speed of a step whose right table is shared: the sums for its derivative wait for other steps
 MANY = 64  # tables that are compared with each other

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["OrderCost", "best_order", "cheapest_order", "forest_order", "least_table", "order_cost", "slice_order"]
-
 Scopes = Sequence[Sequence[int]]
 Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
 BEYOND_MEMORY = 1e18  # entries of a table

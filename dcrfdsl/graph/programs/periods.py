@@ -22,9 +22,6 @@ from ..shapes import GraphShape, Run, offsets
 from .contraction_programs import ContractionProgram, PatternBank, Turned, build_program
 from .product_places import ProductPlace, multiplied
 
-__all__ = ["Program", "ProgramBuilder", "RepeatedProgram", "step_positions"]
-
-
 MARGINS = (1, 2, 4)  # equal positions on both sides of the period, in spans of the widest factor
 PERIODS = (1, 2, 3, 4)
 FEWEST = 3  # insertions that make it worth while: finding a period takes two

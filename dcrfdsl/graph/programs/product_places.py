@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from ..shapes import GraphShape
 
-__all__ = ["ProductPlace", "multiplied"]
-
 
 class ProductPlace(NamedTuple):
     """A product over variables of a position, slowest first; the places of its parts and its own, all in the arena."""

@@ -15,8 +15,6 @@ from ..shapes import GraphShape, offsets
 from .contraction_programs import ContractionProgram
 from .periods import step_positions
 
-__all__ = ["Blocks", "cut_blocks"]
-
 
 @dataclass(frozen=True, eq=False)
 class Blocks:

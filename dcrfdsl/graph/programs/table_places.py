@@ -8,8 +8,6 @@ import numpy as np
 
 from ...foundation import Ints
 
-__all__ = ["OVERHEAD", "distance_of", "places_of", "run_of_places", "strides_of"]
-
 OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations
 IRREGULAR = -1  # for the distance of places that are not equally distant
 

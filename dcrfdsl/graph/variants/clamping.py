@@ -21,8 +21,6 @@ from ..known_labels import Gold
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["FREE", "clamp_rows", "clamped_graph", "restricted_graph"]
-
 FREE = 0  # the code of an unknown variable
 
 

@@ -13,8 +13,6 @@ from ...foundation import Integers, Mask
 from ..unroll import ModelGraph
 from .clamping import restricted_graph
 
-__all__ = ["ANY_STATE", "any_but", "constrained_graph", "only_state", "state_set"]
-
 ANY_STATE = 0  # the code that forbids nothing
 
 

@@ -14,8 +14,6 @@ from ...foundation import Floats
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["cost_augmented_graph"]
-
 
 def cost_augmented_graph(graph: ModelGraph, costs: Mapping[int, Floats], first_set: int) -> ModelGraph:
     """`graph` with these factors. Their feature sets have the rows of `known_label_rows` and are numbered from

@@ -25,8 +25,6 @@ from ..known_labels import Gold
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["graph_excluding_gold", "known_label_rows"]
-
 
 def graph_excluding_gold(graph: ModelGraph, gold: Gold, loss_labels: Sequence[int], first_set: int) -> ModelGraph:
     """`graph` without the labellings that agree with the known values of all label variables `loss_labels`.

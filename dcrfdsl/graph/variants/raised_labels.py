@@ -16,10 +16,8 @@ from ..parameters import CliqueWeights, Parameters
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["raised_graph", "raised_parameters", "raised_rows"]
 
-
-def raised_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGraph:
+def perturbed_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGraph:
     """`graph` with one more clique per label, numbered from `num_cliques` on; feature sets from `first_set` on."""
     templates = [
         CliqueTemplate(

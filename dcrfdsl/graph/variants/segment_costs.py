@@ -28,8 +28,6 @@ from ...foundation import Floats, Ints, Mask
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["SegmentMoves", "segment_cost_graph", "segment_cost_rows"]
-
 
 class SegmentMoves(NamedTuple):
     """How the states of a label mark segments. kind [K]: the number of the type, -1 outside; starts [K+1, K]: whether a

@@ -36,8 +36,6 @@ from ...kernels.tables import Potentials, Ragged
 from .chain_graphs import chain_of
 from .potentials import BoundData
 
-__all__ = ["TOGETHER", "AutomatonRuns", "BoundAutomaton", "bound_automaton", "fastest_automaton", "filled_lanes"]
-
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
 MOST_CELLS = 2**27  # of a workspace: 1 GiB

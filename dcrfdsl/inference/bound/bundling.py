@@ -15,8 +15,6 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32
 from ...kernels.extraction import cover_rows, implied_features
 
-__all__ = ["Bundles", "find_bundles", "no_bundles"]
-
 LEAST_READ = 64  # rows read less often cost more cache than they save
 
 

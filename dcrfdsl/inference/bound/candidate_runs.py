@@ -26,8 +26,6 @@ from ...kernels.tables import Potentials, Ragged, Results, Totals
 from .lattice_tables import dense_contexts, lattice_refusal, local_tables
 from .potentials import BoundData
 
-__all__ = ["CandidateRuns"]
-
 # Seconds of a position in a pass on lists, on one core, beside those of the other forms (`graph.automata`). Measured
 # with m labels left at every position (`tests/benchmarks`, row `dictionary`): about 23 ns for each of the m² or m³ runs
 # of labels, from 12 to 400 labels. Chains take 0.3 ns for each entry of their dense table, so lists are faster for 121
@@ -55,7 +53,7 @@ class CandidateRuns:
         """
         graph = data.graph
         coded = [t for t in graph.coded if t.offsets == (0,) and t.position is None]
-        if not coded or graph.is_thin or lattice_refusal(graph) is not None or data.num_sequences == 0:
+        if not coded or graph.unary_only or lattice_refusal(graph) is not None or data.num_sequences == 0:
             return None
         states, off = graph.cards[0], data.rows.token_off
         lengths = np.diff(off)
@@ -86,7 +84,7 @@ class CandidateRuns:
         self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, gradient: Floats,
         expected: Floats,
     ) -> list[tuple[int, int]]:  # fmt: skip
-        """As `ExpectingMethod.expectations`."""
+        """As `MarginalInference.expectations`."""
         d = self.data
         lattice_expectations(
             first, last, self._tables(potentials), d.problem, potentials, self._pruning(), NO_GUIDE,

@@ -41,8 +41,6 @@ from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_r
 from ...kernels.tables import Kinds, Potentials, Ragged
 from .potentials import BoundData
 
-__all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
-
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
 USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most

@@ -9,8 +9,6 @@ from ...foundation import Ints
 from ...graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
 from .potentials import Binder, BoundData
 
-__all__ = ["bind_clamped"]
-
 
 def bind_clamped(
     graph: ModelGraph,

@@ -17,8 +17,6 @@ from ...kernels.tables import Bindings, Kinds, Rows
 from .packing import unpacked
 from .potentials import BoundData
 
-__all__ = ["bind_factor_graph", "featureless_kinds"]
-
 
 def bind_factor_graph(graph: FactorGraph, order: Sequence[int] | None = None) -> BoundData:
     """The data set of one graph, without its `constant`; with a contraction program if there is an elimination order.

@@ -17,8 +17,6 @@ import numpy as np
 from ...foundation import Ints32
 from ...graph import ModelGraph, ShapeBank
 
-__all__ = ["KeptShapes", "PairsOf", "ShapeKey"]
-
 PairsOf: TypeAlias = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
 ShapeKey: TypeAlias = tuple[int, PairsOf]  # length and pairs, which determine a sequence's graph
 
@@ -27,7 +25,7 @@ ONE = np.zeros(1, np.int32)  # the numbers of the shapes of one sequence
 MOST_ALONE = 256  # shapes that are kept with a bank of their own
 
 
-class KeptShapes:
+class ShapeCache:
     """Banks of a model's shapes. programs, latents_first: as in `ModelGraph.bank`."""
 
     def __init__(self, graph: ModelGraph, *, programs: bool, latents_first: bool):

@@ -15,17 +15,6 @@ from ...foundation import Floats, Ints, Mask
 from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters
 from ...kernels.lattice import FORBIDDEN, MOST_STATES, NO_GUIDE, UNSEEN, ContextTables, Guide, LocalTables, fill_hash
 
-__all__ = [
-    "BoundContexts",
-    "bind_contexts",
-    "dense_contexts",
-    "lattice_refusal",
-    "local_tables",
-    "pack_contexts",
-    "packed_table",
-    "view_guide",
-]
-
 MOST_LABELS = 4  # of a clique
 LARGEST_DIRECT = 2**21  # entries of a table that is indexed instead of hashed: 8 MB
 

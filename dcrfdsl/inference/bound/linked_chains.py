@@ -17,8 +17,6 @@ from ...kernels.tables import Potentials
 from .chain_graphs import CompetitorTotals
 from .potentials import BoundData
 
-__all__ = ["LinkedChains", "linked_chains"]
-
 MOST_CELLS = 2**25  # of the moves of the longest sequence: 256 MB for each of three tables
 
 

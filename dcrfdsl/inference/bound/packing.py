@@ -31,8 +31,6 @@ from ...kernels.tables import (
 )
 from .bundling import Bundles, find_bundles, no_bundles
 
-__all__ = ["Packing", "pack", "unpacked"]
-
 LINE = 8  # doubles in a cache line
 CACHED = 2**17  # cells of dense rows that may be mostly empty: 1 MB, what a second-level cache holds
 

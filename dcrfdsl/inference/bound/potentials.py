@@ -22,7 +22,7 @@ from ...kernels.tables import (
     Bindings,
     Kinds,
     Packed,
-    Potentials,
+    Potentials as Potentials,
     Problem,
     Ragged,
     Rows,
@@ -33,12 +33,10 @@ from ...kernels.tables import (
     sum_bundles,
 )
 from ..workers import RUNS
-from .kept_shapes import KeptShapes
+from .kept_shapes import ShapeCache
 from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
 from .segment_binding import bind_segments, without_segments
-
-__all__ = ["Binder", "BoundData", "Potentials"]
 
 MOST_SHARED = 2**28  # cells of the tables that all sequences share: 2 GB
 
@@ -205,7 +203,7 @@ class BoundData:
 
 
 class Binder:
-    """Binds data sets to a model and keeps the wiring of graphs that it met, see `KeptShapes`. Threads may share it.
+    """Binds data sets to a model and keeps the wiring of graphs that it met, see `ShapeCache`. Threads may share it.
 
     programs: whether to build contraction programs.   latents_first: whether these sum out latent variables first.
     """
@@ -215,18 +213,18 @@ class Binder:
         self._segments = bind_segments(graph, parameters)
         if self._segments is not None and (programs or latents_first):
             raise without_segments("contraction programs")
-        if not graph.is_thin and graph.num_shared > MOST_SHARED:
+        if not graph.unary_only and graph.num_shared > MOST_SHARED:
             raise data_error(
                 "too-wide",
                 f"the tables of the cliques would have {graph.num_shared:.3g} entries; {MOST_SHARED:,} are possible",
                 help="use `infer pruned`, which looks up what training has seen",
             )
-        self.kept = KeptShapes(graph, programs=programs, latents_first=latents_first)
+        self.kept = ShapeCache(graph, programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard, self._fixed = graph.shared.hard_cells(), fixed_weights(graph)
         self._contexts: ContextTables | None = None
-        if graph.is_thin:
+        if graph.unary_only:
             contexts, bindings = bind_contexts(graph, parameters), self._bindings
             self._contexts = contexts.tables
             self._hard = np.concatenate([self._hard, np.zeros(contexts.num_cells)])

@@ -8,8 +8,6 @@ from ...foundation import DcrfError, data_error
 from ...graph import ModelGraph, Parameters
 from ...kernels.segments import SegmentKinds
 
-__all__ = ["bind_segments", "without_segments"]
-
 
 def bind_segments(graph: ModelGraph, parameters: Parameters) -> SegmentKinds | None:
     """None for a model without such a statement. The row of longer segments depends on the data, and is 0 here."""

@@ -12,8 +12,6 @@ from ...kernels.segments import SegmentCounts, segment_counts, segment_rows
 from ...kernels.tables import Potentials
 from .potentials import BoundData
 
-__all__ = ["add_segment_counts", "add_segment_differences", "add_segment_scores", "firing_in_segments"]
-
 Differences = tuple[Ints, Ints32, Floats]  # ends of each [n+1], numbers of weights ascending, values
 
 

@@ -14,8 +14,6 @@ from ...foundation import Ints, Ints32
 from ...graph import offsets
 from .potentials import BoundData
 
-__all__ = ["repeated_data"]
-
 
 def repeated_data(data: BoundData, sequence: Ints, codes: Ints32) -> BoundData:
     """The data set of R sequences, `sequence` [R] of those of `data`, which is not packed.

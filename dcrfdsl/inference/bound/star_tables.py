@@ -21,8 +21,6 @@ from ...kernels.lattice import ContextTables, LatticeTables, LocalTables
 from .lattice_tables import pack_contexts, packed_table
 from .potentials import BoundData
 
-__all__ = ["StarTables"]
-
 
 @dataclass(frozen=True, eq=False)
 class StarTables:

@@ -17,8 +17,6 @@ from ..run_status import RunStatus
 from ..workers import Workers
 from .branch_and_bound import BoundedLabelling, SearchLimits, bounded_labelling
 
-__all__ = ["BoundedDecoding", "bounded_decoding"]
-
 
 @dataclass(frozen=True, eq=False)
 class BoundedDecoding:

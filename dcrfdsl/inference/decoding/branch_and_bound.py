@@ -25,8 +25,6 @@ from ...foundation import Floats, Ints, Mask
 from ...graph import FactorGraph
 from ...kernels.messages import DualGraph, ascend_dual, prune_states, state_bounds
 
-__all__ = ["BoundedLabelling", "SearchLimits", "bounded_labelling"]
-
 NODE_ITERATIONS = 30  # of a node below the root, at most
 ROOT_FALL, NODE_FALL = 1e-3, 0.05  # a bound that falls by less of the gap in 10 iterations is left as it is
 

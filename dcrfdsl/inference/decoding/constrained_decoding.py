@@ -23,8 +23,6 @@ from ..run import run_decoding, score_sequences
 from ..run_status import RunStatus
 from ..workers import Workers
 
-__all__ = ["ConstrainedDecoder", "ConstrainedLabellings", "StateConstraints"]
-
 
 @dataclass(frozen=True, eq=False)
 class StateConstraints:

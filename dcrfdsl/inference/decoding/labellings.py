@@ -27,11 +27,6 @@ from ..methods import MessageMethod, Part, SegmentMethod, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers
 
-__all__ = [
-    "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit", "draw_samples",
-    "enough_memory", "largest_table", "ordered_labellings", "parts_by_width", "room_for",
-]  # fmt: skip
-
 MOST_WORK = (
     2**26
 )  # multiply-adds for a sentence with joined pairs; its tables in memory have at most half as many cells

@@ -22,8 +22,6 @@ from ..bound import BoundData
 from ..workers import Workers
 from .labellings import Labellings, NBest, arenas, enough_memory, largest_table, ordered_labellings, room_for
 
-__all__ = ["latents_first_fits", "nbest_summing_latents", "ranked_candidates"]
-
 ROUNDING = 1e-12  # of a log Z, relative, and so of a probability; far more than was ever seen
 LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
 

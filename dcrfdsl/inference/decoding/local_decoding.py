@@ -35,8 +35,6 @@ from ..base import Expectations
 from ..bound import BoundData, featureless_kinds, unpacked
 from ..pieces import largest_piece
 
-__all__ = ["LocalDecoder", "local_decoding_cost"]
-
 CELLS = 2**21  # of tables that are in memory at once, approximately
 PROBED = 8  # positions of the sequence whose graph serves to estimate the cost
 

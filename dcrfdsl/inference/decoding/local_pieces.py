@@ -13,8 +13,6 @@ from ...kernels.piecewise import MOST_SITES
 from ...semantics import ModelSpec, decode_rule, last_pieces
 from .local_decoding import local_decoding_cost
 
-__all__ = ["is_large_piece", "local_pieces", "resolve_decode_rule"]
-
 LARGEST = 2**16  # joint states of a piece that local decoding may enumerate
 MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
 

@@ -21,8 +21,6 @@ from ..workers import Workers
 from .labellings import Labellings, NBest
 from .single_run_search import Found, RunRules, SingleRunSearch
 
-__all__ = ["SingleRunDecoder"]
-
 
 class SingleRunDecoder:
     """Keeps to the rules of `once` on any data of one model, whose graph does not have them."""

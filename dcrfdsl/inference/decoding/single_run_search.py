@@ -8,8 +8,8 @@ search. Labellings leave the search best first, so the first one is proven best.
 `MOST_STEPS` steps, a beam finds labellings that keep to the rule too and are not proven.
 
 Positions are taken with all their variables at once, so that factors may reach to neighbours only. Source: Held & Karp
-1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions.single_runs`), which sentences
-are searched (`single_run_decoding`).
+1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions.once_constraint`), which
+sentences are searched (`single_run_decoding`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ import numpy as np
 from ...foundation import Floats, Ints, cached_property
 from ...graph import FactorGraph
 from ...semantics import SingleRuns
-
-__all__ = ["Found", "RunRules", "SingleRunSearch"]
 
 MOST_STEPS = 5_000  # of the search of a sentence for each labelling that is asked for: a second or two
 BEAM = 256  # partial labellings that the beam keeps

@@ -11,8 +11,6 @@ import numpy as np
 
 from ...foundation import Codes, Ints
 
-__all__ = ["Ballots"]
-
 
 class Ballots:
     """Counts votes. sentence_off [S+1]: offsets of the tokens of each sentence.

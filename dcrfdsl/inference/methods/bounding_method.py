@@ -22,8 +22,6 @@ from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
 from ..base import Expectations
 from ..bound import BoundData
 
-__all__ = ["BoundingMethod"]
-
 Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings, EpSettings)
 NOTHING = np.zeros(0)
 SHARPEST = 1e-8  # a bound is off by about the square of the last change; below this, rounding errors dominate
@@ -95,7 +93,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
             self.kept_off = offsets
             self.kept = np.zeros(int(offsets[-1]), np.float32)
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         if self.tolerance <= SHARPEST:
             return False
         self.tolerance = max(SHARPEST, 0.1 * self.tolerance)

@@ -16,7 +16,7 @@ from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
 from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from ..bound import (
     TOGETHER,
     AutomatonRuns,
@@ -28,15 +28,13 @@ from ..bound import (
     filled_lanes,
 )
 
-__all__ = ["AutomatonMethod", "ExactMethod"]
-
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
 WORTH_ASKING = 2**28  # bytes of which the system is asked whether it has them
 
 
 @dataclass(eq=False)
-class ExactMethod(AnewMethod):
+class ExactMethod(StatelessMethod):
     """Variable elimination by contraction programs; exact on any graph whose tables fit.
 
     Special kernels do chains with one table between neighbours, chains whose constraints leave few labels at each
@@ -110,7 +108,7 @@ class ExactMethod(AnewMethod):
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
         share: Floats = NOTHING,
     ) -> None:  # fmt: skip
-        """As `ExpectingMethod.expectations`. share [S]: a factor on each sequence's expectations; 1 if empty."""
+        """As `MarginalInference.expectations`. share [S]: a factor on each sequence's expectations; 1 if empty."""
         d, p, left = self.data, potentials, [(first, last)]
         if self.candidates is not None and not len(share):
             left = self.candidates.expectations(p, first, last, out.results, out.marginals, gradient, expected)

@@ -17,10 +17,8 @@ from ...kernels.messages import forest_expectations
 from ...semantics import EpSettings
 from .bounding_method import BoundingMethod
 
-__all__ = ["ExpectationMethod"]
 
-
-class ExpectationMethod(BoundingMethod[EpSettings]):
+class ExpectationPropagation(BoundingMethod[EpSettings]):
     """Terms that are renewed one by one; a sequence keeps them for the next call."""
 
     def __post_init__(self) -> None:

@@ -15,14 +15,12 @@ from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_p
 from ...kernels.runtime import IMPOSSIBLE, OK
 from ...kernels.tables import Potentials, Ragged
 from ...semantics import GibbsSettings
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from ..bound import BoundData
-
-__all__ = ["GibbsMethod", "no_log_z_error"]
 
 
 @dataclass(eq=False)
-class GibbsMethod(AnewMethod):
+class GibbsMethod(StatelessMethod):
     """Gibbs sampling with `CHAINS` chains per sequence; log Z is nan."""
 
     data: BoundData

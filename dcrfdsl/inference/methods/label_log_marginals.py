@@ -11,8 +11,6 @@ from ..base import Expectations
 from ..bound import BoundData
 from .exact_method import ExactMethod
 
-__all__ = ["LabelLogMarginals"]
-
 NOTHING = np.zeros(0)
 
 

@@ -16,17 +16,15 @@ from ...foundation import Floats, Ints32
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials
-from ..base import AnewMethod, Expectations, SequenceMethod
+from ..base import Expectations, SequenceMethod, StatelessMethod
 from ..bound import BoundData, add_segment_counts, add_segment_scores
-
-__all__ = ["MaximumMethod"]
 
 NOTHING = np.zeros(0)
 
 
 @dataclass(eq=False)
-class MaximumMethod(AnewMethod):
-    """An `ExpectingMethod` by decoding. `decoder` is built for `data`."""
+class MaximumMethod(StatelessMethod):
+    """An `MarginalInference` by decoding. `decoder` is built for `data`."""
 
     data: BoundData
     decoder: SequenceMethod
@@ -40,7 +38,7 @@ class MaximumMethod(AnewMethod):
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
         share: Floats = NOTHING,
     ) -> None:  # fmt: skip
-        """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf.
+        """As `MarginalInference.expectations`: log Z becomes the best score; sequences without a labelling get -inf.
 
         share [S]: a factor on each sequence's counts; 1 if empty.
         """

@@ -10,8 +10,6 @@ from ...kernels.messages import mean_field_expectations
 from ...semantics import MeanFieldSettings
 from .bounding_method import BoundingMethod
 
-__all__ = ["MeanFieldMethod"]
-
 
 class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
     """The best product of single-variable distributions; a sequence keeps its marginals for the next call."""

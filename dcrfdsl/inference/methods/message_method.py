@@ -21,8 +21,6 @@ from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Expectations
 from ..bound import BoundData
 
-__all__ = ["MessageMethod"]
-
 SHARPEST = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
 REMEMBERED_BYTES = 2**28
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
@@ -35,7 +33,7 @@ DRAWN_SENDS = 2**22  # … and so they do where so many would take more numbers 
 class MessageMethod:
     """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops.
 
-    `tolerance` begins as the settings' and may be tightened by `sharpen`.
+    `tolerance` begins as the settings' and may be tightened by `tighten_tolerance`.
     """
 
     data: BoundData
@@ -81,7 +79,7 @@ class MessageMethod:
             self.kept_off = np.concatenate(([0], np.cumsum(counts)))
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         if self.tolerance <= SHARPEST:
             return False
         self.tolerance = max(SHARPEST, 0.1 * self.tolerance)

@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 
 from ...foundation import recalled
-from ..base import ExpectingMethod
+from ..base import MarginalInference
 from .message_method import MessageMethod
-from .mixed import MixedMethod
+from .mixed import PerSentenceMethod
 from .weighted import WeightedMethod
 
-__all__ = ["method_memory", "recall_method"]
 
-
-def method_memory(method: ExpectingMethod) -> dict[str, Any]:
+def method_memory(method: MarginalInference) -> dict[str, Any]:
     """What later results of a method depend on beside the weights, as plain values and arrays."""
     if isinstance(method, WeightedMethod):
         return method_memory(method.method)
-    if isinstance(method, MixedMethod):
+    if isinstance(method, PerSentenceMethod):
         return {"parts": [method_memory(part) for part in method.methods]}
     if isinstance(method, MessageMethod):
         is_kept = method.is_kept.astype("uint8")
@@ -31,11 +29,11 @@ def method_memory(method: ExpectingMethod) -> dict[str, Any]:
     return {}
 
 
-def recall_method(method: ExpectingMethod, saved: Mapping[str, Any]) -> None:
+def recall_method(method: MarginalInference, saved: Mapping[str, Any]) -> None:
     """Goes on from what `method_memory` returned."""
     if isinstance(method, WeightedMethod):
         recall_method(method.method, saved)
-    elif isinstance(method, MixedMethod):
+    elif isinstance(method, PerSentenceMethod):
         for part, memory in zip(method.methods, saved["parts"], strict=True):
             recall_method(part, memory)
     elif isinstance(method, MessageMethod):

@@ -42,17 +42,15 @@ from ...semantics import (
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal, without_segments
 from .exact_method import AutomatonMethod, ExactMethod
-from .expectation_method import ExpectationMethod
+from .expectation_method import ExpectationPropagation
 from .gibbs_method import GibbsMethod
 from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
-from .mixed import MixedMethod
+from .mixed import PerSentenceMethod
 from .pruned_method import PrunedMethod
 from .region_method import RegionMethod
 from .reweighted_method import ReweightedMethod
 from .segment_method import SegmentMethod, check_segments
-
-__all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
 
 Chosen = TypeVar("Chosen", bound=MethodSettings)
 
@@ -92,9 +90,9 @@ METHODS: Table[MethodEntry] = Table(
         "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
         "trw": MethodEntry((TrwSettings,), ReweightedMethod),
         "gbp": MethodEntry((GbpSettings,), RegionMethod),
-        "ep": MethodEntry((EpSettings,), ExpectationMethod),
+        "ep": MethodEntry((EpSettings,), ExpectationPropagation),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
-        "auto": MethodEntry((AutoSettings,), MixedMethod.of),
+        "auto": MethodEntry((AutoSettings,), PerSentenceMethod.of),
         "segments": MethodEntry((ExactSettings, AutoSettings), SegmentMethod),
         "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
     },

@@ -33,8 +33,6 @@ from ..bound import BoundData
 from .exact_method import ExactMethod
 from .message_method import MessageMethod
 
-__all__ = ["MixedMethod", "Part", "parts_by_cost"]
-
 MOST_ENTRIES = 2**24  # of a table
 ALONE = 1000.0  # positions that a graph without positions counts for, so that exact inference may take 0.02 s
 Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
@@ -70,7 +68,7 @@ def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]
 
 
 @dataclass(eq=False)
-class MixedMethod:
+class PerSentenceMethod:
     """A method for each part of the data. `methods[i]` is built for the data of `parts[i]`."""
 
     data: BoundData
@@ -79,7 +77,7 @@ class MixedMethod:
     together: ClassVar[int] = 1
 
     @classmethod
-    def of(cls, data: BoundData, settings: AutoSettings) -> MixedMethod:
+    def of(cls, data: BoundData, settings: AutoSettings) -> PerSentenceMethod:
         """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
         parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, settings.max_table))
         methods = [
@@ -104,8 +102,8 @@ class MixedMethod:
         for method in self.methods:
             method.remember()
 
-    def sharpen(self) -> bool:
-        sharper = [method.sharpen() for method in self.methods]  # all of them, so no early end
+    def tighten_tolerance(self) -> bool:
+        sharper = [method.tighten_tolerance() for method in self.methods]  # all of them, so no early end
         return any(sharper)
 
     def expectations(

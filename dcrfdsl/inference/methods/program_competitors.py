@@ -9,8 +9,6 @@ from ...kernels.sequences import ErrorSums, LabelledSpans, WrongStates, exact_co
 from ...kernels.tables import Potentials
 from ..bound import BoundData, CompetitorTotals
 
-__all__ = ["ProgramCompetitors"]
-
 
 class ProgramCompetitors:
     """data: bound with contraction programs.   in_blocks [S]: sequences so long that they are computed block by block;

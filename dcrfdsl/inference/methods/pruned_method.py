@@ -33,10 +33,8 @@ from ...kernels.lattice import (
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals
 from ...semantics import PrunedSettings
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from ..bound import BoundData, StarTables, local_tables, view_guide
-
-__all__ = ["LabelLists", "PrunedMethod"]
 
 MOST_LIKELY = 5  # labels of a position that the bound on lost mass tells apart
 NO_GOLD = np.zeros(0, np.int32)
@@ -50,7 +48,7 @@ class LabelLists(Protocol):
 
 
 @dataclass(eq=False)
-class PrunedMethod(AnewMethod):
+class PrunedMethod(StatelessMethod):
     """Sums and maxima over what survives pruning. `data` is bound to a thin graph.
 
     gold: labels of all sequences (see `BoundData.labelling_off`) for early updates; empty for none.

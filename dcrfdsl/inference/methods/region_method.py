@@ -17,8 +17,6 @@ from ...kernels.messages import region_expectations
 from ...semantics import GbpSettings
 from .bounding_method import BoundingMethod
 
-__all__ = ["RegionMethod"]
-
 DOUBLING = {"never": 0, "fallback": 1, "always": 2}
 
 

@@ -18,8 +18,6 @@ from ...kernels.tables import Shapes
 from ...semantics import TrwSettings
 from .bounding_method import BoundingMethod
 
-__all__ = ["ReweightedMethod"]
-
 
 class ReweightedMethod(BoundingMethod[TrwSettings]):
     """A bound by messages; a sequence keeps them for the next call."""

@@ -17,10 +17,8 @@ from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.segments import SegmentLists, segment_expectations, segment_nbest
 from ...kernels.tables import Potentials, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from ..bound import BoundData
-
-__all__ = ["SegmentMethod", "check_segments"]
 
 NOTHING = np.zeros(0)
 
@@ -42,7 +40,7 @@ def check_segments(graph: ModelGraph) -> None:
 
 
 @dataclass(eq=False)
-class SegmentMethod(AnewMethod):
+class SegmentMethod(StatelessMethod):
     """Forward-backward over (position, length, class); lists of the best labellings by the same recursions."""
 
     data: BoundData
@@ -73,7 +71,7 @@ class SegmentMethod(AnewMethod):
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
         spans: Floats = NOTHING,
     ) -> None:  # fmt: skip
-        """As `ExpectingMethod.expectations`. spans: for the probabilities of segments, see `span_off`; or empty."""
+        """As `MarginalInference.expectations`. spans: for the probabilities of segments, see `span_off`; or empty."""
         d = self.data
         segment_expectations(
             first, last, self.segments, d.problem, potentials, Totals(gradient, expected), out.results,

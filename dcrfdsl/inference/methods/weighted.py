@@ -11,32 +11,30 @@ import numpy as np
 
 from ...foundation import Floats, chosen_ranges
 from ...kernels.tables import Potentials
-from ..base import Expectations, ExpectingMethod
+from ..base import Expectations, MarginalInference
 from ..bound import BoundData
 from .exact_method import ExactMethod
 from .maximum import MaximumMethod
 
-__all__ = ["WeightedMethod", "weighted"]
-
 
 class WeightedMethod:
-    """An `ExpectingMethod` around another one, `method`, which is built for `data`.
+    """An `MarginalInference` around another one, `method`, which is built for `data`.
 
     factor [S]: of each sequence, 0 or more. Exact methods and maxima take it on the way; for others each run of equal
     factors is summed by itself.
     """
 
-    def __init__(self, method: ExpectingMethod, data: BoundData, factor: Floats):
+    def __init__(self, method: MarginalInference, data: BoundData, factor: Floats):
         self.method, self._data, self._factor = method, data, np.ascontiguousarray(factor, np.float64)
 
     @property
     def approximate(self) -> bool:
-        """As `ExpectingMethod.approximate`."""
+        """As `MarginalInference.approximate`."""
         return self.method.approximate
 
     @property
     def together(self) -> int:
-        """As `ExpectingMethod.together`."""
+        """As `MarginalInference.together`."""
         return self.method.together
 
     @property
@@ -45,17 +43,17 @@ class WeightedMethod:
         return getattr(self.method, "tolerance", None)
 
     def remember(self) -> None:
-        """As `ExpectingMethod.remember`."""
+        """As `MarginalInference.remember`."""
         self.method.remember()
 
-    def sharpen(self) -> bool:
-        """As `ExpectingMethod.sharpen`."""
-        return self.method.sharpen()
+    def tighten_tolerance(self) -> bool:
+        """As `MarginalInference.tighten_tolerance`."""
+        return self.method.tighten_tolerance()
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `ExpectingMethod.expectations`, each sequence times its factor."""
+        """As `MarginalInference.expectations`, each sequence times its factor."""
         factor = self._factor[first:last]
         out.log_z[first:last] = 0.0
         out.status[first:last] = 0
@@ -80,6 +78,6 @@ class WeightedMethod:
             expected += self._factor[begin] * cells
 
 
-def weighted(method: ExpectingMethod, data: BoundData, factor: Floats | None) -> ExpectingMethod:
+def weighted(method: MarginalInference, data: BoundData, factor: Floats | None) -> MarginalInference:
     """The method with these factors [S] of its sequences; without factors the method itself."""
     return method if factor is None else WeightedMethod(method, data, factor)

@@ -15,13 +15,11 @@ from ...graph import Gold, PieceTemplate, offsets, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials, Ragged, Shapes, Totals
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from ..bound import BoundData
 
-__all__ = ["PieceMethod", "instance_importance", "largest_piece", "no_cases"]
 
-
-class PieceMethod(AnewMethod):
+class PieceMethod(StatelessMethod):
     """The losses of small pieces, by enumeration of their joint states. Exact.
 
     divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
@@ -48,7 +46,7 @@ class PieceMethod(AnewMethod):
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `ExpectingMethod.expectations`, with the loss for log Z, and less the counts of known labels."""
+        """As `MarginalInference.expectations`, with the loss for log Z, and less the counts of known labels."""
         d = self.data
         piece_expectations(
             first, last, d.problem, self.pieces, self.cases, potentials, d.ragged(self.labelling),

@@ -17,8 +17,6 @@ from ...graph import Gold, PieceGraphs, RoleModel, ShapeBank, clamp_rows
 from ..bound import Binder, BoundData
 from ..methods import ExactMethod
 
-__all__ = ["PieceInstanceMethod", "bind_instances"]
-
 
 class PieceInstanceMethod(ExactMethod):
     """Exact inference on graphs that are not sequences, so never by special kernels."""

@@ -14,10 +14,8 @@ import numpy as np
 from ...foundation import Floats, Ints
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.tables import Potentials
-from ..base import AnewMethod, Expectations
+from ..base import Expectations, StatelessMethod
 from .local_normalisation import PieceMethod
-
-__all__ = ["SharedPieceMethod", "are_shared"]
 
 
 class _Group(NamedTuple):
@@ -34,7 +32,7 @@ def are_shared(method: PieceMethod) -> bool:
     return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.possible)
 
 
-class SharedPieceMethod(AnewMethod):
+class SharedPieceMethod(StatelessMethod):
     """The results of a `PieceMethod`, computed from counts. The run with sequence 0 returns the loss of all."""
 
     approximate = False

@@ -45,8 +45,6 @@ from .lane_groups import load_lanes, score_lanes, sort_window
 from .score_rows import scatter_score_row
 from .transitions import BACK_COLUMNS, FLOOR, LANE_ROWS, LOG_FLOOR, WINDOW
 
-__all__ = ["automaton_expectations"]
-
 ONE = (0,)  # register
 
 

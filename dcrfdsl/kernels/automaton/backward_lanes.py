@@ -30,8 +30,6 @@ from ..runtime import (
 from .forward_lanes import AT_END, LAST, SPARE, clear_lanes, combine_labels, sum_classes
 from .transitions import BACK_COLUMNS, CANCELLED, PENDING
 
-__all__ = ["BEGIN", "END", "retreat_lanes", "whole_registers"]
-
 Floats = NDArray[np.float64]
 Ints32 = NDArray[np.int32]
 

@@ -33,8 +33,6 @@ from .forward_lanes import over_unlisted
 from .lane_groups import load_lanes, score_lanes, sort_window
 from .transitions import WINDOW
 
-__all__ = ["automaton_decode"]
-
 SCORE, PEAK, IS_LAST, END_STATE, SPARE = range(5)  # rows of `AutomatonWorkspace.lane`
 
 

@@ -33,11 +33,6 @@ from ..runtime import (
 )
 from .transitions import CANCELLED, INTO_COLUMNS, LANE_ROWS
 
-__all__ = [
-    "AT_END", "LAST", "LEAST_ALPHA", "LEAST_SCORE", "LOG", "PRODUCT", "SHIFT", "SPARE", "advance_lanes", "clear_lanes",
-    "combine_labels", "exponentiate_lanes", "over_unlisted", "rescale_lanes", "sum_classes",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]

@@ -20,8 +20,6 @@ from ..runtime import (
 from .score_rows import fill_score_row
 from .transitions import WINDOW
 
-__all__ = ["load_lanes", "score_lanes", "sort_window"]
-
 
 @inner
 def sort_window(first, last, longest, token_off, order):

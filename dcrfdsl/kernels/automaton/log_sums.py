@@ -12,8 +12,6 @@ from ..runtime import IMPOSSIBLE, OK, entry, inlined
 from .score_rows import fill_score_row, scatter_score_row
 from .transitions import Automaton
 
-__all__ = ["automaton_log_expectations", "log_cells"]
-
 
 def log_cells(automaton: Automaton, longest: int) -> int:
     """Cells of memory for sequences of at most `longest` positions."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ..runtime import LANES
 from .transitions import REGISTERS, Automaton
 
-__all__ = ["automaton_of"]
-
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from ..runtime import LANES, add, broadcast, inlined, load, store
 from ..tables import add_single, scatter_single
 
-__all__ = ["fill_score_row", "scatter_score_row"]
-
 ONE, FOUR = (0,), (0, 0, 0, 0)  # registers
 
 

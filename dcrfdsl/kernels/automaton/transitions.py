@@ -26,12 +26,6 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, aligned_zeros
 
-__all__ = [
-    "BACK_COLUMNS", "CANCELLED", "FLOOR", "INTO_COLUMNS", "LANE_ROWS", "LOG_FLOOR", "PENDING", "REGISTERS", "WINDOW",
-    "Automaton", "AutomatonSums", "AutomatonTables", "AutomatonTotals", "AutomatonWorkspace", "LinearTables",
-    "linear_tables", "sums_of_automaton", "workspace_of_automaton",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]

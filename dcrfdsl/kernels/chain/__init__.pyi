@@ -10,15 +10,6 @@ from .forward_backward import (
     chain_expectations as chain_expectations,
     workspace_for as workspace_for,
 )
-from .gathered_counts import (
-    LARGEST as LARGEST,
-    LOGISTIC as LOGISTIC,
-    SIGMOID as SIGMOID,
-    GatheredCounts as GatheredCounts,
-    Smoothing as Smoothing,
-    propagate_counts as propagate_counts,
-    smooth as smooth,
-)
 from .label_tangents import chain_tangents as chain_tangents, tangent_workspace as tangent_workspace
 from .online_passes import (
     CONFIDENCE as CONFIDENCE,
@@ -29,6 +20,15 @@ from .online_passes import (
     mistake_pass as mistake_pass,
 )
 from .soft_span_losses import SoftRows as SoftRows
+from .span_count_gradients import (
+    LARGEST as LARGEST,
+    LOGISTIC as LOGISTIC,
+    SIGMOID as SIGMOID,
+    GatheredCounts as GatheredCounts,
+    Smoothing as Smoothing,
+    propagate_counts as propagate_counts,
+    smooth as smooth,
+)
 from .span_losses import (
     CompetitorSums as CompetitorSums,
     SegmentMarks as SegmentMarks,

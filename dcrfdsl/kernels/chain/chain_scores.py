@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, fma, inlined, load, repeat, store
 
-__all__ = ["ChainTables", "ChainWorkspace", "score_positions"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, broadcast, inlined, load, maximum, repeat, store
 
-__all__ = ["Lattice", "best_agreeing", "best_competitor", "best_disagreeing", "best_prefixes_and_suffixes"]
-
 Floats = NDArray[np.float64]
 
 

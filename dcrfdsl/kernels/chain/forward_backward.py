@@ -49,11 +49,6 @@ from ..runtime import (
 from ..tables import scatter_single
 from .chain_scores import score_positions
 
-__all__ = [
-    "FLOOR", "ChainSums", "chain_expectations", "exponentiate_rows", "forward_backward", "scatter_rows", "sum_pairs",
-    "sum_states", "workspace_for",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring

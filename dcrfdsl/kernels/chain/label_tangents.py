@@ -38,8 +38,6 @@ from ..runtime import (
 from .chain_scores import score_positions
 from .forward_backward import exponentiate_rows, forward_backward, scatter_rows, sum_pairs, sum_states
 
-__all__ = ["chain_tangents", "tangent_workspace"]
-
 ROWS = 7  # of states a position
 SPARE = 8  # see `forward_backward`
 

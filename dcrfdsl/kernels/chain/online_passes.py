@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from ..runtime import kernel
 
-__all__ = ["CONFIDENCE", "PASSIVE_AGGRESSIVE", "PERCEPTRON", "AttributeChain", "gradient_pass", "mistake_pass"]
-
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]

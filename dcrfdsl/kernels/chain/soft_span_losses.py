@@ -12,7 +12,7 @@ So the sums run over the states inside the span and maxima over what lies outsid
 Two such sums are kept, over the states that differ from y* at t or before, and along y* itself: the difference of a sum
 over all and the term of y* would lose all digits where y* is far above the rest. ψ → ∞ gives `span_losses`. Where the
 continuation of y* is checked, the best other continuation of y* is one more labelling. Not here: gathering
-(`gathered_counts`), ψ = ∞ (`span_losses`).
+(`span_count_gradients`), ψ = ∞ (`span_losses`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from numpy.typing import NDArray
 
 from ..runtime import inlined, inner
 from .competitors import best_agreeing
-from .gathered_counts import BELIEF, GONE, INTO, smooth
-
-__all__ = ["SoftRows", "add_soft_span_loss"]
+from .span_count_gradients import BELIEF, GONE, INTO, smooth
 
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ The loss of a span s is ℓ(d(s)), with d(s) = max{g(y): y disagrees with y* on 
 count of errors (Suzuki 2006 eq. 14, 15).
 
 The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without following each labelling
-(`gathered_counts`). Not here: the two maxima (`competitors`), soft maxima (`soft_span_losses`), sums over labellings
-(`forward_backward`).
+(`span_count_gradients`). Not here: the two maxima (`competitors`), soft maxima (`soft_span_losses`), sums over
+labellings (`forward_backward`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, entry, inlined, 
 from .chain_scores import score_positions
 from .competitors import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
 from .forward_backward import ChainSums
-from .gathered_counts import (
+from .soft_span_losses import SoftRows, add_soft_span_loss
+from .span_count_gradients import (
     BELIEF,
     GONE,
     INTO,
@@ -29,12 +30,6 @@ from .gathered_counts import (
     propagate_counts,
     smooth,
 )
-from .soft_span_losses import SoftRows, add_soft_span_loss
-
-__all__ = [
-    "CompetitorSums", "CompetitorWorkspace", "SegmentMarks", "SpanLoss", "Spans", "add_any_loss", "add_false_segments",
-    "chain_competitors", "competitor_workspace",
-]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]

@@ -13,8 +13,6 @@ from ..runtime import kernel
 from .chain_scores import score_positions
 from .competitors import Lattice, best_competitor, best_prefixes_and_suffixes
 
-__all__ = ["COMPETITOR_ROWS", "chain_decode_competitor"]
-
 COMPETITOR_ROWS = 4  # rows of states per position in the workspace
 
 

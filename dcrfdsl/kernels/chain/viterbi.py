@@ -13,8 +13,6 @@ import numpy as np
 from ..runtime import LANES, add, broadcast, entry, inlined, largest, load, maximum, repeat, store, subtract
 from .chain_scores import score_positions
 
-__all__ = ["chain_decode"]
-
 
 @inlined
 def _forward_max(length, chain, score, best):

@@ -12,10 +12,7 @@ from .forward_sampling import (
     sum_forward as sum_forward,
 )
 from .linear_sweeps import backward_linear as backward_linear, forward_linear as forward_linear
-from .max_sweeps import TurnedTables as TurnedTables, sweep_down as sweep_down, sweep_up as sweep_up
-from .reverse_steps import sweep_memory as sweep_memory
-from .tangent_sweep import exact_tangents as exact_tangents
-from .traced_paths import (
+from .max_marginal_backtrace import (
     FREE as FREE,
     MIXED as MIXED,
     PathWorkspace as PathWorkspace,
@@ -24,3 +21,6 @@ from .traced_paths import (
     pass_counts as pass_counts,
     trace_range as trace_range,
 )
+from .max_sweeps import TurnedTables as TurnedTables, sweep_down as sweep_down, sweep_up as sweep_up
+from .reverse_steps import sweep_memory as sweep_memory
+from .tangent_sweep import exact_tangents as exact_tangents

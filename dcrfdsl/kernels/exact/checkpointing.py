@@ -28,8 +28,6 @@ from .contraction import backward_log, forward_log, forward_max, trace_back
 from .linear_sweeps import backward_linear, forward_linear
 from .reverse_steps import sweep_memory
 
-__all__ = ["blocked_decode", "blocked_expectations"]
-
 LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms to be summed, or logarithms to be maximised
 FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, FIRST_FACTOR, LAST_FACTOR = range(9)
 

@@ -19,8 +19,6 @@ import numpy as np
 from ..runtime import inner
 from .max_sweeps import sweep_up
 
-__all__ = ["backward_log", "forward_log", "forward_max", "trace_back"]
-
 
 @inner
 def forward_log(first, last, programs, patterns, value):

@@ -31,8 +31,6 @@ from ..runtime import (
 )
 from ..tables import NARROW, WIDE, load_some, store_some
 
-__all__ = ["Terms", "add_listed", "dots", "extremes", "product"]
-
 ROWS = 3  # with three registers each: enough sums in flight, and few loads for each
 
 

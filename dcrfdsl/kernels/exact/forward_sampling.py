@@ -16,8 +16,6 @@ from ..tables import exponentiate, fill_tables
 from .contraction import forward_log
 from .linear_sweeps import forward_linear
 
-__all__ = ["decision_order", "draw_labelling", "exact_samples", "operand_places", "sum_forward"]
-
 IN_NO_FACTOR = -1
 
 

@@ -19,8 +19,6 @@ from .contraction_steps import Terms, extremes, product
 from .reverse_steps import clear_operands, distance, pull, settle_all
 from .run_products import multiply_runs, pull_runs, scale_rows
 
-__all__ = ["backward_linear", "contract", "forward_linear"]
-
 LOW, HIGH = 1e-10, 1e10  # a result whose maximum lies between these is left as it is
 
 

@@ -9,7 +9,7 @@ everything outside of it:
 
 The maximum of each result is taken out of it, so all m_v(k) are differences to the score of the best labelling, at
 most 0. Results are parts of the arena; ° lies in a second one. Source: Dawid 1992 (max-propagation). Not here: which
-labelling has such a score (`traced_paths`), sums (`contraction`).
+labelling has such a score (`max_marginal_backtrace`), sums (`contraction`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from ..runtime import (
 from ..tables import NARROW, WIDE, load_some, store_some
 from .run_products import add_by_index, raise_by_index
 from .step_layout import group_sizes, offset_lists, operands
-
-__all__ = ["TurnedTables", "contract_maxima", "sweep_down", "sweep_up", "take_out"]
 
 
 class TurnedTables(NamedTuple):

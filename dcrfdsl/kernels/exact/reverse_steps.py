@@ -16,8 +16,6 @@ from ..runtime import LANES, fast_inner, inlined, kernel
 from .contraction_steps import Terms, add_listed, dots, product
 from .run_products import pull_rows
 
-__all__ = ["SweepMemory", "clear_operands", "distance", "pull", "pull_tangents", "settle_all", "sweep_memory"]
-
 SLOTS = 8  # shared tables whose derivatives wait at the same time …
 ROOM = 64  # … and rows of results that each of them waits for
 FEW_COLUMNS = 4 * LANES  # a table with so few is turned even for one step

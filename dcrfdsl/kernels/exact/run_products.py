@@ -8,10 +8,6 @@ from __future__ import annotations
 from ..runtime import LANES, add, broadcast, fma, inlined, least_positive, lowest, maximum, multiply, total
 from ..tables import NARROW, load_some, store_some
 
-__all__ = [
-    "add_by_index", "multiply_runs", "pull_rows", "pull_runs", "raise_by_index", "scale_rows", "tangents_of_runs",
-]  # fmt: skip
-
 
 @inlined
 def multiply_runs(value, a, b, c, size, run, index, places):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from ..runtime import inlined
 
-__all__ = ["group_sizes", "offset_lists", "operands"]
-
 
 @inlined
 def operands(i, programs):

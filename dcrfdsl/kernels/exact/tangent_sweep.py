@@ -30,8 +30,6 @@ from .linear_sweeps import backward_linear, contract, forward_linear
 from .reverse_steps import clear_operands, pull_tangents, settle_all, sweep_memory
 from .run_products import pull_runs, tangents_of_runs
 
-__all__ = ["exact_tangents"]
-
 LEAST = 1e-200  # probability whose reciprocal is still a number in log space …
 LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbers
 

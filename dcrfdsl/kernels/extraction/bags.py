@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..runtime import kernel
 
-__all__ = ["cross_weights", "gather_weights", "merge_items"]
-
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]

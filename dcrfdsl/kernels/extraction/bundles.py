@@ -17,8 +17,6 @@ import numpy as np
 
 from ..runtime import inner, kernel
 
-__all__ = ["cover_rows", "implied_features"]
-
 
 @kernel
 def implied_features(row_off, feature, heads, usable):

@@ -16,8 +16,6 @@ import numpy as np
 
 from ..runtime import inner, kernel
 
-__all__ = ["WeightPenalty", "cross_gains", "crosses", "distinct_rows", "rows_of_features"]
-
 BOUND = 20.0  # of |δ|: without a penalty there may be no maximum
 MOST_STEPS = 60
 EXACT = 1e-9  # of δ

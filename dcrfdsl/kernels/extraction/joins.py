@@ -12,12 +12,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inlined, kernel
 
-__all__ = [
-    "conjoin", "count_keys", "count_rows", "count_rows_ragged", "cross", "cross_ragged", "find", "find_direct",
-    "gather_lists", "insert", "intern", "mark_spans", "place_rows", "place_rows_ragged", "rows_inside", "shift_codes",
-    "shift_numbers",
-]  # fmt: skip
-
 Codes = NDArray[np.int32]
 Keys = NDArray[np.int64]
 Offsets = NDArray[np.int64]

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from ..runtime import kernel
 
-__all__ = ["ANY_SPACE", "BLANK", "COMMENT", "Cells", "append_to_lines", "intern_cells", "lines_and_cells"]
-
 Bytes = NDArray[np.uint8]
 Integers = NDArray[np.int64]
 

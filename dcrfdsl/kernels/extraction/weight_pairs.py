@@ -10,8 +10,6 @@ import numpy as np
 
 from ..runtime import kernel, sort_ascending
 
-__all__ = ["count_pairs"]
-
 
 @kernel
 def count_pairs(row, assignment, row_off, feature, value, num_features, size):

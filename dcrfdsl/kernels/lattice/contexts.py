@@ -18,11 +18,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inner, kernel
 
-__all__ = [
-    "FORBIDDEN", "LABEL_BITS", "LABEL_MASK", "MOST_STATES", "UNSEEN", "ContextTables", "LocalTables", "edge_cells",
-    "fill_hash", "find_cell",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -21,8 +21,6 @@ from .contexts import LABEL_BITS, find_cell
 from .lattice_levels import first_lattice, keep_labels
 from .lattice_sums import edge_potentials, sum_lattice
 
-__all__ = ["MOST_EDGES", "NO_GUIDE", "Guide", "list_labels", "surviving_labels", "view_beliefs", "view_cells"]
-
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 

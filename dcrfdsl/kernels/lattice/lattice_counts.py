@@ -1,7 +1,5 @@
 """The columns of what lattices count for each sequence, [S, COLUMNS]. Not here: who reads them (`inference.base`)."""
 
-__all__ = ["COLUMNS", "EARLY", "EDGES", "LABELS", "POSITIONS", "POSSIBLE", "RELAXED"]
-
 POSSIBLE = 0  #  labels that are possible, over all positions
 LABELS = 1  #    of these, kept
 EDGES = 2  #     edges of the last level

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from ..runtime import kernel
 from .contexts import LABEL_BITS
 
-__all__ = ["Lattice", "Pruning", "first_lattice", "keep_edges", "keep_labels", "next_lattice"]
-
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -24,8 +24,6 @@ from .lattice_levels import Pruning, first_lattice, keep_edges, keep_labels, nex
 from .lattice_sums import best_path, edge_potentials, sum_lattice
 from .local_scores import scatter_labels, score_labels
 
-__all__ = ["LatticeTables", "lattice_bounds", "lattice_decode", "lattice_expectations"]
-
 NO_GOLD = np.zeros(0, np.int32)
 
 

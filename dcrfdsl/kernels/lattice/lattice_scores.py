@@ -7,8 +7,6 @@ import numpy as np
 from ..runtime import kernel
 from .contexts import FORBIDDEN, LABEL_BITS, find_cell
 
-__all__ = ["count_contexts", "score_contexts"]
-
 
 @kernel
 def score_contexts(first, last, contexts, token_off, labelling, log_base, score):

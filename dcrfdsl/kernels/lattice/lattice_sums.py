@@ -13,8 +13,6 @@ import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
 
-__all__ = ["best_path", "edge_potentials", "sum_lattice"]
-
 FLOOR = 1e-70  # products of four numbers are normal doubles
 CEILING = 1e70
 

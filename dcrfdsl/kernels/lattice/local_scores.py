@@ -8,8 +8,6 @@ from __future__ import annotations
 from ..runtime import inlined, inner
 from ..tables import add_packed, scatter_single
 
-__all__ = ["scatter_labels", "score_labels"]
-
 
 @inlined
 def _pass_entry(x, cell, place, cells, table, scatters):

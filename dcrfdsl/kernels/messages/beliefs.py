@@ -15,8 +15,6 @@ from ..runtime import fast_inner, inner, kernel
 from ..tables import matrix_times
 from .sum_product import incoming, outgoing
 
-__all__ = ["read_beliefs", "read_labelling", "score_labelling"]
-
 
 @fast_inner
 def _normalise(values, at, count, log_space):

@@ -16,8 +16,8 @@ the forest has all factors this is exact; where it has none, fixed points are th
 
 Numbers of terms are logarithms; what is impossible is counted apart, so that it can be divided out again. A renewal
 sums along its walk alone: what the rest of the forest says comes from messages that stay, and of which only those are
-computed anew that lead from the last walks to this one. Not here: these messages (`kept_messages`), sums along walks
-(`forest_walks`), the forest (`graph.approximations`).
+computed anew that lead from the last walks to this one. Not here: these messages (`cached_forest_messages`), sums along
+walks (`forest_walks`), the forest (`graph.approximations`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables, scatter_gradient
+from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
 from .feasible_search import largest_sequence
 from .forest_walks import WalkTables, sum_walk
-from .kept_messages import KeptMessages, forget, know_all, messages_around
 from .sum_product import node_potentials
 from .tilted_walks import TiltedTables, project, tilt
-
-__all__ = ["forest_expectations"]
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,6 @@ from .beliefs import read_labelling, score_labelling
 from .propagation import ORDERED, propagate
 from .sum_product import node_potentials
 
-__all__ = [
-    "conditional", "feasible_labelling", "find_hard", "largest_sequence", "message_labelling", "round_marginals",
-    "start_labelling",
-]  # fmt: skip
-
 BUDGET = 20_000  # states that the search tries, and as many again …
 BUDGET_OF_VARIABLE = 50  # … as this times the number of variables
 ROUGH, ROUNDS = 1e-3, 50  # tolerance and iterations of the messages for a start

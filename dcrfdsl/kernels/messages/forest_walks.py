@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ..runtime import fast_inner
 
-__all__ = ["WalkTables", "sum_walk"]
-
 Floats = NDArray[np.float64]
 
 

@@ -27,8 +27,6 @@ from .beliefs import score_labelling
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
 from .sum_product import node_potentials
 
-__all__ = ["CHAINS", "Sampling", "gibbs", "gibbs_sequences"]
-
 Floats = NDArray[np.float64]
 
 STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain

@@ -20,8 +20,6 @@ from ..tables import Control, add_run, fill_tables, matrix_times, scatter_gradie
 from .feasible_search import find_hard, largest_sequence, start_labelling
 from .sum_product import node_potentials
 
-__all__ = ["mean_field", "mean_field_beliefs", "mean_field_expectations"]
-
 UNEVEN = 0.1  # noise of the uniform start, which leads away from saddle points of symmetric models
 
 

@@ -20,8 +20,6 @@ from ..tables import copy_run
 from .random_trees import draw_tree, prepare_growth
 from .sum_product import Limits, Scratch, send, send_pair
 
-__all__ = ["COVER", "FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "TREES", "propagate"]
-
 ORDERED, RANDOM, FLOOD, RESIDUAL, TREES, COVER = 0, 1, 2, 3, 4, 5  # how the next edges to send are chosen
 PATIENCE = 100  # rounds within which the residual must fall; runs that converge by themselves need fewer …
 FALL = 0.99  # … to this share of its value; in a run that approaches a cycle it falls ever less

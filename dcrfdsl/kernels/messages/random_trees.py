@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inner, kernel, next_random, shuffle
 
-__all__ = ["Growth", "draw_tree", "first_trees", "prepare_growth"]
-
 Ints = NDArray[np.int64]
 
 

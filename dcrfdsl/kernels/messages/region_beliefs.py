@@ -13,8 +13,6 @@ from .feasible_search import largest_sequence
 from .region_messages import RegionTables, propagate_regions
 from .sum_product import node_potentials
 
-__all__ = ["region_expectations"]
-
 
 @fast_inner
 def _fill_clusters(g, shapes, regions, logs, node, log_phi):

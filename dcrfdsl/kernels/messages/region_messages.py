@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 
-__all__ = ["RegionTables", "propagate_regions"]
-
 Floats = NDArray[np.float64]
 
 SLOW = 0.8  # damping where regions lie within regions: faster messages swing, or settle in a mode of many

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inner, kernel
 
-__all__ = ["DualGraph", "ascend_dual", "prune_states", "state_bounds"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ROUNDING = 2.0**-53  # the relative error of an addition

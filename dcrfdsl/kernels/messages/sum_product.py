@@ -42,18 +42,6 @@ from ..runtime import (
 )
 from ..tables import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
 
-__all__ = [
-    "Limits",
-    "Scratch",
-    "incoming",
-    "node_potentials",
-    "outgoing",
-    "recall",
-    "remember",
-    "send",
-    "send_pair",
-]
-
 LEAST_RECALLED = 1e-30
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ..runtime import inner
 from .forest_walks import sum_walk
 
-__all__ = ["TiltedTables", "project", "tilt"]
-
 Floats = NDArray[np.float64]
 
 

@@ -27,18 +27,6 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import matrix_times, times_matrix
 
-__all__ = [
-    "Reweighting",
-    "exponentiate_incoming",
-    "largest_shape",
-    "marginalise",
-    "pair_belief",
-    "reweighted_incoming",
-    "reweighted_messages",
-    "stretch_tables",
-    "take_maxima",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 
 LINEAR_RANGE = -600.0  # log of the least product of a table entry and incoming messages in linear space

@@ -26,8 +26,6 @@ from .trw import (
     take_maxima,
 )
 
-__all__ = ["Forests", "reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
-
 
 class Forests(NamedTuple):
     """The forests that split the model."""

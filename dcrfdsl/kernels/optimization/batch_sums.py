@@ -9,8 +9,6 @@ import numpy as np
 
 from ..runtime import kernel
 
-__all__ = ["collect_touched", "copy_to_cells", "firing_runs", "list_touched"]
-
 
 @kernel
 def firing_runs(first, last, shapes, kinds, rows, seen):

@@ -18,8 +18,6 @@ import numpy as np
 
 from ..runtime import inner, kernel
 
-__all__ = ["least_bound", "least_bounds"]
-
 EXTREME = 1e-12  # share of a group at either end, up to which it is rounding
 MOST_STEPS = 100  # of Newton's method
 LONGEST = 3.0  # step, by the exponent that it changes most

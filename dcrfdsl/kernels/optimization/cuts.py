@@ -15,22 +15,6 @@ from numpy.typing import NDArray
 
 from ..runtime import fast_inner, inlined, inner, kernel
 
-__all__ = [
-    "Cuts",
-    "Metric",
-    "block_of",
-    "combine_cuts",
-    "empty_cuts",
-    "is_repeated",
-    "join_cuts",
-    "margin_of",
-    "margins_of",
-    "measure_cuts",
-    "move",
-    "product",
-    "products_of",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,6 @@ import numpy as np
 
 from ..runtime import fast_inner, fast_kernel, kernel
 
-__all__ = [
-    "adaptive_steps", "combine", "dot", "inner_products", "keep_difference", "pair_products", "pair_squares",
-    "plain_steps", "secant_steps",
-]  # fmt: skip
-
 BLOCK = 512  # weights that are processed together
 
 

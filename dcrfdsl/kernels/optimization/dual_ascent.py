@@ -14,8 +14,6 @@ import numpy as np
 from ..runtime import inner, kernel
 from .cuts import block_of, margin_of, move, product, similarity
 
-__all__ = ["ascend", "frank_wolfe", "most_violated", "primal_and_gap", "project_to_bounds", "projected_gradient"]
-
 SATURATED = 1e-12  # of U: multipliers whose sum is this close to U can only be exchanged
 LEAST = 1e-14  # curvature (or excess over U, relatively) that counts as zero
 

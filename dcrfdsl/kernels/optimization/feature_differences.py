@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inner, kernel, sort_ascending
 
-__all__ = ["bias_of_cells", "list_differences"]
-
 
 class Tally(NamedTuple):
     """Feature counts by weight, and the list of weights that have been counted."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..runtime import kernel
 from ..tables import scatter_gradient
 
-__all__ = ["count_labellings"]
-
 
 @kernel
 def count_labellings(

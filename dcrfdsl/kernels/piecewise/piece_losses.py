@@ -23,11 +23,6 @@ from ..runtime import LANES, inner, kernel
 from ..tables import fill_tables, scatter_gradient
 from .piece_scores import MOST_SITES, Workspace, joint_states, normalise, place, scores, set_given, spread
 
-__all__ = [
-    "ALL", "LISTED", "NONE", "ONE", "SAMPLED", "Cases", "TablePlaces", "likely_cases", "piece_expectations",
-    "piece_tables",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 
 NONE, ALL, ONE, SAMPLED, LISTED = range(5)  # other cases in which NOTA is right; ONE: one variable changed

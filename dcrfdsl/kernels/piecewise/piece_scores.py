@@ -12,18 +12,6 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, load, store, subtract
 
-__all__ = [
-    "MOST_SITES",
-    "PieceInstances",
-    "Workspace",
-    "joint_states",
-    "normalise",
-    "place",
-    "scores",
-    "set_given",
-    "spread",
-]
-
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -39,8 +39,6 @@ from numba.core import config
 from .kernel_cache import KernelCache
 from .linked_functions import LinkedCompiler
 
-__all__ = ["entry", "fast_entry", "fast_inner", "fast_kernel", "inlined", "inner", "kernel"]
-
 FAST = {"reassoc", "contract", "nsz"}
 
 COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
-__all__ = ["LANES"]
-
 
 def _lanes(features: str) -> int:
     """Doubles that a register holds on a CPU with these features."""

@@ -10,12 +10,6 @@ import numpy as np
 
 from .cpu import LANES
 
-__all__ = [
-    "add", "add_sums", "any_below", "broadcast", "choose_below", "dot", "exp", "fma", "int_at",
-    "keep_rolled", "largest", "least_finite", "least_positive", "load", "load_at", "load_part", "lowest", "maximum",
-    "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total", "transpose",
-]  # fmt: skip
-
 add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
 total, largest, lowest = np.sum, np.max, np.min
 

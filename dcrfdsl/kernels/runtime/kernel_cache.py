@@ -43,8 +43,6 @@ from numba.core.serialize import dumps
 from ...foundation import is_writable, keeping_places
 from .linked_functions import restored
 
-__all__ = ["CacheDirectories", "KernelCache", "cache_directories", "fingerprint"]
-
 KERNELS = Path(__file__).parents[1]
 NAME = re.compile(r"dcrfdsl-kernels-[0-9a-f]{16}(-old-[0-9a-f]{8})?")
 STAMP = "used"  # its time is when a process last used the directory

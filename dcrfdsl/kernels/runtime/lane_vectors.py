@@ -13,25 +13,20 @@ from numba.extending import intrinsic
 from .cpu import LANES
 from .machine_vectors import INT32, INT64, REGISTER, Vectors, check_bounds, fused, join, places_of, split
 
-__all__ = [
-    "add_sums", "any_below", "choose_below", "dot", "fold", "int_at", "keep_rolled", "load_at", "prefetch",
-    "transpose",
-]  # fmt: skip
-
 LINE = 8  # doubles in a line of a cache
 
 if config.DISABLE_JIT:
     from .interpreted_vectors import (
-        add_sums,
-        any_below,
-        choose_below,
-        dot,
-        fold,
-        int_at,
-        keep_rolled,
-        load_at,
-        prefetch,
-        transpose,
+        add_sums as add_sums,
+        any_below as any_below,
+        choose_below as choose_below,
+        dot as dot,
+        fold as fold,
+        int_at as int_at,
+        keep_rolled as keep_rolled,
+        load_at as load_at,
+        prefetch as prefetch,
+        transpose as transpose,
     )
 else:
 

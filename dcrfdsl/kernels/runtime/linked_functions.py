@@ -20,8 +20,6 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["LinkedCompiler", "restored"]
-
 # What Python meets when it calls such a function by mistake: a SystemError, and not a jump to nowhere.
 _REFUSAL = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: None)
 _REFUSAL_ADDRESS = ctypes.cast(_REFUSAL, ctypes.c_void_p).value

@@ -28,12 +28,6 @@ from numpy.typing import NDArray
 
 from .cpu import LANES
 
-__all__ = [
-    "INT32", "REGISTER", "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "check_bounds", "exp",
-    "fma", "fused", "join", "largest", "least_finite", "least_positive", "load", "load_part", "lowest", "maximum",
-    "multiply", "padded", "places_of", "repeat", "scale_add", "split", "store", "store_part", "subtract", "total",
-]  # fmt: skip
-
 CACHE_LINE = 64  # bytes
 LEAST_EXPONENT, MOST_EXPONENT = -708.0, 709.0  # where exp is computed: below it is 0, above it is inf
 ROUNDING = 1.5 * 2.0**52  # added to a number below 2^51 it leaves the nearest integer in the lowest bits
@@ -155,25 +149,25 @@ def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
 
 if config.DISABLE_JIT:
     from .interpreted_vectors import (
-        add,
-        broadcast,
-        exp,
-        fma,
-        largest,
-        least_finite,
-        least_positive,
-        load,
-        load_part,
-        lowest,
-        maximum,
-        multiply,
-        repeat,
-        scale_add,
-        store,
-        store_part,
-        subtract,
-        total,
-    )  # fmt: skip
+        add as add,
+        broadcast as broadcast,
+        exp as exp,
+        fma as fma,
+        largest as largest,
+        least_finite as least_finite,
+        least_positive as least_positive,
+        load as load,
+        load_part as load_part,
+        lowest as lowest,
+        maximum as maximum,
+        multiply as multiply,
+        repeat as repeat,
+        scale_add as scale_add,
+        store as store,
+        store_part as store_part,
+        subtract as subtract,
+        total as total,
+    )
 else:
 
     def _elementwise(build: Callable[..., Any]) -> Any:

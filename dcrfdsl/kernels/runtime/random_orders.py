@@ -10,8 +10,6 @@ import numpy as np
 
 from .compilation import inner
 
-__all__ = ["direct_edges", "next_random", "shuffle"]
-
 
 @inner
 def next_random(state):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .compilation import inner
 
-__all__ = ["sort_ascending"]
-
 
 @inner
 def sort_ascending(values, count):

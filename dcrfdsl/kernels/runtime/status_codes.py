@@ -1,7 +1,5 @@
 """How inference on one sequence ended, as kernels return it. Not here: the messages to users (`inference`)."""
 
-__all__ = ["BROKEN", "GAVE_UP", "IMPOSSIBLE", "OK", "UNDERFLOW"]
-
 OK = 0
 UNDERFLOW = 1  # linear space does not hold the numbers (or the workspace the sequence): another kernel must answer
 IMPOSSIBLE = 2  # no labelling has a positive potential

@@ -15,8 +15,6 @@ from ..runtime import inner, kernel
 from .segment_paths import class_ending
 from .segment_potentials import apart
 
-__all__ = ["SegmentCounts", "segment_counts", "segment_rows"]
-
 
 class SegmentCounts(NamedTuple):
     """Of the n-th entry: its sequence, its weight and how often it counts. An entry is a feature of one segment.

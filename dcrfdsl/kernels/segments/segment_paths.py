@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, kernel
 from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, apart, score_segments
 
-__all__ = ["SegmentLists", "class_ending", "segment_nbest"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

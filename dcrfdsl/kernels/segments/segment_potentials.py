@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..runtime import kernel
 from ..tables import fill_tables
 
-__all__ = ["FIRST", "INSIDE", "LAST", "SINGLE", "SegmentKinds", "SegmentScores", "apart", "score_segments"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

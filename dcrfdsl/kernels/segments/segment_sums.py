@@ -20,8 +20,6 @@ from ..runtime import IMPOSSIBLE, OK, kernel
 from ..tables import scatter_gradient
 from .segment_potentials import FIRST, INSIDE, LAST, SINGLE, apart, score_segments
 
-__all__ = ["segment_expectations"]
-
 Floats = NDArray[np.float64]
 
 LEAST = 1e-200  # a linear sum below is computed again by logarithms

@@ -35,11 +35,6 @@ from ..messages import (
 from ..runtime import BROKEN, GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
 
-__all__ = [
-    "exact_decode", "exact_expectations", "exact_log_expectations", "mend_labellings", "message_decode",
-    "message_expectations", "message_log_expectations", "score_labellings",
-]  # fmt: skip
-
 
 @inner
 def _largest(shapes, rows, first, last):

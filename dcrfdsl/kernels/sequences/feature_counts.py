@@ -18,8 +18,6 @@ from ..runtime import OK, UNDERFLOW, inner, kernel
 from ..tables import Ragged
 from .expectations import exact_expectations
 
-__all__ = ["ChainCells", "PairTable", "chain_pairs", "collect_pairs", "exact_pairs", "known_scores", "sum_groups"]
-
 Ints = NDArray[np.int64]
 
 

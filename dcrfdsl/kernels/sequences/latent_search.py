@@ -18,8 +18,6 @@ from ..runtime import IMPOSSIBLE, inner, kernel
 from ..tables import fill_tables
 from .nbest import Candidates, Decisions, search_labellings
 
-__all__ = ["Latents", "summed_nbest"]
-
 
 class Latents(NamedTuple):
     """Which variables are latent: v where first ≤ v % width < end."""

@@ -22,8 +22,6 @@ from ..chain import (
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
 from ..tables import copy_run, fill_tables, scatter_gradient
 
-__all__ = ["linked_competitors"]
-
 
 @inner
 def _sum_factors(g, shapes, value, length, states, width, score, pair, turned):

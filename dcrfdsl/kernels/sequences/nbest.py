@@ -27,8 +27,6 @@ from ..messages import message_labelling, node_potentials, propagate, read_label
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
 
-__all__ = ["Candidates", "Decisions", "NBestLists", "exact_better", "exact_nbest", "message_nbest", "search_labellings"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -2,8 +2,8 @@
 
 Max-marginals (`exact.max_sweeps`) answer most of what a span asks. The best labelling that disagrees with y* on a span
 is the best one with a wrong state in some position of it. The best one that agrees is the best of all if that agrees;
-else its results between the first and the last position of the span are computed anew (`exact.traced_paths`). The
-gradient counts all these labellings at once. Losses are those of `chain.span_losses`. Not here: chains
+else its results between the first and the last position of the span are computed anew (`exact.max_marginal_backtrace`).
+The gradient counts all these labellings at once. Losses are those of `chain.span_losses`. Not here: chains
 (`chain.competitors`), graphs that are computed block by block.
 """
 
@@ -28,10 +28,6 @@ from .wrong_labellings import (
     sweep_both,
     wrong_labelling,
 )
-
-__all__ = [
-    "WHOLE", "ErrorSums", "JudgedLabels", "LabelledSpans", "exact_competitors",
-]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]

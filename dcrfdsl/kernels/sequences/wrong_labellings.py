@@ -25,11 +25,6 @@ from ..exact import (
 from ..runtime import IMPOSSIBLE, LANES, OK, inner, kernel
 from ..tables import copy_run, fill_tables
 
-__all__ = [
-    "Lattice", "WrongStates", "best_wrong_state", "exact_decode_wrong", "is_wrong", "path_workspace", "sweep_both",
-    "wrong_labelling",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]

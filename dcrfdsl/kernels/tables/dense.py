@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from ..runtime import LANES, add, broadcast, fma, inlined, inner, load, load_part, repeat, store, store_part, total
 
-__all__ = [
-    "NARROW", "WIDE", "add_run", "copy_run", "load_some", "matrix_times", "scale_run", "store_some", "times_matrix",
-]  # fmt: skip
-
 NARROW, WIDE = (0,), (0, 0, 0)
 
 

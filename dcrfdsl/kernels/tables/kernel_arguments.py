@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from .wiring import Bindings, Kinds, Rows, Schedules, Shapes
 
-__all__ = ["Control", "Potentials", "Problem", "Ragged", "Results", "Sweeps", "Totals", "WarmStart"]
-
 Floats = NDArray[np.float64]
 
 

@@ -30,11 +30,6 @@ from ..runtime import (
 from .dense import NARROW
 from .packed import add_packed, scatter_packed
 
-__all__ = [
-    "TINY", "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "local_tables",
-    "scatter_gradient", "shared_peaks",
-]  # fmt: skip
-
 TINY = 1e-150  # TINY² is still a normal double: products of two such entries are representable
 LOG_TINY = np.log(TINY)
 

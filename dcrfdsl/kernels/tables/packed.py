@@ -20,22 +20,6 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
 
-__all__ = [
-    "BundleLists",
-    "Packed",
-    "add_packed",
-    "add_runs",
-    "add_single",
-    "collect_gradient",
-    "count_fires",
-    "distribute_bundles",
-    "pack_rows",
-    "pack_weights",
-    "scatter_packed",
-    "scatter_single",
-    "sum_bundles",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Counts = NDArray[np.unsignedinteger]  # as narrow as possible: most of the time goes into reading these lists
 

@@ -17,19 +17,6 @@ from numpy.typing import NDArray
 
 from .packed import Packed
 
-__all__ = [
-    "Approximations",
-    "Bindings",
-    "Edges",
-    "Kinds",
-    "Patterns",
-    "Programs",
-    "Regions",
-    "Rows",
-    "Schedules",
-    "Shapes",
-]
-
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]

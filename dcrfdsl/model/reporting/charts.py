@@ -16,8 +16,6 @@ from markupsafe import Markup
 from ...foundation import printable
 from ...metrics import Reliability
 
-__all__ = ["Series", "bar_chart", "line_chart", "reliability_chart"]
-
 WIDTH, HEIGHT = 480.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 14.0, 14.0, 46.0
 COLOURS = 6  # of lines in the style sheet

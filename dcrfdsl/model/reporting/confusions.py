@@ -21,8 +21,6 @@ from ...data import Segments
 from ...foundation import Ints, Mask
 from ...metrics import Evaluation, confusion, segments_compared
 
-__all__ = ["SegmentConfusion", "StateConfusion", "most_confused", "segment_confusion", "state_confusion"]
-
 
 class StateConfusion(NamedTuple):
     """states: the texts of gold and predicted states that occur, most frequent gold state first.

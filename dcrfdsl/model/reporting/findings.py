@@ -17,8 +17,6 @@ from ...metrics import Evaluation
 from ...semantics import CallSpec
 from .wrong_labels import ErrorList, Why
 
-__all__ = ["CurvePoint", "DrawnSentence", "Findings", "Sampling", "StageRun", "StrongWeights", "TransitionWeights"]
-
 
 class CurvePoint(NamedTuple):
     """An iteration of training.   dev: a score in 0–1, or a log-likelihood.   start: a random start, 0 if only one.

@@ -33,20 +33,6 @@ from .charts import Series, bar_chart, line_chart
 from .findings import CurvePoint, Findings, StageRun, TransitionWeights
 from .page_sections import Section
 
-__all__ = [
-    "data_section",
-    "frequency_table",
-    "graph_section",
-    "record_section",
-    "setting_words",
-    "template_section",
-    "training_blocks",
-    "training_section",
-    "transition_blocks",
-    "transition_section",
-    "weight_section",
-]
-
 LENGTH_BARS = 20
 MOST_STATES = 40  # in the table of frequencies
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...foundation import DcrfError, Diagnostic
 
-__all__ = ["require_jinja"]
-
 
 def require_jinja() -> None:
     """Raises DcrfError if the library that fills in the page is not there."""

@@ -8,8 +8,6 @@ from typing import ClassVar
 
 from ...foundation import Block
 
-__all__ = ["ErrorBrowser", "Section"]
-
 
 @dataclass(frozen=True)
 class ErrorBrowser:

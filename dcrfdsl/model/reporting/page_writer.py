@@ -36,8 +36,6 @@ from .page_sections import Section
 from .quality_sections import calibration_section, confusion_section, error_section, score_section
 from .wrong_labels import error_pages
 
-__all__ = ["page_texts", "write_report"]
-
 # In JSON they can stand in texts only, where these escapes mean the same.
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 

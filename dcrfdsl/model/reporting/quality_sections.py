@@ -39,8 +39,6 @@ from .confusions import SegmentConfusion, most_confused, segment_confusion, stat
 from .findings import Findings
 from .page_sections import ErrorBrowser, Section
 
-__all__ = ["calibration_section", "confusion_section", "error_section", "score_section"]
-
 MOST_STATES = 25  # of a confusion matrix; the rest go into one row and column
 MOST_PAIRS = 20
 OTHERS = "all others"

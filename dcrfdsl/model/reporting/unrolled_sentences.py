@@ -22,8 +22,6 @@ from ...graph import (
     segment_instances,
 )
 
-__all__ = ["Told", "sentence_graph"]
-
 Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
 
 

@@ -23,8 +23,6 @@ from ...data import Corpus, word_column
 from ...foundation import Floats, Integers, Ints, Mask, json_text, printable
 from ...metrics import Evaluation
 
-__all__ = ["ErrorList", "Term", "Why", "error_list", "error_pages"]
-
 PAGE_BYTES = 2_400_000  # of the data of one page's browser: with all else the page stays below 3 MB
 
 

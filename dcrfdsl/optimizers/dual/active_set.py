@@ -13,8 +13,6 @@ from ...foundation import Floats
 from ...kernels.optimization import dot, margins_of, products_of, project_to_bounds, projected_gradient
 from .dual_problem import Dual
 
-__all__ = ["all_products", "ascend_on_face"]
-
 ENOUGH = 0.01  # of the square of the first slope: by then the active set will have changed
 SHORTEST = 1.0 / 64.0  # of the step that conjugate gradients found
 

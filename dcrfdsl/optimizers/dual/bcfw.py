@@ -19,8 +19,6 @@ from ..objective import Objective, Outcome, Watch, require_part
 from ..run_state import RunState, generator_from, generator_state
 from .dual_problem import Dual, Measured, run_passes
 
-__all__ = ["minimise_bcfw"]
-
 LEAST = 1e-12  # of U: smaller multipliers are dropped, since steps of Frank–Wolfe can only shrink them
 
 

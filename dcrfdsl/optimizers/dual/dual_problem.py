@@ -23,8 +23,6 @@ from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated,
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 from ..run_state import NotNow, RunState
 
-__all__ = ["Dual", "Step", "concatenate_cuts", "run_passes"]
-
 ROUNDS = 20  # the most completions of unknown labels
 
 Step = Callable[["Dual", Cuts, int, int], None]
@@ -123,7 +121,7 @@ def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
 
 
 def _recalled_cuts(saved: Sequence[Any], blocks: int, num_weights: int) -> Cuts:
-    """The cuts of a checkpoint. `Unfit` if they do not fit together, or not this problem."""
+    """The cuts of a checkpoint. `IncompatibleState` if they do not fit together, or not this problem."""
     named = dict(zip(Cuts._fields, saved, strict=True))
     count, entries, others = (named[name].size for name in ("loss", "weight", "other"))
     cuts = Cuts(

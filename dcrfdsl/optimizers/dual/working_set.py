@@ -18,8 +18,6 @@ from ..run_state import RunState
 from .active_set import all_products, ascend_on_face
 from .dual_problem import Dual, Measured, run_passes
 
-__all__ = ["minimise_working_set"]
-
 PART = 0.2  # of the gap: closing it further for the current labellings is idle while others are missing
 ITERATIONS = 30  # of conjugate gradients
 ROUNDS = 10  # steps in a sequence at each visit

@@ -35,8 +35,6 @@ from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, 
 from ..progress import norm_of
 from ..run_state import RunState
 
-__all__ = ["StepBounds", "best_step", "minimise_boosting", "step_bounds"]
-
 FLAT = 0.1  # a search ends when the slope has fallen to this share
 TRIALS = 20  # of a search
 LONGER = 30.0  # the next trial is at most this many times the last one

@@ -12,8 +12,6 @@ from ...semantics import AutoOptimizer
 from ..objective import Iteration, Objective, Outcome, Watch, require_part
 from ..run_state import RunState
 
-__all__ = ["minimise_closed_form"]
-
 
 def minimise_closed_form(
     objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState

@@ -22,8 +22,6 @@ from ..objective import Objective, Outcome, Scaling, Watch
 from ..progress import ROUNDING, Progress
 from ..run_state import RunState
 
-__all__ = ["minimise_iis", "roots"]
-
 NEVER = -30.0  # a factor of 1e-13
 MOST_NEWTON = 100
 EXACT = 1e-13  # of the roots' logarithms

@@ -22,8 +22,6 @@ from ..online import NOT_FINITE
 from ..progress import norm_of
 from ..run_state import RunState
 
-__all__ = ["minimise_mixed_perceptron"]
-
 
 def minimise_mixed_perceptron(
     objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState

@@ -26,8 +26,6 @@ from ..progress import norm_of
 from ..run_state import RunState, generator_from, generator_state
 from ..voters import Voters
 
-__all__ = ["minimise_perceptron", "perceptron_pass"]
-
 
 def minimise_perceptron(
     objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState

@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["best_temperature"]
-
 STEP = 2.0  # in log τ
 MOST_STEPS = 14  # up to about 1e12 or 1e-12
 LEVEL = 1e-12  # smaller relative differences of sums are no differences

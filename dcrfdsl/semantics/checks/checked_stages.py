@@ -8,8 +8,6 @@ from __future__ import annotations
 from ..schema import ModelSpec
 from .context import Context
 
-__all__ = ["running_stages", "without_stage_order"]
-
 
 def running_stages(context: Context) -> tuple[int, ...]:
     """Numbers of the stages that run, the first one first, as far as their chain leads; (0,) for the default stage."""

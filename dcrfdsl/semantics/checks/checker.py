@@ -47,9 +47,7 @@ from . import (
     view_rules,
     voting_rules,
 )
-from .context import Context, Data, Rule
-
-__all__ = ["RULES", "Context", "Data", "Rule", "check", "check_or_raise"]
+from .context import Context as Context, Data as Data, Rule
 
 NO_MODEL = (
     "no-template",

@@ -27,8 +27,6 @@ from ..schema import (
 )
 from .context import Context, Rule, listed
 
-__all__ = ["RULES", "reached"]
-
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
 
 

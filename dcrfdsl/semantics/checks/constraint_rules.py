@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Late
+from ...foundation import DcrfError, Diagnostic, LazyModule
 from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
 from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from ...foundation import Mask
 else:
-    np = Late("numpy")
-
-__all__ = ["RULES"]
+    np = LazyModule("numpy")
 
 MOST_CAUSES = 8  # in a message
 MOST_TRIED = 2**26  # entries of the tables of all constraints

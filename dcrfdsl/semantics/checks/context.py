@@ -38,11 +38,6 @@ from ..schema import (
 if TYPE_CHECKING:
     from ...foundation import Ints
 
-__all__ = [
-    "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",
-    "listed",
-]  # fmt: skip
-
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
 

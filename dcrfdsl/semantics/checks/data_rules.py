@@ -30,8 +30,6 @@ from ..schema import (
 from .context import Context, Data, Rule, listed
 from .walk import every_feature
 
-__all__ = ["FORMATS", "RULES", "Format"]
-
 Fits = Callable[[str], bool]
 
 

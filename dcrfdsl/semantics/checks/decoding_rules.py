@@ -14,8 +14,6 @@ from ..settings import bounding_decoding, decode_statement, inference_settings
 from .context import Context, Rule
 from .optimizer_rules import stage_views
 
-__all__ = ["RULES"]
-
 
 def bounded_models(context: Context) -> Iterator[Diagnostic]:
     """A bound is on the sum of potentials at a labelling: latents are summed out, and pruning has no tables."""

@@ -11,8 +11,6 @@ from .regex_rules import compile_error
 from .term_rules import TermReader
 from .walk import constraint_nodes
 
-__all__ = ["constraint_can_be_tried", "memory_can_be_tried"]
-
 
 def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
     reader = TermReader(context, labels=True)

@@ -37,8 +37,6 @@ from ..schema import (
 from .context import Context, Rule
 from .evaluable_conditions import memory_can_be_tried
 
-__all__ = ["RULES", "values_at_the_first_token"]
-
 NO, YES = BOOLEAN
 EITHER = frozenset({False, True})
 

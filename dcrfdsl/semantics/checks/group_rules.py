@@ -12,8 +12,6 @@ from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_na
 from .context import Context, Rule
 from .walk import every_feature
 
-__all__ = ["RULES"]
-
 SHOWN = 8  # groups of a chain in a message
 
 

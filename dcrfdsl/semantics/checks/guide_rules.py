@@ -15,8 +15,6 @@ from ..settings import DEFAULT_STAGE, InduceSettings, PrunedSettings, inference_
 from .context import Context, Rule, a, listed
 from .optimizer_rules import StageView, stage_views
 
-__all__ = ["RULES", "trains_its_guide"]
-
 SLUG = "cannot-guide"
 
 

@@ -28,8 +28,6 @@ from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .evaluable_conditions import memory_can_be_tried
 
-__all__ = ["RULES"]
-
 MOST_PLACES = 40  # of a cycle in a message
 WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but they are unknown before the label's are mapped
 

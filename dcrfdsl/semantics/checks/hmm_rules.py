@@ -13,8 +13,6 @@ from ..settings import HmmSettings
 from .context import LABEL_KINDS, Context, Rule
 from .optimizer_rules import stage_views
 
-__all__ = ["RULES"]
-
 
 def countable(context: Context) -> Iterator[Diagnostic]:
     """Every clique must be one that `hmm` can count."""

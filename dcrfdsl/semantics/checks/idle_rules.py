@@ -14,8 +14,6 @@ from ..schema import CliqueSpec, Frozen, ModelSpec, Path, shown
 from .checked_stages import running_stages
 from .context import Context, Rule
 
-__all__ = ["RULES"]
-
 _KINDS = {"groups": "feature group", "lets": "constant"}
 _IDLE = {
     "groups": ("idle-group", "no feature list has it", "list it, as in `clique {label}: {name}`, or remove it"),

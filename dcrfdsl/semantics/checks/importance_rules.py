@@ -31,8 +31,6 @@ from .context import COLUMN, Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 from .training_rules import not_measurable
 
-__all__ = ["RULES"]
-
 NUMBERS = ("float", "int")
 OF_SENTENCES = (
     LikelihoodSettings, PieceSettings, RescaleSettings, PerceptronSettings, MceSettings, MarginalSettings,

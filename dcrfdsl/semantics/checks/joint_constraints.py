@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ...foundation import Late
+from ...foundation import LazyModule
 from ..conditions import Sites
 from ..schema import Path
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
     from ...foundation import Mask
 else:
-    np = Late("numpy")
-
-__all__ = ["EarlierConstraints", "placements", "spread"]
-
+    np = LazyModule("numpy")
 
 MOST_PATHS = 8  # constraints remembered for one shape of sites
 

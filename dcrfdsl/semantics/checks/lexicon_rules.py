@@ -13,8 +13,6 @@ from ..schema import Apply, InLexicon, Lexicon, Path, Reference, StateFile, node
 from .context import Context, Rule
 from .walk import every_node
 
-__all__ = ["RULES", "is_map"]
-
 
 def is_map(context: Context, lexicon: Lexicon) -> bool | None:
     """Whether a lexicon has values; None if its file cannot be read."""

@@ -27,8 +27,6 @@ from .optimizer_rules import StageView, stage_views
 from .risk_rules import EXACT, takes_exact
 from .training_rules import needs_segments, not_measurable
 
-__all__ = ["RULES"]
-
 
 def _mce(context: Context) -> Iterator[tuple[StageView, MceSettings]]:
     for stage in stage_views(context):

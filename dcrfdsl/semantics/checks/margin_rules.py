@@ -15,8 +15,6 @@ from .context import Context, Rule
 from .optimizer_rules import EXACT, StageView, stage_views
 from .training_rules import needs_segments, not_measurable
 
-__all__ = ["RULES"]
-
 
 def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
     for stage in stage_views(context):

@@ -17,8 +17,6 @@ from .term_messages import unknown_state
 from .term_rules import TermReader, UnknownName
 from .walk import every_feature
 
-__all__ = ["RULES"]
-
 MORE_PLACES = 3  # further places of an unknown name in a message
 
 

@@ -13,8 +13,6 @@ from ...foundation import Diagnostic
 from ..schema import FUNCTIONS, Apply, Path, value_if_nodes
 from .context import Context, Rule
 
-__all__ = ["NOT_YET", "RULES", "Missing"]
-
 
 class Missing(NamedTuple):
     """A statement that needs a missing construct: its path and words, the place of the need, and the construct."""

@@ -28,8 +28,6 @@ from ..schema import (
 if TYPE_CHECKING:
     from .term_rules import TermReader, TermType
 
-__all__ = ["read_bin", "read_comparison", "read_gap_test", "read_number"]
-
 # Types of terms that have no number -> what such a term is.
 NO_NUMBERS: Mapping[str, str] = {"test": "a test", "vector": "a vector"}
 SEVERAL: Mapping[str, str] = {"texts": "may have several values", "weighted bag": "is a weighted bag"}

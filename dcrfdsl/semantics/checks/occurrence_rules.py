@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...foundation import Diagnostic, Late, did_you_mean, quoted_names
+from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names
 from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
 from .walk import constraint_nodes
@@ -17,9 +17,7 @@ from .walk import constraint_nodes
 if TYPE_CHECKING:
     import numpy as np
 else:
-    np = Late("numpy")
-
-__all__ = ["RULES"]
+    np = LazyModule("numpy")
 
 SHOWN = 5  # states that a message lists before it counts the others
 

@@ -1,6 +1,6 @@
 """Rules on `once`: what it binds, and what trains and decodes it.
 
-Not here: which types are bound, and whether they fit into the graph (`semantics.conditions.single_runs`).
+Not here: which types are bound, and whether they fit into the graph (`semantics.conditions.once_constraint`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from .context import LABEL_KINDS, Context, Rule, a, listed
 from .name_rules import unknown_names
 from .optimizer_rules import stage_views
 from .term_rules import UnknownName
-
-__all__ = ["RULES"]
 
 EXACT = ("auto", "exact")
 

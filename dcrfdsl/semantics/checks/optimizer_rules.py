@@ -34,8 +34,6 @@ from ..settings import (
 from .checked_stages import running_stages, without_stage_order
 from .context import Context, Rule, listed
 
-__all__ = ["RULES", "StageView", "stage_views"]
-
 SHAPES: Mapping[Shape, str] = {
     "none": "which is none",
     "quadratic": "a penalty",

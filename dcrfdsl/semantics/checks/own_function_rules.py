@@ -27,8 +27,6 @@ from ..schema import (
 if TYPE_CHECKING:
     from .term_rules import TermReader, TermType
 
-__all__ = ["is_whole", "read_own_call"]
-
 ONE_VALUE: Mapping[str, str] = {"vector": "a vector", "weighted bag": "a weighted bag"}
 
 

@@ -16,8 +16,6 @@ from .checked_stages import running_stages
 from .context import Context, Rule, listed
 from .position_rules import WIDEST
 
-__all__ = ["RULES"]
-
 DIRECTED = ("memm", "bidirectional")
 ONE_BY_ONE = (*DIRECTED, "pseudolikelihood", "pwpl")
 PIECEWISE = (*ONE_BY_ONE, "piecewise")

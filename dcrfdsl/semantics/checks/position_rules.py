@@ -27,8 +27,6 @@ from .context import Context, Rule, listed
 from .own_function_rules import is_whole
 from .walk import every_node
 
-__all__ = ["RULES", "WIDEST"]
-
 WIDEST = 1000  # a larger window is a slip of the pen
 
 

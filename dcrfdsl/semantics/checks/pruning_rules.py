@@ -16,8 +16,6 @@ from .context import Context, Rule
 from .guide_rules import trains_its_guide
 from .optimizer_rules import stage_views
 
-__all__ = ["RULES"]
-
 MOST_POSITIONS = 4  # that a clique spans
 
 

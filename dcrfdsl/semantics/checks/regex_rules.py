@@ -15,8 +15,6 @@ from ..schema import Apply, Has, Matches, Path, Reference, Regex, nodes
 from .context import Context, Rule
 from .walk import every_node
 
-__all__ = ["RULES", "compile_error"]
-
 Fault: TypeAlias = tuple[int, int, str, str | None]  # first and last+1 character, what is wrong, remedy
 
 

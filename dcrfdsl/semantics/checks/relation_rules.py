@@ -27,8 +27,6 @@ from ..schema import (
 from .context import COLUMN, KINDS, Context, Rule, listed
 from .own_function_rules import is_whole
 
-__all__ = ["RULES"]
-
 
 def _relational(context: Context) -> Iterator[tuple[Path, CliqueSpec]]:
     for n, clique in enumerate(context.spec.cliques):

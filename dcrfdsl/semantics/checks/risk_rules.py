@@ -10,8 +10,6 @@ from ..settings import INFERENCE, AdaboostSettings, ExponentialSettings
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views
 
-__all__ = ["EXACT", "RULES", "takes_exact"]
-
 EXACT = ("exact", "auto")  # inference methods; whether `auto` chooses `exact` depends on the graph
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...foundation import Diagnostic, Late
+from ...foundation import Diagnostic, LazyModule
 from ..schema import Apply, Compares, Path, Reference, nodes
 from ..settings import NoPrior, stage_settings
 from .checked_stages import running_stages
@@ -21,9 +21,7 @@ from .walk import every_feature
 if TYPE_CHECKING:
     import numpy as np
 else:
-    np = Late("numpy")
-
-__all__ = ["RULES"]
+    np = LazyModule("numpy")
 
 FAR = 20.0  # spreads between the mean and 0
 NARROW, WIDE = 0.03, 1000.0  # spreads that are far from 1

@@ -16,8 +16,6 @@ from ..settings import AutoSettings, ExactSettings, HmsvmSettings, inference_set
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 
-__all__ = ["RULES"]
-
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
 CRITERIA = (*CHAIN_CRITERIA, "mce", "marginal", "exponential", "adaboost")
 OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood

@@ -9,8 +9,6 @@ from ..schema import LENGTH, SEGMENT_FUNCTIONS, Apply, Path, Reference, place_of
 from .context import COLUMN
 from .term_rules import TermReader, TermType
 
-__all__ = ["SegmentTermReader"]
-
 _KINDS = {"texts": "a bag of texts"}
 
 

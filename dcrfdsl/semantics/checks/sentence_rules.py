@@ -16,8 +16,6 @@ from .context import Context, Rule, listed
 from .optimizer_rules import stage_views
 from .walk import constraint_nodes
 
-__all__ = ["RULES"]
-
 SLUG = "sentence-label"
 CRITERIA = ("likelihood", "perceptron")
 OPTIMIZERS = ("auto", "lbfgs", "owlqn", "cg", "quickprop", "sgd")  # of the likelihood

@@ -15,8 +15,6 @@ from ..settings import DEFAULT_STAGE, decode_statement, inference_settings, stag
 from .checked_stages import running_stages, without_stage_order
 from .context import Context, Rule, a, listed
 
-__all__ = ["RULES"]
-
 
 def inference(context: Context) -> Iterator[Diagnostic]:
     spec = context.spec

@@ -11,8 +11,6 @@ from ...foundation import Diagnostic
 from ..schema import FUNCTIONS, Apply, Path, Reference, nodes, reference_names
 from .context import LABEL_KINDS, OBSERVED_KINDS, Context, a, listed
 
-__all__ = ["label_as_argument", "unknown_function", "unknown_state"]
-
 
 def unknown_state(
     context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None

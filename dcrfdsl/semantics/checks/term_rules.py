@@ -48,8 +48,6 @@ from .number_rules import read_bin, read_comparison, read_gap_test, read_number
 from .own_function_rules import read_own_call
 from .term_messages import label_as_argument, unknown_function, unknown_state
 
-__all__ = ["TermReader", "TermType", "UnknownName"]
-
 # `texts`: several values per position. `anything`: unknown, or wrong and reported.
 TermType: TypeAlias = Literal["text", "texts", "weighted bag", "number", "vector", "test", "label", "group", "anything"]
 

@@ -9,8 +9,6 @@ from ..schema import ModelSpec, Reference
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .walk import every_node
 
-__all__ = ["spare_columns"]
-
 
 def spare_columns(spec: ModelSpec) -> tuple[str, ...]:
     """The columns of a valid specification that some stage counts sentences or tokens by, and nothing else reads."""

@@ -31,8 +31,6 @@ from .checked_stages import running_stages
 from .context import COLUMN, Context, Rule, a, listed
 from .optimizer_rules import stage_views
 
-__all__ = ["METRICS", "RULES", "fits_metric", "metric_usages", "needs_segments", "not_measurable"]
-
 RUNS = "runs?"  # a word: runs of one state are segments
 LABELS = "label*"  # any number of labels, or none
 METRICS: Table[tuple[str, ...]] = Table(

@@ -11,8 +11,6 @@ from ...foundation import Diagnostic
 from ..schema import Apply, Named, Path, Reference, View, place_offset, place_text, reference_names, value_if_nodes
 from .context import Context, Rule, listed
 
-__all__ = ["RULES"]
-
 
 def _read(context: Context, number: int, view: View) -> list[tuple[Path, Reference]]:
     """The variables that a view reads, each with its path."""

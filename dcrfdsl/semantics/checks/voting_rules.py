@@ -12,8 +12,6 @@ from ..settings import PerceptronSettings, decoding
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views
 
-__all__ = ["RULES"]
-
 
 def voting(context: Context) -> Iterator[Diagnostic]:
     """`vote` keeps all weights, and needs a whole labelling to vote on."""

@@ -17,8 +17,6 @@ from ..schema import (
     value_if_nodes,
 )
 
-__all__ = ["constraint_nodes", "every_feature", "every_node"]
-
 
 def every_feature(spec: ModelSpec) -> Iterator[tuple[Path, Feature]]:
     """The entries of all feature lists: of the groups, then of the cliques."""

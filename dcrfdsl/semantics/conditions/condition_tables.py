@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Late
+from ...foundation import DcrfError, Diagnostic, LazyModule
 from ..schema import (
     FUNCTIONS,
     And,
@@ -46,27 +46,7 @@ if TYPE_CHECKING:
 
     from ...foundation import Mask
 else:
-    np = Late("numpy")
-
-__all__ = [
-    "BOOLEAN",
-    "FALSE_STATE",
-    "MOST_ENTRIES",
-    "TRUE_STATE",
-    "AxisArray",
-    "ConditionReader",
-    "HardTable",
-    "Observed",
-    "Sites",
-    "Views",
-    "as_table",
-    "combined",
-    "compile_regex",
-    "is_word",
-    "site_of",
-    "variable_names",
-    "view_label",
-]  # fmt: skip
+    np = LazyModule("numpy")
 
 Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
 Views: TypeAlias = Mapping[

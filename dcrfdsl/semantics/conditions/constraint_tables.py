@@ -11,30 +11,25 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...foundation import DcrfError, Diagnostic, Late
+from ...foundation import DcrfError, Diagnostic, LazyModule
 from ..schema import Constraint, ModelSpec, terms
 from .condition_tables import (
-    TRUE_STATE,
+    TRUE_STATE as TRUE_STATE,
     ConditionReader,
-    HardTable,
-    Observed,
-    Sites,
+    HardTable as HardTable,
+    Observed as Observed,
+    Sites as Sites,
     Views,
     as_table,
     combined,
-    compile_regex,
+    compile_regex as compile_regex,
     site_of,
 )
 
 if TYPE_CHECKING:
     import numpy as np
 else:
-    np = Late("numpy")
-
-__all__ = [
-    "TRUE_STATE", "HardTable", "Observed", "Sites", "Views", "compile_regex", "constraint_sites",
-    "constraint_table",
-]  # fmt: skip
+    np = LazyModule("numpy")
 
 NO_VIEWS: Views = MappingProxyType({})
 

@@ -22,8 +22,6 @@ from ..schema import (
     term_places,
 )
 
-__all__ = ["COUNT_LIMIT", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]
-
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
 DEEPEST = 64  # levels of groups inside each other: safe for every recursive walk over them
 COUNT_LIMIT = 10**12  # numbers of features are counted up to here

@@ -16,16 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Late
+from ...foundation import DcrfError, Diagnostic, LazyModule
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...foundation import Mask
 else:
-    np = Late("numpy")
-
-__all__ = ["ALL", "NONE", "Case", "LabelDiagrams", "Place", "state_bits"]
+    np = LazyModule("numpy")
 
 Place: TypeAlias = tuple[int, int]  # position, variable
 Case: TypeAlias = Mapping[Place, int]  # of each place a set of states: bit s for state s

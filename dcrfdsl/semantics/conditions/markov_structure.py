@@ -25,8 +25,6 @@ from ..schema import (
     shift_of_site,
 )
 
-__all__ = ["Obstacle", "last_site", "obstacles", "scope"]
-
 Order = Literal["declared", "reverse"]
 
 

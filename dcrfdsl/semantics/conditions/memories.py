@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...foundation import DcrfError, Diagnostic, Late
+from ...foundation import DcrfError, Diagnostic, LazyModule
 from ..schema import (
     FUNCTIONS,
     Apply,
@@ -28,7 +28,7 @@ from ..schema import (
     terms,
 )
 from .condition_tables import (
-    BOOLEAN,
+    BOOLEAN as BOOLEAN,
     FALSE_STATE,
     TRUE_STATE,
     AxisArray,
@@ -49,10 +49,7 @@ if TYPE_CHECKING:
 
     from ...foundation import Ints
 else:
-    np = Late("numpy")
-
-__all__ = ["BOOLEAN", "StrayValue", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
-           "stray_state"]  # fmt: skip
+    np = LazyModule("numpy")
 
 
 class StrayValue(NamedTuple):

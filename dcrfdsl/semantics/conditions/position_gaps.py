@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from ..schema import Compares, Condition, Difference, ModelSpec, Named, Number, Reference, conjuncts
 
-__all__ = ["index_gaps"]
-
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 

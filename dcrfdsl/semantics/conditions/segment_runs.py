@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...foundation import Late
+from ...foundation import LazyModule
 from ..schema import (
     Apply,
     Domain,
@@ -27,19 +27,14 @@ from ..schema import (
 )
 from .condition_tables import HardTable
 from .constraint_tables import constraint_sites
-from .single_runs import is_run_memory, with_run_memories
+from .once_constraint import is_run_memory, with_run_memories
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...foundation import Ints, Mask
 else:
-    np = Late("numpy")
-
-__all__ = [
-    "CHAIN_CRITERIA", "SegmentMemory", "SegmentStates", "graph_reason", "is_implied", "segment_memory",
-    "segment_states", "segments_in_graph", "unrolled_spec",
-]  # fmt: skip
+    np = LazyModule("numpy")
 
 CHAIN_CRITERIA = ("likelihood", "perceptron", "hmsvm")  # that the recursions over segments train
 GRAPH_MARGINS = {(("slack",), "labelling"), (("loss",), "segments")}  # of `hmsvm`, which those do not

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..schema import CliqueSpec, ModelSpec
 from .condition_tables import view_label
 
-__all__ = ["is_of_sentence", "sentence_labels"]
-
 
 def sentence_labels(spec: ModelSpec) -> frozenset[str]:
     """The labels that are declared `for sentence`, and their views."""

@@ -26,8 +26,6 @@ from ..schema import (
     with_children,
 )
 
-__all__ = ["without_windows"]
-
 
 def without_windows(spec: ModelSpec) -> ModelSpec:
     """The same model, whose features each read one place a term."""

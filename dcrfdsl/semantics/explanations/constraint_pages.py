@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CONSTRAINTS"]
-
 CONSTRAINTS: Mapping[str, tuple[str, str]] = {
     "contradictory": (
         "No labelling can satisfy the constraint, by itself or together with what else holds.",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CONVERSION"]
-
 CONVERSION: Mapping[str, tuple[str, str]] = {
     "bad-columns": (
         "Templates of other tools number the columns; the given names do not fit, or cannot be names.",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["DATA"]
-
 DATA: Mapping[str, tuple[str, str]] = {
     "segment-too-long": (
         "`segment y up to N` gives probability 0 to longer segments, and the gold labels have some.",

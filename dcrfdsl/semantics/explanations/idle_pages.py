@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["IDLE"]
-
 IDLE: Mapping[str, tuple[str, str]] = {
     "bad-name": (
         "A model that was made in Python has a name or state that reads as something else in a template.",
@@ -13,7 +11,7 @@ IDLE: Mapping[str, tuple[str, str]] = {
     ),
     "bad-specification": (
         "A specification that was made in Python has a field that no template could give it, or cannot be written.",
-        "Build it with `dcrfdsl.Model`, or read it from a text with `load_text`; `model_copy` looks at nothing.",
+        "Build it with `dcrfdsl.Template`, or read it from a text with `load_text`; `model_copy` looks at nothing.",
     ),
     "idle-constant": (
         "No setting, feature or other constant in use names this constant: its value changes nothing.",

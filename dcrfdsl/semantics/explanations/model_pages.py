@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["MODEL"]
-
 MODEL: Mapping[str, tuple[str, str]] = {
     # model files
     "corrupt-model": (

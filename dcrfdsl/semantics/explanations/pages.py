@@ -15,8 +15,6 @@ from .idle_pages import IDLE
 from .model_pages import MODEL
 from .syntax_pages import SYNTAX
 
-__all__ = ["EXPLANATIONS", "Explanation", "explain"]
-
 
 @dataclass(frozen=True)
 class Explanation:

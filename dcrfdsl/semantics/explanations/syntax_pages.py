@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["SYNTAX"]
-
 SYNTAX: Mapping[str, tuple[str, str]] = {
     "ampersand-in-condition": ("`&` crosses features; a condition joins tests by words.", "Write `and`."),
     "and-in-features": ("`and` joins tests to one test; features are crossed by another mark.", "Write `word & pos`."),

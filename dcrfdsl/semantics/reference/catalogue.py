@@ -13,8 +13,6 @@ from .reference_entry import ReferenceEntry, SettingEntry
 from .statement_entries import statement_entries
 from .word_entries import word_entries
 
-__all__ = ["entries_named", "nearest_name", "reference_entries", "settings_named"]
-
 
 @cache
 def reference_entries() -> tuple[ReferenceEntry, ...]:

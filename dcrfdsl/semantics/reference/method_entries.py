@@ -36,8 +36,6 @@ from ..settings import (
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import SETTING_EXAMPLES, STAGE_EXAMPLES
 
-__all__ = ["method_entries", "stage_settings"]
-
 # How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
 USAGE: dict[str, str] = {
     INFERENCE.kind: "infer {}",

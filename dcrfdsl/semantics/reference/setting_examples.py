@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from ..checks import FORMATS
 from ..settings import CASES, CRITERIA, INFERENCE, KERNELS, OPTIMIZERS, PRIORS, SMOOTHINGS
 
-__all__ = ["SETTING_EXAMPLES", "STAGE_EXAMPLES"]
-
 _MESSAGES = "max_iterations = 500, damping = 0.5, seed = 1"
 _PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"
 

@@ -15,8 +15,6 @@ from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import STAGE_EXAMPLES
 
-__all__ = ["statement_entries"]
-
 RULES = {"dcrf": ("edition",), "clique": ("clique", "sites", "site", "where", "with_", "clique_block")}
 RULES |= {"piece": ("piece", "member"), "data": ("data", "call"), "train": ("train", "setting", "key")}
 

@@ -13,8 +13,6 @@ from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSign
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import SETTING_EXAMPLES
 
-__all__ = ["word_entries"]
-
 Words = Mapping[str, tuple[str, str, str]]  # name -> usage, summary, example
 
 FUNCTION_EXAMPLES: Mapping[str, str] = {

@@ -13,8 +13,6 @@ from ...foundation import Diagnostic, Label, Span, did_you_mean
 from ...syntax import ast
 from ..schema import SCHEMES, SYNTAX, Path, expressions as ex, model_spec as model
 
-__all__ = ["MAX_STATES", "Converter"]
-
 MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
 
 

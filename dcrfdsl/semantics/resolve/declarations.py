@@ -30,8 +30,6 @@ from ..schema import (
 from .conversion import Converter
 from .draft import Draft
 
-__all__ = ["COLUMN_TYPES", "DECLARE", "Declarer"]
-
 COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
 # Sources of columns that take a text, with an example. Which format has which is in `checks.data_rules`.
 KEYED: Mapping[str, str] = {

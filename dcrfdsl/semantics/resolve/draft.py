@@ -13,8 +13,6 @@ from pathlib import Path as FilePath
 from ...foundation import MOST_SHOWN, Diagnostic, Label, Span
 from ..schema import Path, RecordedSpans, expressions as ex, model_spec as model
 
-__all__ = ["Draft", "Entry"]
-
 # The field of each kind of declaration, and the word for it in messages.
 _PARTS: Mapping[type[ex.Frozen], tuple[str, str]] = {
     model.Label: ("labels", "label"),

@@ -14,8 +14,6 @@ from ...syntax import ast, parse_partial
 from ..schema import Condition, Path
 from .conversion import Converter
 
-__all__ = ["EventText", "read_event"]
-
 _PREFIX = "require "
 _EXAMPLE = "for example `y[3] is B-LOC and y[4] is I-LOC`, with positions from 1"
 

@@ -18,8 +18,6 @@ from ..schema import Path, as_call, expressions as ex, model_spec as model
 from .conversion import Converter
 from .draft import Draft
 
-__all__ = ["Override", "apply_override", "read_override"]
-
 _PREFIX = "let value = "
 _MINUS_INFINITY = re.compile(r"-\s*inf\b")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")

@@ -19,8 +19,6 @@ from .declarations import Declarer
 from .draft import Draft
 from .overrides import apply_override, read_override
 
-__all__ = ["Resolved", "load_template", "load_text", "resolve"]
-
 DEEPEST_USE = 64  # files that use each other in a chain; each is read inside the previous one
 
 

@@ -1,7 +1,7 @@
 """A specification without a template file, with places in the text that it would have as a template.
 
-A specification may be built by the methods of `builder.Model`, by hand, by `model_copy`, or come from a model file. It
-is written as text and read again, so that its problems point at lines like those of a file. Not here: whether it is
+A specification may be built by the methods of `template.Template`, by hand, by `model_copy`, or come from a model file.
+It is written as text and read again, so that its problems point at lines like those of a file. Not here: whether it is
 meaningful (`checks`), writing (`unparse`).
 """
 
@@ -19,8 +19,6 @@ from ...foundation import DcrfError, Diagnostic
 from ..checks import check
 from ..schema import ModelSpec, to_text
 from .resolution import Resolved, load_text
-
-__all__ = ["approve_stored", "require_spec", "resolved_from_spec"]
 
 
 def resolved_from_spec(

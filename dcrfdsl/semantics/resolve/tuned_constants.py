@@ -15,8 +15,6 @@ from ..checks import check
 from ..schema import Candidates, Interval, Let, Number, SearchRange, Value, check_constants, read_range
 from .resolution import Resolved
 
-__all__ = ["tuned_ranges", "with_constants"]
-
 INSIDE = (0.3819, 0.2764)  # parts of an interval: places that are not both whole numbers
 
 

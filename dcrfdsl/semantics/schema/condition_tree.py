@@ -33,11 +33,6 @@ from .expressions import (
 )
 from .source_spans import Path
 
-__all__ = [
-    "Connectives", "Node", "children", "conjuncts", "fold", "nodes", "reference_names", "rewritten",
-    "term_places", "terms", "value_if_nodes", "with_children",
-]  # fmt: skip
-
 Node: TypeAlias = Feature | Value | Difference
 T = TypeVar("T")
 N = TypeVar("N", bound=Frozen)

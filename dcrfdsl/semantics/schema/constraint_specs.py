@@ -9,8 +9,6 @@ from typing import Literal
 
 from .expressions import Condition, Frozen
 
-__all__ = ["Constraint", "Once"]
-
 
 class Constraint(Frozen):
     """`forbid condition [when …]`, or `require condition [when …]`"""

@@ -8,11 +8,6 @@ from pydantic import BeforeValidator, Field
 
 from .expressions import Frozen
 
-__all__ = [
-    "Cardinality", "Domain", "Enumerated", "Learned", "Scheme", "SpanScheme", "SpanSchemes", "StateFile", "StatesOf",
-    "span_scheme",
-]  # fmt: skip
-
 
 class Learned(Frozen):
     """No declared domain: the states are those of the training data, in order of first appearance."""

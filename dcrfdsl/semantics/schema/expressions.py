@@ -11,12 +11,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "All", "And", "Apply", "Argument", "At", "Compares", "Condition", "Cross", "Difference", "Equals", "Feature",
-    "Frozen", "Has", "Here", "InLexicon", "InSet", "Is", "Matches", "Named", "Not", "Number", "Or", "Place", "Quantity",
-    "Range", "Reference", "Regex", "Several", "Sign", "Term", "Text", "Value", "ValueIf", "Window",
-]  # fmt: skip
-
 
 class Frozen(BaseModel):
     """Base class of all parts of a specification: immutable, without undeclared keys.

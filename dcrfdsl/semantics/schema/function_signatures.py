@@ -13,8 +13,6 @@ from typing import Literal
 from ...foundation import Table
 from .expressions import Apply, Argument, Number, Range, Reference, Regex, Value
 
-__all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]
-
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 
 

@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from .model_spec import Label
 
-__all__ = ["Reading", "read_cell"]
-
 Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if unknown
 
 

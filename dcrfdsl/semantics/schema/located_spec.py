@@ -10,8 +10,6 @@ from ...foundation import Diagnostic
 from .model_spec import ModelSpec
 from .source_spans import SpanTable
 
-__all__ = ["LocatedSpec"]
-
 
 @dataclass(frozen=True)
 class LocatedSpec:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .expressions import Apply, Here, Reference, Value
 from .model_spec import CallSpec
 
-__all__ = ["as_call"]
-
 
 def as_call(value: Value) -> CallSpec | None:
     """A value that names a method, `exact` or `lbfgs(memory = 7)`, as a call; None for any other value."""

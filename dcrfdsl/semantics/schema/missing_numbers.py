@@ -9,8 +9,6 @@ from __future__ import annotations
 from .expressions import Condition, Is, Reference, Text
 from .model_spec import NUMERIC, DataSpec, ModelSpec
 
-__all__ = ["MISSING", "gap_of", "missing_mark", "tests_gap"]
-
 MISSING = "missing"  # the name of the option, and the word of the test
 
 

@@ -14,17 +14,21 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from .constraint_specs import Constraint, Once
-from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, SpanSchemes, StateFile, StatesOf, span_scheme
+from .constraint_specs import Constraint as Constraint, Once as Once
+from .domains import (
+    Cardinality as Cardinality,
+    Domain as Domain,
+    Enumerated as Enumerated,
+    Learned as Learned,
+    Scheme as Scheme,
+    SpanSchemes,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
+    span_scheme,
+)
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 from .segment_options import SegmentOptions
 from .shown_spec import ShownSpec
-
-__all__ = [
-    "NUMERIC", "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration",
-    "Domain", "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory",
-    "ModelSpec", "Once", "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
-]  # fmt: skip
 
 
 class Setting(Frozen):
@@ -228,7 +232,7 @@ Declaration: TypeAlias = (
 
 
 class ModelSpec(ShownSpec):
-    """A whole model as data: what a template, a `Model` or a model file says. Immutable.
+    """A whole model as data: what a template, a `Template` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.
     labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints, onces: the declarations

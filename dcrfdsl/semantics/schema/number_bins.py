@@ -11,8 +11,6 @@ from itertools import pairwise
 
 from .expressions import Apply, Number, Value
 
-__all__ = ["BinProblem", "Bins", "bin_names", "read_bins"]
-
 MOST_BINS = 1000
 
 

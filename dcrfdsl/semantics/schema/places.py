@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .expressions import At, Here, Named, Place, Several, Window
 
-__all__ = ["place_offset", "place_text", "shift_of_site"]
-
 
 def place_text(place: Place) -> str:
     """A place as it is written, `[-1]`; "" for the current position."""

@@ -13,8 +13,6 @@ from ...foundation import Table
 from .expressions import Number, Value
 from .model_spec import CallSpec
 
-__all__ = ["RANGES", "Candidates", "Interval", "Kind", "SearchRange", "read_range"]
-
 
 @dataclass(frozen=True)
 class Interval:

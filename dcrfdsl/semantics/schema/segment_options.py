@@ -17,8 +17,6 @@ from .segment_schemes import OUTSIDE, SCHEMES, split_state
 if TYPE_CHECKING:
     from .model_spec import CliqueSpec, ModelSpec
 
-__all__ = ["LENGTH", "SEGMENT_FUNCTIONS", "SegmentClass", "SegmentOptions", "longest_segment", "segment_classes"]
-
 LENGTH = "length"  # alone in the list of a `segment`: the number of tokens
 SEGMENT_FUNCTIONS = {
     "joined": "the values of all tokens of the segment, joined by blanks",

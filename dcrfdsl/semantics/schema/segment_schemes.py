@@ -13,31 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...foundation import Late, Table
+from ...foundation import LazyModule, Table
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...foundation import Integers, Ints, Mask, Offsets
 else:
-    np = Late("numpy")
-
-__all__ = [
-    "OUTSIDE",
-    "SCHEMES",
-    "WITH_ENDS",
-    "SegmentScheme",
-    "bare_marks",
-    "has_segments",
-    "learn_types",
-    "legal_moves",
-    "scheme_states",
-    "split_mark",
-    "split_state",
-    "state_text",
-    "unmarked_state",
-    "violations",
-]
+    np = LazyModule("numpy")
 
 OUTSIDE = "O"
 

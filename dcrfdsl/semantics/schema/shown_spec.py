@@ -9,8 +9,6 @@ from .expressions import Frozen
 if TYPE_CHECKING:
     from .model_spec import ModelSpec
 
-__all__ = ["ShownSpec"]
-
 
 class ShownSpec(Frozen):
     """The base of `ModelSpec`."""

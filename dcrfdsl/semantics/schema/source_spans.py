@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from ...foundation import Label, Span
 
-__all__ = ["Path", "RecordedSpans", "SpanTable"]
-
 Path: TypeAlias = tuple[str | int, ...]
 
 

@@ -14,8 +14,6 @@ from ...syntax import highlighted
 from .model_spec import ModelSpec
 from .unparse import to_text
 
-__all__ = ["checked_html", "message_blocks", "spec_html", "template_blocks", "template_listing"]
-
 MOST_LINES = 400  # of a template in a notebook
 MOST_CHARACTERS = 60_000
 MOST_MESSAGES = 50

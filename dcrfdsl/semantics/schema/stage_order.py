@@ -11,8 +11,6 @@ from ...foundation import Diagnostic, Label, did_you_mean, quoted_names
 from .model_spec import Stage
 from .source_spans import SpanTable
 
-__all__ = ["stage_cycle", "unknown_stage"]
-
 
 def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
     """The error for an unknown stage. `place`: where it is named."""

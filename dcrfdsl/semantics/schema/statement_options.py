@@ -16,20 +16,6 @@ from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
 from .model_spec import ModelSpec, Setting
 from .source_spans import Path, SpanTable
 
-__all__ = [
-    "CLIQUE_OPTIONS",
-    "GROUP_OPTIONS",
-    "LABEL_OPTIONS",
-    "LEXICON_OPTIONS",
-    "NO_OPTIONS",
-    "SEGMENT_LIMIT",
-    "SEGMENT_OPTIONS",
-    "Expected",
-    "check_constants",
-    "read_options",
-    "shown",
-]
-
 
 @dataclass(frozen=True)
 class Expected:

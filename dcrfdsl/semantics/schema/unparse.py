@@ -33,8 +33,6 @@ from .unparsed_terms import (
     value_node,
 )
 
-__all__ = ["statement_text", "to_template", "to_text", "value_text"]
-
 _Options: TypeAlias = Callable[..., tuple[ast.Setting, ...]]  # `option_nodes`, perhaps of every option
 _RELATIONAL = ("min_gap", "max_gap", "link", "order")  # options of cliques that `where` joins
 _INLINE = 3  # features or members that still fit on the statement's line

@@ -13,13 +13,6 @@ from ...foundation import Source, Span
 from ...syntax import RESERVED, ast
 from . import expressions as ex, model_spec as model
 
-__all__ = [
-    "NOWHERE", "SYNTAX", "argument_nodes", "call_node", "condition_node", "condition_nodes", "domain_node",
-    "is_plain_name", "maybe_name_node", "name_node", "option_nodes", "option_value", "place_node", "quantity_node",
-    "regex_node", "scheme_node", "setting_node", "setting_nodes", "state_node", "term_node", "value_if_node",
-    "value_node", "word_value",
-]  # fmt: skip
-
 NOWHERE = Span(Source("<spec>", ""), 0, 0)
 _NAME = re.compile(r"[^\W\d]\w*")
 

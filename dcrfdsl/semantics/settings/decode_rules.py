@@ -21,8 +21,6 @@ from .piece_shorthands import pieces_of
 from .settings_reading import decode_statement, stage_settings
 from .training_settings import BidirectionalSettings, MemmSettings, PiecewiseSettings
 
-__all__ = ["DecodeRule", "decode_rule", "decoding"]
-
 JOINT, LOCAL = "joint", "local"
 Parent: TypeAlias = tuple[str, int | None]  # a variable that a piece conditions on, and its offset if it is fixed
 

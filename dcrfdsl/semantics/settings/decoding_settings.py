@@ -13,8 +13,6 @@ from pydantic import ValidationError
 from ...foundation import DcrfError, Diagnostic, Table
 from .method_settings import MethodSettings, setting
 
-__all__ = ["DECODINGS", "BoundingDecoding", "bounding_decoding", "decoding_text", "read_decoding"]
-
 
 class JointDecoding(MethodSettings):
     """The best labelling of a sentence as a whole."""

@@ -9,8 +9,6 @@ from typing import Literal
 
 from .method_settings import MethodSettings, setting
 
-__all__ = ["EpSettings"]
-
 
 class EpSettings(MethodSettings):
     """Expectation propagation: the cliques of a spanning tree are kept whole, and every other one is replaced by tables

@@ -9,8 +9,6 @@ from pydantic_core import ErrorDetails
 
 from ...foundation import number_text
 
-__all__ = ["expected_words"]
-
 EXPECTED: Mapping[str, str] = {
     "greater_than": "more than {gt}",
     "greater_than_equal": "at least {ge}",

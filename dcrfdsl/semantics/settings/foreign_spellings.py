@@ -22,8 +22,6 @@ from .prior_settings import PRIORS
 from .trainable import TRAINED_BY, WITHOUT_PENALTY
 from .training_settings import CRITERIA, INFERENCE
 
-__all__ = ["Advice", "SettingHolder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
-
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
 _PASSES = ("epochs", "max_iterations", "rounds")
 _TOLERANCE, _RATE = ("tolerance",), ("rate",)

@@ -10,8 +10,6 @@ from .method_settings import MethodSettings
 from .pruned_settings import PrunedSettings
 from .settings_reading import DEFAULT_STAGE, inference_settings, stage_settings
 
-__all__ = ["guiding_stage", "guiding_stages", "stage_inference"]
-
 
 def guiding_stage(spec: ModelSpec, settings: MethodSettings) -> str | None:
     """The stage by whose marginals these settings prune; None if there is none, as where a view prunes."""

@@ -11,11 +11,6 @@ from ...foundation import Table
 from ..schema import CallSpec, ModelSpec, expressions as ex
 from .method_settings import MethodSettings, setting
 
-__all__ = [
-    "IMPORTANCE", "SentenceImportance", "StateImportance", "TokenImportance", "column_alone", "state_factors",
-    "unnamed_texts",
-]  # fmt: skip
-
 MOST = 1e9  # of the number of a state
 
 

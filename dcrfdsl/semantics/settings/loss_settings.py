@@ -14,11 +14,6 @@ from pydantic_core import PydanticCustomError
 from ...foundation import Table
 from .method_settings import LEAST, LONGEST, CriterionSettings, MethodSettings, setting
 
-__all__ = [
-    "LOSSES", "SMOOTHINGS", "BalancedLoss", "LabelLoss", "LogisticSmoothing", "MceSettings", "MeasureLoss",
-    "SequenceLoss", "SigmoidSmoothing", "SmoothingSettings",
-]  # fmt: skip
-
 
 class SmoothingSettings(MethodSettings):
     """Base of smooth counts ℓ(d) of errors."""

@@ -11,11 +11,6 @@ from typing import Literal
 from ...foundation import Table
 from .method_settings import LARGEST, LEAST, LONGEST, CriterionSettings, MethodSettings, setting
 
-__all__ = [
-    "KERNELS", "MARGIN_LOSSES", "CostLoss", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel",
-    "PolyKernel", "RbfKernel", "SegmentsLoss", "ZeroOneLoss", "state_costs",
-]  # fmt: skip
-
 
 class KernelSettings(MethodSettings):
     """How alike two positions are, by the features of a clique there: Φ(x)·Φ(x') in a space of its own."""

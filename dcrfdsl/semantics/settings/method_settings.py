@@ -14,11 +14,6 @@ from pydantic import Field
 from ...foundation import Table
 from ..schema import Frozen
 
-__all__ = [
-    "LARGEST", "LEAST", "LONGEST", "Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape",
-    "setting",
-]  # fmt: skip
-
 # Beyond these limits sums overflow or nothing moves; no problem of any scale needs them.
 LEAST, LARGEST = 1e-12, 1e12  # rates, and the scales of penalties
 LONGEST = 1e6  # steps, costs and sharpness

@@ -10,8 +10,6 @@ from typing import Literal
 from ...foundation import Table
 from .method_settings import MethodSettings, setting
 
-__all__ = ["CASES", "AllCases", "LikelyCases", "SampledCases"]
-
 
 class _Cases(MethodSettings):
     """Base of sets of cases."""

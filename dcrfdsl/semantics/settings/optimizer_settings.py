@@ -11,12 +11,6 @@ from typing import Literal
 from ...foundation import Table
 from .method_settings import LARGEST, LEAST, LONGEST, OptimizerSettings, Shape, setting
 
-__all__ = [
-    "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
-    "LbfgsSettings", "OnlineSettings", "OwlqnSettings", "ProximalSettings", "QuickpropSettings", "SgdSettings",
-    "StoppingSettings", "WorkingSetSettings",
-]  # fmt: skip
-
 SINGLE: tuple[Shape, ...] = ("none", "quadratic", "smooth", "corner")
 EVERY_SHAPE: tuple[Shape, ...] = (*SINGLE, "groups")
 QUADRATIC: tuple[Shape, ...] = ("none", "quadratic")

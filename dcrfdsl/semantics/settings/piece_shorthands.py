@@ -15,11 +15,6 @@ from ..schema import Argument, At, CallSpec, CliqueSpec, Here, Member, ModelSpec
 from .settings_reading import stage_chain, stage_settings
 from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
 
-__all__ = [
-    "PIECES", "by_clique", "by_site", "by_variable", "earlier_first", "expanded", "last_pieces", "later_first",
-    "pieces_of", "times_trained",
-]  # fmt: skip
-
 
 def _offset(site: Site) -> int:
     """The offset of a site from its anchor, or from its named position."""

@@ -14,10 +14,6 @@ from typing import ClassVar, Literal, Self
 from ...foundation import Table
 from .method_settings import LARGEST, LEAST, MethodSettings, Shape, setting
 
-__all__ = [
-    "PRIORS", "ElasticNetPrior", "GaussianPrior", "GroupLassoPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior",
-]  # fmt: skip
-
 
 class Prior(MethodSettings):
     """Base of priors. strengths: the settings that say how strong the penalty is, each with 1 if it is weaker where

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .method_settings import MethodSettings, setting
 
-__all__ = ["PrunedSettings"]
-
 
 class PrunedSettings(MethodSettings):
     """Pruned sums, from order to order: single labels by their own scores, or by a coarser model (`by`), then pairs,

@@ -9,8 +9,6 @@ from typing import Literal
 
 from .method_settings import MethodSettings, setting
 
-__all__ = ["GbpSettings"]
-
 
 class GbpSettings(MethodSettings):
     """Generalised belief propagation: messages between clusters of variables and the regions that they share. log Z is

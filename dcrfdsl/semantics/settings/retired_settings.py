@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from ..schema import ModelSpec
 
-__all__ = ["RETIRED", "without_retired_settings"]
-
 # What does the work of each now.
 RETIRED: Mapping[str, str] = {
     "checkpoint": "remove it: `dcrfdsl train` writes checkpoints by itself, `--checkpoint SECONDS` says how often, and "

@@ -13,8 +13,6 @@ from pydantic import Field
 
 from .method_settings import LEAST, LONGEST, CriterionSettings, setting
 
-__all__ = ["AdaboostSettings", "ExponentialSettings", "MarginalSettings"]
-
 Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
 
 

@@ -38,11 +38,6 @@ from .prior_settings import PRIORS
 from .retired_settings import RETIRED
 from .training_settings import CRITERIA, INFERENCE, TrainSettings
 
-__all__ = [
-    "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
-    "stage_settings",
-]  # fmt: skip
-
 DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 
 

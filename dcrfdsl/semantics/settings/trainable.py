@@ -12,8 +12,6 @@ from .method_settings import Access, Shape
 from .optimizer_settings import OPTIMIZERS
 from .training_settings import CRITERIA
 
-__all__ = ["SMOOTH", "STEPWISE", "TRAINED_BY", "TREATS", "WITHOUT_PENALTY"]
-
 
 def _needing(*access: Access | None) -> tuple[str, ...]:
     return tuple(name for name, settings in OPTIMIZERS.items() if settings.needs in access)

@@ -21,33 +21,30 @@ from .margin_settings import HmsvmSettings
 from .method_settings import LARGEST, LEAST, CriterionSettings, MethodSettings, OptimizerSettings, setting
 from .nota_settings import CASES
 from .optimizer_settings import (
-    OPTIMIZERS,
-    AutoOptimizer,
-    CgSettings,
-    GpdSettings,
-    IisSettings,
-    LbfgsSettings,
-    OnlineSettings,
-    OwlqnSettings,
-    QuickpropSettings,
-    SgdSettings,
-    StoppingSettings,
+    OPTIMIZERS as OPTIMIZERS,
+    AutoOptimizer as AutoOptimizer,
+    CgSettings as CgSettings,
+    GpdSettings as GpdSettings,
+    IisSettings as IisSettings,
+    LbfgsSettings as LbfgsSettings,
+    OnlineSettings as OnlineSettings,
+    OwlqnSettings as OwlqnSettings,
+    QuickpropSettings as QuickpropSettings,
+    SgdSettings as SgdSettings,
+    StoppingSettings as StoppingSettings,
 )
-from .prior_settings import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
-from .pruned_settings import PrunedSettings
-from .region_settings import GbpSettings
+from .prior_settings import (
+    PRIORS as PRIORS,
+    ElasticNetPrior as ElasticNetPrior,
+    GaussianPrior as GaussianPrior,
+    LaplacePrior as LaplacePrior,
+    LphiPrior as LphiPrior,
+    NoPrior as NoPrior,
+    Prior as Prior,
+)
+from .pruned_settings import PrunedSettings as PrunedSettings
+from .region_settings import GbpSettings as GbpSettings
 from .risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
-
-__all__ = [
-    "CRITERIA", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
-    "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GbpSettings", "GibbsSettings", "GpdSettings",
-    "HmmSettings",
-    "IisSettings", "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior",
-    "MeanFieldSettings", "MethodSettings", "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior",
-    "PrunedSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings",
-    "TrwSettings",
-]  # fmt: skip
-
 
 # inference ------------------------------------------------------------------------------------------------------
 

@@ -23,8 +23,6 @@ from .prior_settings import PRIORS
 from .settings_reading import DEFAULT_STAGE, stage_chain, stage_settings
 from .training_settings import INFERENCE
 
-__all__ = ["with_defaults"]
-
 # The methods that a setting of a stage names.
 _TABLES: Mapping[str, Table[Any]] = {
     "prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE, "importance": IMPORTANCE, "kernel": KERNELS,

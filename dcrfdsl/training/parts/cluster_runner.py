@@ -27,8 +27,6 @@ from ...foundation import DcrfError, Diagnostic
 from ...inference import Workers
 from .part_trees import TreeSum
 
-__all__ = ["ClusterRunner", "cluster_client", "part_runner"]
-
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 

@@ -32,8 +32,6 @@ from .cluster_runner import part_runner
 from .part_files import PART_VERSION, read_text, write_text
 from .part_trees import InTurn, PartRunner
 
-__all__ = ["PART_TOKENS", "CorpusParts", "data_files", "open_parts", "remove_parts"]
-
 PART_TOKENS = 1 << 18
 GROUP_BYTES = 1 << 24  # of files that are read one after the other, so that small files do not make small parts
 CHUNK_TOKENS = 1 << 15  # read at once

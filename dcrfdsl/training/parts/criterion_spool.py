@@ -26,8 +26,6 @@ from ...criteria import Criterion
 from ...foundation import WRITING, clear_os_errors
 from ...kernels.runtime import aligned_zeros
 
-__all__ = ["CriterionSpool"]
-
 LEAST_BYTES = 1 << 14  # of an array that is mapped; smaller ones are copied
 
 
@@ -71,7 +69,7 @@ class _Unpickler(pickle.Unpickler):
         return self._shared[number]
 
 
-class CriterionSpool:
+class MappedCriterionCache:
     """The criteria of some parts on disk. Threads may share it.
 
     folder: where the file without a name lies; None: among temporary files.   shared: objects that all parts refer to.

@@ -27,8 +27,6 @@ from .part_files import PART_VERSION
 from .part_tasks import Compiling, Counting, Surveying, compile_part, count_part, states_of_parts, survey_part
 from .part_trees import PartRunner
 
-__all__ = ["LearnedParts", "learn_parts"]
-
 
 @dataclass(frozen=True, eq=False)
 class LearnedParts:

@@ -20,8 +20,6 @@ from ...foundation import DcrfError, Diagnostic, Floats, Ints
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 
-__all__ = ["PART_VERSION", "CompiledPart", "read_compiled", "read_text", "write_compiled", "write_text"]
-
 PART_VERSION = 3  # of both kinds of files; part of the names of folders, so that another version reads none of them
 
 Arrays = dict[str, NDArray[Any]]
@@ -80,7 +78,7 @@ def _strings(name: str, texts: Sequence[str]) -> Arrays:
 
 @dataclass(frozen=True, eq=False)
 class CompiledPart:
-    """What training reads of a part. See `criteria.Supervision` for rows, relations and gold.
+    """What training reads of a part. See `criteria.TrainingProblem` for rows, relations and gold.
 
     parameters, counts: the weights that the part calls for, and their counts in it.   token_line: as in `Corpus`.
     numbers: its columns of one number a token.

@@ -17,21 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...criteria import CRITERIA, Criterion, NumberColumns, Supervision
+from ...criteria import CRITERIA, Criterion, NumberColumns, TrainingProblem
 from ...data import Corpus, raise_if_any
 from ...foundation import Floats
 from ...graph import Gold, ModelGraph, Parameters, placed_counts
 from ...inference import RunStatus
 from ...model import impossible_gold
 from ...semantics import ModelSpec, NoPrior, TrainSettings
-from .criterion_spool import CriterionSpool
+from .criterion_spool import MappedCriterionCache
 from .part_files import CompiledPart, read_compiled
 from .part_trees import task_workers
-
-__all__ = [
-    "PartSum", "Point", "StageTerms", "add_terms", "forget_terms", "no_data", "open_term", "supervision_of",
-    "term_of_part",
-]  # fmt: skip
 
 MOST_STAGES = 8  # whose layouts a worker of a cluster keeps: those of clients that went away stay
 
@@ -42,7 +37,7 @@ class StageTerms:
 
     key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
     paths: of the compiled parts.   firsts: the number of the first sentence of each.   weights, start, earlier: as in
-    `Supervision`.   threads: for one part; 0: as the process decides.
+    `TrainingProblem`.   threads: for one part; 0: as the process decides.
     """
 
     key: str
@@ -88,7 +83,7 @@ class PartSum(NamedTuple):
     is_hidden: bool
 
 
-def supervision_of(shared: StageTerms, part: CompiledPart, number: int) -> Supervision:
+def supervision_of(shared: StageTerms, part: CompiledPart, number: int) -> TrainingProblem:
     """Part `number` as criteria take it."""
     counts = placed_counts(shared.parameters, part.parameters, part.counts)
     return replace(no_data(shared), rows=part.rows, relations=part.relations, sentence_off=part.sentence_off,
@@ -96,10 +91,10 @@ def supervision_of(shared: StageTerms, part: CompiledPart, number: int) -> Super
                    numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False))  # fmt: skip
 
 
-def no_data(shared: StageTerms) -> Supervision:
+def no_data(shared: StageTerms) -> TrainingProblem:
     """What criteria take beside data."""
     nothing = Gold(np.zeros((len(shared.states), 0), np.int32), ((),) * len(shared.states))
-    return Supervision(
+    return TrainingProblem(
         shared.spec, shared.graph, shared.parameters, (), {}, np.zeros(1, np.int64), nothing,
         np.zeros(shared.parameters.num_weights), task_workers(shared.threads), stage=shared.stage,
         weights=shared.weights, states=shared.states, earlier=shared.earlier, start=shared.start,
@@ -110,7 +105,7 @@ def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
     """The term of a part. DcrfError where no labelling agrees with the constraints and the known labels."""
     criterion = open_term(shared, number)
     for _ in range(point.sharpened):
-        criterion.sharpen()
+        criterion.tighten_tolerance()
     value, gradient = criterion.value_and_gradient(np.asarray(point.weights))
     return PartSum(value, gradient, criterion.total_status, _LAYOUTS.is_hidden(shared, number))
 
@@ -137,15 +132,15 @@ class _Layouts:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._spools: OrderedDict[str, CriterionSpool] = OrderedDict()
+        self._spools: OrderedDict[str, MappedCriterionCache] = OrderedDict()
 
-    def _spool(self, shared: StageTerms) -> CriterionSpool:
+    def _spool(self, shared: StageTerms) -> MappedCriterionCache:
         key = f"{shared.key} {os.getpid()}"
         with self._lock:
             if key not in self._spools:
                 while not shared.threads and len(self._spools) >= MOST_STAGES:
                     self._spools.popitem(last=False)[1].close()
-                self._spools[key] = CriterionSpool(
+                self._spools[key] = MappedCriterionCache(
                     shared.folder, [shared.graph, shared.parameters, shared.spec, shared.settings]
                 )
             return self._spools[key]

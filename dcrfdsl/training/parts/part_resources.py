@@ -22,8 +22,6 @@ from .learning import learn_parts
 from .part_trees import InTurn, PartRunner
 from .parted_supervision import PartedSupervision, empty_supervision
 
-__all__ = ["PartResources", "parse_memory", "untrained_on_parts"]
-
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 LEAST = 10**8  # bytes that the libraries take before any data is read, about

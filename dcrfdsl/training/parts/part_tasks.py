@@ -35,11 +35,6 @@ from .corpus_parts import CorpusParts
 from .part_files import CompiledPart, read_compiled, write_compiled
 from .part_trees import task_workers
 
-__all__ = [
-    "Compiling", "Counting", "MomentSum", "Numbers", "Surveying", "compile_part", "count_part", "join_moments",
-    "moments_of_part", "states_of_parts", "survey_part",
-]  # fmt: skip
-
 States = Mapping[str, tuple[str, ...]]
 
 

@@ -16,8 +16,6 @@ from typing import Any, Protocol, TypeVar
 
 from ...inference import Workers
 
-__all__ = ["InTurn", "PartRunner", "TreeSum", "task_workers"]
-
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...criteria import FeatureMoments, Supervision, number_features
+from ...criteria import FeatureMoments, TrainingProblem, number_features
 from ...foundation import DcrfError, Diagnostic, data_error
 from ...graph import Gold
 from ...inference import Workers
@@ -38,8 +38,6 @@ from .part_trees import PartRunner
 from .summed_criterion import SummedCriterion
 from .summed_margins import SummedMargins
 from .summed_perceptron import SummedPerceptron
-
-__all__ = ["PartedSupervision", "empty_supervision", "refuse_unsummed", "refuse_unsummed_stages"]
 
 FULL = ("auto", "lbfgs", "owlqn", "proximal", "cg")  # optimizers that need value and gradient alone
 SUMMED = {  # the optimizers of each criterion that is a sum over sentences
@@ -89,7 +87,7 @@ def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PartedSupervision(Supervision):
+class PartedSupervision(TrainingProblem):
     """Training data in parts: the fields of data are empty.   learned: its compiled parts.   most_bytes: of memory."""
 
     learned: LearnedParts | None = None
@@ -110,7 +108,7 @@ class PartedSupervision(Supervision):
         return summed(terms, self.runner, self.workers, self.fits, self.extractor)
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
-        """As `Supervision.feature_moments`, over all parts."""
+        """As `TrainingProblem.feature_moments`, over all parts."""
         if self.extractor is None or self.learned is None or self.runner is None:
             return {}
         dense = number_features(self.extractor)

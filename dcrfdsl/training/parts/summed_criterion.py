@@ -27,8 +27,6 @@ from .part_files import read_compiled
 from .part_objectives import PartSum, Point, StageTerms, add_terms, forget_terms, supervision_of, term_of_part
 from .part_trees import PartRunner
 
-__all__ = ["SummedCriterion"]
-
 
 class SummedCriterion(Criterion):
     """The sum over all parts, and the penalty."""
@@ -84,10 +82,10 @@ class SummedCriterion(Criterion):
         """See `Likelihood.gap`; None where labels of some part are summed out."""
         return self.penalty.gap(gradient) if self._has_gap and self.penalty is not None else None
 
-    def sharpen(self) -> bool:
+    def tighten_tolerance(self) -> bool:
         """Asks inference for tighter convergence in every part; False if it is as exact as it gets."""
         first = self._first(self._terms.without_prior)
-        able = [first.sharpen() for _ in range(self._sharpened + 1)][-1]
+        able = [first.tighten_tolerance() for _ in range(self._sharpened + 1)][-1]
         self._sharpened += able
         self._tightened = first.tightened
         return able

@@ -23,8 +23,6 @@ from .part_objectives import PartSum, StageTerms, open_term
 from .part_trees import PartRunner
 from .summed_criterion import SummedCriterion
 
-__all__ = ["SummedMargins"]
-
 
 class FoundCuts(NamedTuple):
     """What parts found: cuts by sequence, how inference ended, and the sequences with more labellings than listed."""

@@ -18,8 +18,6 @@ from .part_objectives import StageTerms, open_term
 from .part_trees import PartRunner
 from .summed_criterion import SummedCriterion
 
-__all__ = ["SummedPerceptron"]
-
 
 class PassPoint(NamedTuple):
     """Where a pass begins: weights [W], its number, and the seed of all passes."""

@@ -15,7 +15,7 @@ from report_cases import HOSTILE, Page, colour_pairs, contrast, read_page, two_l
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import parts_style, printable
-from dcrfdsl.foundation.errors.problems import DcrfError
+from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.reporting import page_writer
 from dcrfdsl.model.reporting.wrong_labels import error_pages
 from dcrfdsl.model.trained_model import load

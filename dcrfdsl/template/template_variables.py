@@ -1,4 +1,4 @@
-"""The first half of `Model`: what a template declares by name, and features look at.
+"""The first half of `Template`: what a template declares by name, and features look at.
 
 Columns, lexicons, labels, latent variables, memories, views, feature groups and constants. Not here: what depends on
 each other, how it is trained, and the finished template (`template_builder`).
@@ -29,12 +29,10 @@ from .builder_terms import Call, Choice, Constant, Expression, Lexicon, Term, Va
 from .complaints import with_plain_errors_in_methods
 from .term_functions import Keyed
 
-__all__ = ["ModelVariables"]
-
 
 @with_plain_errors_in_methods
-class ModelVariables:
-    """The declarations of a model under construction. Used as `Model`."""
+class TemplateVariables:
+    """The declarations of a model under construction. Used as `Template`."""
 
     def __init__(self, name: str = "model", *, doc: str = "", directory: str | Path = "."):
         require_kind(name, str, "name", "a text")
@@ -68,8 +66,8 @@ class ModelVariables:
         sources: columns by keyword, with their name in the data: `word="form"`, `case=feats("Case")`,
             `tag=joined("upos", "feats")`.
 
-        >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
-        >>> word, case = Model().data("conllu", word="form", case=feats("Case"))
+        >>> word, pos, tag = Template().data("conll", "word", "pos", "chunk", options={"comment": "#"})
+        >>> word, case = Template().data("conllu", word="form", case=feats("Case"))
         """
         require_kind(options, (Mapping, type(None)), "options", "a mapping from name to value")
         declared = [as_column(text) for text in columns]
@@ -96,7 +94,7 @@ class ModelVariables:
 
         The file has an entry a line; with a TAB and a second column it is a map.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> (word,) = m.data("conll", "word")
         >>> places = m.lexicon("places", "places.txt")
         >>> is_place = word.in_(places)
@@ -129,7 +127,7 @@ class ModelVariables:
         per: whether each `token` has a state, or a `sentence` has one.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> pos = m.label("pos")  # states learned from the training data
         >>> chunk = m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
         >>> intent = m.label("intent", ["BUY", "SELL"], per="sentence")
@@ -155,7 +153,7 @@ class ModelVariables:
         domain: the number of its states, or a list of them.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> sense, done = m.latent("sense", 4), m.latent("done", ["no", "yes"])
         """
         self._items.append(spec_model.Latent(name=name, domain=as_domain(domain), doc=as_doc(doc)))
@@ -178,7 +176,7 @@ class ModelVariables:
         initially: its state at the first position, whatever `value` says of it.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> pos = m.label("pos")
         >>> seen_verb = m.memory("seen_verb", lambda seen: seen[-1] | pos[-1].matches("VB.*"))
         """
@@ -202,7 +200,7 @@ class ModelVariables:
         value: a condition on one label, or `if_else(…)`.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> pos = m.label("pos")
         >>> noun = m.view("noun", pos.matches("N.*"))
         """
@@ -219,7 +217,7 @@ class ModelVariables:
         outside: Literal["boundary", "skip"] = "boundary",
         doc: str = "",
     ) -> Term:
-        """Declares a named group of features. Index the returned term to shift the whole group: `token[-1:1]`.
+        """Declares a named group of features. Index the returned term to shift the whole group: `token.window(-1, 1)`.
 
         name: of the group.
         features: columns, feature functions, conditions, crosses `a & b`, and other groups.
@@ -227,9 +225,9 @@ class ModelVariables:
         outside: beyond the ends of a sentence a feature has the value `boundary`, or (`skip`) does not fire.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> word, pos = m.data("conll", "word", "pos")
-        >>> token = m.features("token", word[-2:2], pos[-1] & pos, word.has("[0-9]"), min_count=2)
+        >>> token = m.features("token", word.window(-2, 2), pos[-1] & pos, word.has("[0-9]"), min_count=2)
         """
         self._items.append(
             spec_model.FeatureGroup(
@@ -250,7 +248,7 @@ class ModelVariables:
         tune: the range that `dcrfdsl.tune` searches: `call("log", 0.1, 1000)`, `call("linear", 0, 1)`.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> variance = m.let("variance", 10, tune=call("log", 0.1, 1000))
         >>> m.train("likelihood", prior=gaussian(variance=variance))
         """

@@ -30,23 +30,6 @@ from .builder_terms import (
     as_term,
 )
 
-__all__ = [
-    "Domain",
-    "as_call",
-    "as_column",
-    "as_count",
-    "as_doc",
-    "as_domain",
-    "as_features",
-    "as_member",
-    "as_option",
-    "as_setting_value",
-    "as_settings",
-    "as_sites",
-    "as_value",
-    "as_value_if",
-]
-
 Domain: TypeAlias = "Sequence[str] | int | spec_model.Domain | None"
 _COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")
 

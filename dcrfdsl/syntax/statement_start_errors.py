@@ -14,8 +14,6 @@ from .foreign import look_for_foreign_line
 from .split import Chunk
 from .vocabulary import KEYWORDS, SYNONYMS
 
-__all__ = ["NO_ADVICE", "look_at_opening"]
-
 # Possessive, so that a line of a million tabs takes linear time.
 TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
 NO_ADVICE = f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"

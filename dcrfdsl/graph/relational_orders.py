@@ -9,8 +9,6 @@ from ..foundation import data_error
 from .programs import best_order, forest_order, least_table, order_cost
 from .shapes import GraphShape
 
-__all__ = ["joined_order"]
-
 MOST_ENTRIES = 2**24  # of a table
 
 

@@ -15,11 +15,6 @@ from typing import Literal
 
 from .printing import printable
 
-__all__ = [
-    "DcrfError", "DcrfWarning", "Diagnostic", "Label", "Source", "Span", "data_error", "in_a_line", "render",
-    "render_all", "warn_of",
-]  # fmt: skip
-
 LONGEST_LINE = 160  # characters of a source line in a message
 LONGEST_MESSAGE = 4000  # characters of a message, which may quote a word of any length
 

@@ -1,11 +1,12 @@
-"""Templates written in Python: `Model` and the words for its statements.
+"""Templates written in Python: `Template` and the words for its statements.
 
-    from dcrfdsl import Model, bias, bio, gaussian, lower, segments
+    from dcrfdsl import Template
+    from dcrfdsl.template import bias, bio, gaussian, lower, segments
 
-    m = Model("chunker", doc="Linear-chain NP chunker.")
+    m = Template("chunker", doc="Linear-chain NP chunker.")
     word, pos, _ = m.data("conll", "word", "pos", "chunk")
     chunk = m.label("chunk", bio("NP"), others="O")
-    token = m.features("token", lower(word)[-2:2], pos[-1] & pos, word.has("[0-9]"), min_count=2)
+    token = m.features("token", lower(word).window(-2, 2), pos[-1] & pos, word.has("[0-9]"), min_count=2)
     m.clique(chunk, features=[bias, token])
     m.clique(chunk[-1], chunk, name="chain")
     m.train("likelihood", prior=gaussian(variance=10))
@@ -18,7 +19,7 @@ The language in Python:
 
 | template | Python |
 |---|---|
-| `word[-1]`, `word[-2..2]`, `word[-2, 0, 2]` | `word[-1]`, `word[-2:2]` (both ends included), `word[-2, 0, 2]` |
+| `word[-1]`, `word[-2..2]`, `word[-2, 0, 2]` | `word[-1]`, `word.window(-2, 2)`, `word[-2, 0, 2]` |
 | `word[i-1]`, `y[all]` | `i, j = positions("i", "j")`, then `word[i - 1]`; `y[...]` |
 | `a & b` | `a & b` |
 | `a and b`, `a or b`, `not a` | `a & b` or `all_of(a, b)`, `a \\| b`, `~a` |

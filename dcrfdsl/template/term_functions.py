@@ -10,39 +10,6 @@ from .builder_nodes import as_value
 from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
 from .complaints import with_plain_errors
 
-__all__ = [
-    "Keyed",
-    "accuracy",
-    "apply",
-    "bias",
-    "bilou",
-    "bins",
-    "bio",
-    "bioes",
-    "bmes",
-    "call",
-    "chars",
-    "extract",
-    "feats",
-    "first",
-    "gaussian",
-    "index",
-    "iob1",
-    "joined",
-    "last",
-    "lbfgs",
-    "length",
-    "locked",
-    "lower",
-    "prefix",
-    "segments",
-    "shape",
-    "span",
-    "state_file",
-    "states_of",
-    "suffix",
-]
-
 # features ---------------------------------------------------------------------------------------------------
 
 bias: Term = Term("bias")
@@ -65,7 +32,7 @@ def apply(function: str, *arguments: Value, **named: Value) -> Term:
     arguments: by position: terms, numbers, texts.
     named: arguments by keyword.
 
-    >>> feature = apply("syllables", Term("word"))[-1:1]
+    >>> feature = apply("syllables", Term("word")).window(-1, 1)
     """
     return Term(ex.Apply(function=function, arguments=_arguments(arguments, named)))
 
@@ -181,7 +148,7 @@ def span(column: Term | str, lexicon: Lexicon) -> Term:
     column: a term, or the name of a column.
     lexicon: whose entries may have several words.
 
-    >>> places = Model().lexicon("places", "places.txt")
+    >>> places = Template().lexicon("places", "places.txt")
     >>> feature = span("word", places)
     """
     return apply("span", as_term(column), lexicon)
@@ -200,7 +167,7 @@ def bio(*types: str) -> spec_model.Scheme:
 
     types: of segments; without any they are learned from the training data.
 
-    >>> chunk = Model().label("chunk", bio("NP", "VP"))
+    >>> chunk = Template().label("chunk", bio("NP", "VP"))
     """
     return spec_model.Scheme(name="bio", types=types)
 
@@ -211,7 +178,7 @@ def iob1(*types: str) -> spec_model.Scheme:
 
     types: of segments; without any they are learned from the training data.
 
-    >>> chunk = Model().label("chunk", iob1("NP", "VP"))
+    >>> chunk = Template().label("chunk", iob1("NP", "VP"))
     """
     return spec_model.Scheme(name="iob1", types=types)
 
@@ -222,7 +189,7 @@ def bioes(*types: str) -> spec_model.Scheme:
 
     types: of segments; without any they are learned from the training data.
 
-    >>> chunk = Model().label("chunk", bioes("NP", "VP"))
+    >>> chunk = Template().label("chunk", bioes("NP", "VP"))
     """
     return spec_model.Scheme(name="bioes", types=types)
 
@@ -233,7 +200,7 @@ def bilou(*types: str) -> spec_model.Scheme:
 
     types: of segments; without any they are learned from the training data.
 
-    >>> chunk = Model().label("chunk", bilou("NP", "VP"))
+    >>> chunk = Template().label("chunk", bilou("NP", "VP"))
     """
     return spec_model.Scheme(name="bilou", types=types)
 
@@ -244,7 +211,7 @@ def bmes(*types: str) -> spec_model.Scheme:
 
     types: of segments; without any they are learned from the training data, which may have bare letters.
 
-    >>> chunk = Model().label("chunk", bmes("NP", "VP"))
+    >>> chunk = Template().label("chunk", bmes("NP", "VP"))
     """
     return spec_model.Scheme(name="bmes", types=types)
 
@@ -257,7 +224,7 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
 
     Raises TypeError where it is a feature.
 
-    >>> m = Model()
+    >>> m = Template()
     >>> role = m.label("role", ["AGENT", "O"])
     >>> before = m.memory("before", role[-1], domain=states_of(role), initially="O")
     """
@@ -273,7 +240,7 @@ def state_file(path: str) -> spec_model.StateFile:
 
     path: of the file, relative to the model's `directory`.
 
-    >>> tag = Model().label("tag", state_file("tags.txt"))
+    >>> tag = Template().label("tag", state_file("tags.txt"))
     """
     return spec_model.StateFile(path=path)
 
@@ -295,7 +262,7 @@ def feats(key: str) -> Keyed:
 
     key: as CoNLL-U writes it, such as `Case`.
 
-    >>> word, case = Model().data("conllu", word="form", case=feats("Case"))
+    >>> word, case = Template().data("conllu", word="form", case=feats("Case"))
     """
     return Keyed("feats", key)
 
@@ -306,7 +273,7 @@ def joined(*columns: str) -> Keyed:
 
     columns: two or more of `id`, `upos`, `xpos`, `feats`, `head`, `deprel`, `deps`.
 
-    >>> word, tag = Model().data("conllu", word="form", tag=joined("upos", "feats"))
+    >>> word, tag = Template().data("conllu", word="form", tag=joined("upos", "feats"))
     """
     return Keyed("joined", " ".join(columns))
 
@@ -327,10 +294,10 @@ def call(name: str, *arguments: Value, **named: Value) -> Call:
 def gaussian(variance: float | Constant = 10, mean: str = "zero") -> Call:
     """The Gaussian prior: the penalty Σ (λ − mean)² / (2 variance).
 
-    variance: of each weight, more than 0, or a constant of `Model.let`; larger is weaker.
+    variance: of each weight, more than 0, or a constant of `Template.let`; larger is weaker.
     mean: `zero`, or `model` for the weights of the model that training starts from: `fit(..., start=model)`.
 
-    >>> Model().train("likelihood", prior=gaussian(variance=10))
+    >>> Template().train("likelihood", prior=gaussian(variance=10))
     """
     return call("gaussian", variance=variance) if mean == "zero" else call("gaussian", variance=variance, mean=mean)
 
@@ -341,7 +308,7 @@ def lbfgs(**settings: Value) -> Call:
     settings: `memory`, `max_iterations`, `tolerance` (of the gradient's norm, relative to its norm at the start) …;
     `dcrfdsl explain lbfgs` lists them with their defaults.
 
-    >>> Model().train("likelihood", optimizer=lbfgs(memory=7, tolerance=1e-5))
+    >>> Template().train("likelihood", optimizer=lbfgs(memory=7, tolerance=1e-5))
     """
     return call("lbfgs", **settings)
 
@@ -351,7 +318,7 @@ def accuracy(label: Term | str) -> Call:
 
     label: a term, or the name of a label.
 
-    >>> Model().evaluate(accuracy("pos"))
+    >>> Template().evaluate(accuracy("pos"))
     """
     return call("accuracy", as_term(label))
 
@@ -362,7 +329,7 @@ def segments(label: Term | str, *, runs: bool = False) -> Call:
     label: a term, or the name of a label with segments.
     runs: for states without marks: each run of one state other than `O` is a segment.
 
-    >>> Model().evaluate(segments("chunk"))
+    >>> Template().evaluate(segments("chunk"))
     """
     return call("segments", as_term(label), *(["runs"] if runs else []))
 
@@ -372,7 +339,7 @@ def locked(clique: Clique | Member) -> Member:
 
     clique: a named clique, or one at another place, `chain[1]`.
 
-    >>> m = Model()
+    >>> m = Template()
     >>> tag = m.label("tag")
     >>> chain = m.clique(tag[-1], tag, name="chain")
     >>> site = m.piece("site", over=tag, cliques=[locked(chain), locked(chain[1])])

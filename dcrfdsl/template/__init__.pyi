@@ -7,7 +7,7 @@ from .builder_terms import (
     any_of as any_of,
     if_else as if_else,
 )
-from .template_builder import Model as Model
+from .template_builder import Template as Template
 from .term_functions import (
     accuracy as accuracy,
     apply as apply,

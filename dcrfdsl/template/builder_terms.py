@@ -6,6 +6,7 @@ statements (`template_builder`), feature functions (`term_functions`).
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass
 from numbers import Real
@@ -14,24 +15,6 @@ from typing import TypeAlias
 from ..foundation import plain_number
 from ..semantics.schema import expressions as ex
 from .builder_places import HERE, PlaceKey, as_place
-
-__all__ = [
-    "Call",
-    "Choice",
-    "Clique",
-    "Constant",
-    "Difference",
-    "Expression",
-    "Lexicon",
-    "Member",
-    "Term",
-    "all_of",
-    "any_of",
-    "as_condition",
-    "as_feature",
-    "as_term",
-    "if_else",
-]
 
 
 class Expression:
@@ -90,13 +73,13 @@ class _Ordered:
 class Term(_Ordered, Expression):
     """Something with a value at each position: a column, a label, `lower(word)`, a feature group.
 
-    node: the name of a column, label or group, as methods of `Model` return them.
+    node: the name of a column, label or group, as methods of `Template` return them.
 
-    Index it to look around: `word[-1]` is the value one position before, `word[-2:2]` are five features, both ends
-    included. `==` and `!=` compare with a term or a state.
+    Index it to look around: `word[-1]` is the value one position before. `word.window(-2, 2)` are five features. `==`
+    and `!=` compare with a term or a state.
 
     >>> word = Term("word")
-    >>> around = (word[-1], word[-2:2], word[-2, 0, 2])
+    >>> around = (word[-1], word.window(-2, 2), word[-2, 0, 2])
     """
 
     node: ex.Reference | ex.Apply
@@ -107,10 +90,24 @@ class Term(_Ordered, Expression):
     __iter__ = None  # indexing never ends, so a term must not be iterable
 
     def __getitem__(self, key: PlaceKey) -> Term:
-        """The term at another place: `word[-1]`, `word[-2:2]` (both ends), `word[-2, 0]`, `word[i - 1]`, `y[...]`."""
+        """The term at another place: `word[-1]`, at several, `word[-2, 0]`, at a position by name, `word[i - 1]`, or
+        all.
+        """
+        return self._at(as_place(key))
+
+    def window(self, first: int, last: int) -> Term:
+        """The term at every offset from `first` to `last`, both included: `word[-2..2]` is `word.window(-2, 2)`.
+
+        first, last: offsets from the position, first ≤ last. ValueError if the term has a place already.
+
+        >>> around = Term("word").window(-2, 2)
+        """
+        return self._at(ex.Window(first=operator.index(first), last=operator.index(last)))
+
+    def _at(self, place: ex.Place) -> Term:
         if self.node.place != ex.Here():
-            raise ValueError("this term has a place already; index it once")
-        return Term(self.node.model_copy(update={"place": as_place(key)}))
+            raise ValueError("this term has a place already; give it once")
+        return Term(self.node.model_copy(update={"place": place}))
 
     def matches(self, pattern: str, *, ignore_case: bool = False) -> Expression:
         """The condition that the whole value matches a pattern.
@@ -204,7 +201,7 @@ class Difference(_Ordered):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`. Made by `Model.lexicon`.
+    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`. Made by `Template.lexicon`.
 
     name: in the template.
     """
@@ -217,7 +214,7 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Constant:
-    """A declared constant or piece, which can replace a value. Made by `Model.let` and `Model.piece`.
+    """A declared constant or piece, which can replace a value. Made by `Template.let` and `Template.piece`.
 
     name: in the template.
     """
@@ -253,7 +250,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Clique:
-    """A declared clique. In a piece, `chain[1]` is the one at the next position. Made by `Model.clique`.
+    """A declared clique. In a piece, `chain[1]` is the one at the next position. Made by `Template.clique`.
 
     name: in the template, or None.
     """

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...foundation import Late
+from ...foundation import LazyModule
 from ..schema import (
     OUTSIDE,
     SCHEMES,
@@ -44,12 +44,7 @@ if TYPE_CHECKING:
 
     from ...foundation import Integers, Ints, Mask
 else:
-    np = Late("numpy")
-
-__all__ = [
-    "MOST_JOINT", "OnceRefusal", "SingleRuns", "bound_types", "is_run_memory", "joint_states", "once_refusal",
-    "once_words", "searched_runs", "single_runs", "with_run_memories",
-]  # fmt: skip
+    np = LazyModule("numpy")
 
 CAME_BY = " came by"  # ends the names of memories; other names have no blanks
 MOST_SEARCHED = 2**9  # joint states of a position with which decoding can search
@@ -102,7 +97,7 @@ def _type_of(label: Label, state: str) -> str | None:
     return None if parts is None or parts[0] == OUTSIDE else parts[1]
 
 
-def single_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
+def once_constraint(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
     """What each `once` of a specification binds. states: of each label."""
     numbers = {label.name: n for n, label in enumerate(spec.labels)}
     return [
@@ -174,12 +169,12 @@ def _is_unrolled(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
 
 def searched_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
     """What decoding has to see to, since the graph does not: all that `once` binds, or nothing."""
-    return single_runs(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
+    return once_constraint(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
 
 
 def once_words(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str:
     """How a specification keeps to its `once`, and why so."""
-    types = sum(len(runs.types) for runs in single_runs(spec, states))
+    types = sum(len(runs.types) for runs in once_constraint(spec, states))
     bound = f"{types} type{'' if types == 1 else 's'}"
     joint = joint_states(spec, states)
     size = "more than 1e300" if joint == COUNTED else f"{joint:.2g}"
@@ -252,7 +247,7 @@ def with_run_memories(
     if not spec.onces or not _is_unrolled(spec, states):
         return spec, known
     memories, constraints = list(spec.memories), list(spec.constraints)
-    for runs in single_runs(spec, states):
+    for runs in once_constraint(spec, states):
         label = runs.once.label
         legal = _legal(spec.labels[runs.label], states[label])
         for number, kind in enumerate(runs.types):

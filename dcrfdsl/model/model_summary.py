@@ -21,8 +21,6 @@ from .reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights, s
 if TYPE_CHECKING:
     from .trained_model import TrainedModel
 
-__all__ = ["identity_of", "stages_of", "strong_weights", "transition_weights"]
-
 MOST_WEIGHTS = 20  # of a clique
 MOST_STATES = 30  # of a heat map, on either side
 

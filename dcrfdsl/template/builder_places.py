@@ -9,8 +9,6 @@ from typing import SupportsIndex, TypeAlias
 
 from ..semantics.schema import expressions as ex
 
-__all__ = ["HERE", "PlaceKey", "Position", "as_place", "positions"]
-
 
 @dataclass(frozen=True)
 class Position:
@@ -47,20 +45,18 @@ def positions(*names: str) -> tuple[Position, ...]:
 
 
 HERE = ex.Here()
-PlaceKey: TypeAlias = SupportsIndex | slice | tuple[SupportsIndex, ...] | Position | EllipsisType
+PlaceKey: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | Position | EllipsisType
 
 
 def as_place(key: PlaceKey) -> ex.Place:
-    """The place for an index; a slice includes both its ends, as `-2..2` does."""
+    """The place for an index. Raises TypeError for a slice: a slice of Python leaves its end out, a window does not."""
     match key:
         case EllipsisType():
             return ex.All
         case Position():
             return ex.Named(position=key.name, shift=key.shift)
         case slice():
-            if key.start is None or key.stop is None or key.step is not None:
-                raise ValueError("a window has two ends and no step: word[-2:2], both ends included")
-            return ex.Window(first=operator.index(key.start), last=operator.index(key.stop))
+            raise TypeError("a slice leaves out its end; a window has both its ends: word.window(-2, 2)")
         case tuple():
             return ex.Several(offsets=tuple(operator.index(offset) for offset in key))
         case _:

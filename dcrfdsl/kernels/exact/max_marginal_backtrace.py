@@ -24,8 +24,6 @@ from .max_sweeps import contract_maxima, take_out
 from .run_products import add_by_index
 from .step_layout import group_sizes, offset_lists, operands
 
-__all__ = ["FREE", "MIXED", "PathWorkspace", "add_best_with", "follow_range", "pass_counts", "trace_range"]
-
 Floats = NDArray[np.float64]
 Small = NDArray[np.int32]
 

@@ -1,8 +1,8 @@
-"""`Model`: a template written in Python, one method per statement.
+"""`Template`: a template written in Python, one method per statement.
 
 A method returns what it declares, for use in later calls. Nothing is checked statement by statement: `spec()` writes
 the template, reads it back and runs the checker, so every problem is the one that the template would have. Not here:
-what is declared by name (`model_variables`), cliques and constraints (`model_cliques`).
+what is declared by name (`template_variables`), cliques and constraints (`template_cliques`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from ..semantics.schema import model_spec as spec_model
 from .builder_nodes import as_call, as_doc, as_setting_value, as_settings
 from .builder_terms import Call, Clique, Constant, Lexicon, Term, Value
 from .complaints import with_plain_errors_in_methods
-from .model_cliques import ModelCliques
-
-__all__ = ["Model"]
+from .template_cliques import TemplateCliques
 
 
 @with_plain_errors_in_methods
-class Model(ModelCliques):
+class Template(TemplateCliques):
     """A model under construction: a template written in Python, with one method per statement.
 
     name: stands in messages for the name of a file.
@@ -33,10 +31,10 @@ class Model(ModelCliques):
     A method returns what it declares, for use in later calls. Nothing is checked before `spec`, `dcrfdsl.check` or
     `dcrfdsl.fit` asks. An argument of the wrong type is a TypeError at once.
 
-    >>> m = Model("chunker")
+    >>> m = Template("chunker")
     >>> word, pos, tag = m.data("conll", "word", "pos", "chunk")
     >>> chunk = m.label("chunk", bio("NP"), others="O")
-    >>> words = m.clique(chunk, features=[bias, word[-1:1], pos])
+    >>> words = m.clique(chunk, features=[bias, word.window(-1, 1), pos])
     >>> chain = m.clique(chunk[-1], chunk, name="chain")
     >>> m.spec().cliques[1].label
     'chain'
@@ -50,9 +48,9 @@ class Model(ModelCliques):
         method: `auto`, `exact`, `trp`, `bp`, `gbp`, `ep`, `mean_field`, `trw`, `gibbs` or `pruned`, or a `call` of one.
         settings: of the method; `dcrfdsl explain trp` lists those of `trp` with defaults and units.
 
-        >>> Model().infer("exact")
-        >>> Model().infer("trp", tolerance=1e-3)
-        >>> Model().infer("pruned", by="coarse", threshold=1e-3)
+        >>> Template().infer("exact")
+        >>> Template().infer("trp", tolerance=1e-3)
+        >>> Template().infer("pruned", by="coarse", threshold=1e-3)
         """
         self._single["infer"] = as_call(method, as_settings(settings))
 
@@ -63,8 +61,8 @@ class Model(ModelCliques):
             `certified` (with an upper bound on all scores) or `optimal` (with branch and bound).
         settings: of the last two.
 
-        >>> Model().decode("marginal")
-        >>> Model().decode("optimal", nodes=500)
+        >>> Template().decode("marginal")
+        >>> Template().decode("optimal", nodes=500)
         """
         self._single["decode"] = as_call(method, as_settings(settings))
 
@@ -89,7 +87,7 @@ class Model(ModelCliques):
         doc: the comment above the statement.
         settings: `prior`, `optimizer`, `seed`, `restarts` … and the criterion's own; see `dcrfdsl explain train`.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> (word,) = m.data("conll", "word")
         >>> tag = m.label("tag")
         >>> chain = m.clique(tag[-1], tag, name="chain")
@@ -115,7 +113,7 @@ class Model(ModelCliques):
 
         metrics: calls such as `segments(chunk)`, or names; `dcrfdsl explain NAME` describes one.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> pos, chunk = m.label("pos"), m.label("chunk", bio("NP"))
         >>> m.evaluate(segments(chunk), accuracy(pos), "joint_accuracy")
         """
@@ -128,7 +126,7 @@ class Model(ModelCliques):
 
         Raises DcrfError where the file cannot be read or has a syntax error.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> m.use("address.dcrf")
         >>> part = m["part"]
         """
@@ -166,7 +164,7 @@ class Model(ModelCliques):
 
         Raises DcrfError with every problem that the checker finds in the template of `text`.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> m.use("address.dcrf")
         >>> m.spec().data.format
         'conll'
@@ -178,7 +176,7 @@ class Model(ModelCliques):
 
         Paths of lexicons stay as they were given. It takes no argument.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> tag = m.label("tag", ["A", "B"])
         >>> print(m.text())
         dcrf 1
@@ -194,7 +192,7 @@ class Model(ModelCliques):
 
         It takes no argument, and raises nothing: problems are in the `diagnostics` of the result.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> m.use("address.dcrf")
         >>> m.resolved().diagnostics
         ()

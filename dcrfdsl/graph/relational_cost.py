@@ -1,7 +1,7 @@
 """The cost of exact inference where the data joins positions: every sentence has a graph of its own.
 
-All numbers are those of the elimination orders that inference takes. Not here: the orders (`joined_orders`), regular
-sequences (`model_cost`).
+All numbers are those of the elimination orders that inference takes. Not here: the orders (`relational_orders`),
+regular sequences (`model_cost`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ import numpy as np
 
 from ..features import Pairs
 from ..foundation import Offsets
-from .joined_orders import MOST_ENTRIES
 from .programs import best_order, forest_order, least_table, order_cost
+from .relational_orders import MOST_ENTRIES
 from .unroll import ModelGraph
-
-__all__ = ["JoinedCost", "joined_costs"]
 
 MOST_SENTENCES = 100  # that have loops: their orders are searched for
 

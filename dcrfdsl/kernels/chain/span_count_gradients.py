@@ -14,11 +14,6 @@ from numpy.typing import NDArray
 from ..runtime import inlined, inner
 from .forward_backward import scatter_rows, sum_states
 
-__all__ = [
-    "BELIEF", "GONE", "INTO", "LARGEST", "LOGISTIC", "SIGMOID", "GatheredCounts", "Smoothing", "collect_counts",
-    "propagate_counts", "smooth",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 
 SIGMOID, LOGISTIC = range(2)

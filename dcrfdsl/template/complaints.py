@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-__all__ = ["with_plain_errors", "with_plain_errors_in_methods"]
-
 Built = TypeVar("Built", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 

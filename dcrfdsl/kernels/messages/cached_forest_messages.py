@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from ..runtime import inner
 
-__all__ = ["KeptMessages", "forget", "know_all", "messages_around"]
-
 
 class KeptMessages(NamedTuple):
     """Which messages in the tables of the whole forest are those of its potentials as they are now.

@@ -1,6 +1,6 @@
-"""The second part of `Model`: cliques, weights of segments, pieces and hard constraints.
+"""The second part of `Template`: cliques, weights of segments, pieces and hard constraints.
 
-Not here: what is declared by name (`model_variables`), how a model is trained (`template_builder`).
+Not here: what is declared by name (`template_variables`), how a model is trained (`template_builder`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from ..semantics.schema import model_spec as spec_model
 from .builder_nodes import as_count, as_doc, as_features, as_member, as_sites
 from .builder_terms import Clique, Constant, Expression, Member, Term, as_condition
 from .complaints import with_plain_errors_in_methods
-from .model_variables import ModelVariables
-
-__all__ = ["ModelCliques"]
+from .template_variables import TemplateVariables
 
 
 @with_plain_errors_in_methods
-class ModelCliques(ModelVariables):
-    """What depends on each other in a model under construction. Used as `Model`."""
+class TemplateCliques(TemplateVariables):
+    """What depends on each other in a model under construction. Used as `Template`."""
 
     # depends on each other ---------------------------------------------------------------------------------
 
@@ -51,7 +49,7 @@ class ModelCliques(ModelVariables):
         min_gap, max_gap: of a relational clique: the bounds of j - i, in positions.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> (word,) = m.data("conll", "word")
         >>> ner = m.label("ner")
         >>> chain = m.clique(ner[-1], ner, name="chain")
@@ -99,7 +97,7 @@ class ModelCliques(ModelVariables):
         min_count: the number of segments of the training data in which a feature must occur.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> (word,) = m.data("conll", "word")
         >>> chunk = m.label("chunk", bio("NP"))
         >>> spans = m.segment(chunk, ["length", lower(apply("joined", word))], up_to=8, name="spans")
@@ -133,7 +131,7 @@ class ModelCliques(ModelVariables):
         cliques: its named cliques; `chain[1]` is the one at the next position, `locked(chain)` gets no gradient.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> (word,) = m.data("conll", "word")
         >>> chunk = m.label("chunk")
         >>> words = m.clique(chunk, features=[word], name="words")
@@ -157,7 +155,7 @@ class ModelCliques(ModelVariables):
         name: stands in messages.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> tag = m.label("tag", ["X", "Y"])
         >>> m.forbid(tag[-1].is_("X") & tag.is_("Y"), name="x_before_y")
         """
@@ -173,7 +171,7 @@ class ModelCliques(ModelVariables):
         name: stands in messages.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> word, pos = m.data("conll", "word", "pos")
         >>> chunk = m.label("chunk", bio("NP"))
         >>> m.require(chunk.is_("O"), when=pos.is_("SYM"))
@@ -188,7 +186,7 @@ class ModelCliques(ModelVariables):
         name: stands in messages.
         doc: the comment above the statement.
 
-        >>> m = Model()
+        >>> m = Template()
         >>> part = m.label("part", bio("STREET", "TOWN", "NOTE"))
         >>> m.once(part, free=["NOTE"])
         """

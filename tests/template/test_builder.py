@@ -15,10 +15,10 @@ from typing import Any, cast
 import pytest
 from helpers import EXAMPLES, ROOT
 
-import dcrfdsl.builder
-from dcrfdsl import (
-    DcrfError,
-    Model,
+import dcrfdsl.template
+from dcrfdsl import DcrfError, Template, load_template, load_text
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.template import (
     accuracy,
     all_of,
     apply,
@@ -35,8 +35,6 @@ from dcrfdsl import (
     last,
     lbfgs,
     length,
-    load_template,
-    load_text,
     locked,
     lower,
     positions,
@@ -48,17 +46,16 @@ from dcrfdsl import (
     states_of,
     suffix,
 )
-from dcrfdsl.semantics.schema import expressions as ex
 
 
-def chunker() -> Model:
-    m = Model("chunker", doc="Linear-chain NP chunker over word and part-of-speech columns.")
+def chunker() -> Template:
+    m = Template("chunker", doc="Linear-chain NP chunker over word and part-of-speech columns.")
     word, pos, _ = m.data("conll", "word", "pos", "chunk")
     chunk = m.label("chunk", bio("NP"), others="O")
     token = m.features(
         "token",
-        lower(word)[-2:2],
-        pos[-2:2],
+        lower(word).window(-2, 2),
+        pos.window(-2, 2),
         lower(word)[-1] & lower(word),
         lower(word) & lower(word)[1],
         pos[-2] & pos[-1] & pos,
@@ -77,8 +74,8 @@ def chunker() -> Model:
     return m
 
 
-def factorial() -> Model:
-    m = Model(
+def factorial() -> Template:
+    m = Template(
         "factorial",
         doc="""Joint part-of-speech tagging and NP chunking: the factorial CRF of
         Sutton, Rohanimanesh & McCallum (2004), with the features of its Table 2.""",
@@ -97,8 +94,8 @@ def factorial() -> Model:
         *(word.matches(pattern) for pattern in capitals),
         *(word.in_(names) for names in (first_names, places, days, months)),
     )
-    m.clique(pos, features=[bias, q[-3:3]], name="pos_words")
-    m.clique(chunk, features=[bias, q[-3:3]], name="chunk_words")
+    m.clique(pos, features=[bias, q.window(-3, 3)], name="pos_words")
+    m.clique(chunk, features=[bias, q.window(-3, 3)], name="chunk_words")
     m.clique(pos[-1], pos, name="pos_chain")
     m.clique(chunk[-1], chunk, name="chunk_chain")
     m.clique(pos, chunk, name="cotemporal")
@@ -110,7 +107,7 @@ def factorial() -> Model:
 
 
 def test_runs_are_a_word_of_the_metric() -> None:
-    m = Model()
+    m = Template()
     word, _ = m.data("conll", "word", "field")
     field = m.label("field")
     m.clique(field, features=[word])
@@ -118,8 +115,8 @@ def test_runs_are_a_word_of_the_metric() -> None:
     assert "evaluate segments(field, runs), by_type(field, runs)" in dcrfdsl.to_text(m.spec())
 
 
-def long_range() -> Model:
-    m = Model(
+def long_range() -> Template:
+    m = Template(
         "long_range",
         doc="""Second-order chain, skip edges between repeated capitalised words, and a
         slower phrase layer above (a hierarchical CRF).""",
@@ -128,7 +125,7 @@ def long_range() -> Model:
     m.label("ner", bioes("PER", "ORG", "LOC", "MISC"))
     m.label("phrase", bio("NP", "VP", "PP"))
     done = m.latent("done", ["no", "yes"])
-    token = m.features("token", word[-1:1], shape(word)[-1:1], suffix(word, 3))
+    token = m.features("token", word.window(-1, 1), shape(word).window(-1, 1), suffix(word, 3))
 
     m.clique(ner, features=[bias, token])
     m.clique(ner[-1], ner, features=[bias, shape(word)])
@@ -154,8 +151,8 @@ def long_range() -> Model:
     return m
 
 
-def latent_memory() -> Model:
-    m = Model("latent_memory", doc="Partial annotation, a latent sub-class, and two memory variables.")
+def latent_memory() -> Template:
+    m = Template("latent_memory", doc="Partial annotation, a latent sub-class, and two memory variables.")
     word, pos, role = m.data("conll", "word", "pos", "role")
     m.label("pos", missing="_")
     m.label("role", bio("AGENT", "PATIENT"), missing="?", ambiguous="|")
@@ -167,7 +164,7 @@ def latent_memory() -> Model:
         domain=states_of(role),
         initially="O",
     )
-    token = m.features("token", word[-2:2], suffix(word, 2, 3))
+    token = m.features("token", word.window(-2, 2), suffix(word, 2, 3))
     m.clique(pos, features=[bias, token])
     m.clique(pos[-1], pos)
     m.clique(role, features=[bias, token])
@@ -181,8 +178,8 @@ def latent_memory() -> Model:
     return m
 
 
-def criteria() -> Model:
-    m = Model(
+def criteria() -> Template:
+    m = Template(
         "criteria",
         doc="""One model, many training criteria. `train` runs the last stage and whatever
         it comes `after`; `--stage NAME` picks another.""",
@@ -214,8 +211,8 @@ def criteria() -> Model:
     return m
 
 
-def pieces() -> Model:
-    m = Model(
+def pieces() -> Template:
+    m = Template(
         "pieces",
         doc="""Parameter independence diagrams (McCallum & Sutton 2004): each `piece` names
         the variables it normalises over and the cliques it holds; a variable that a
@@ -237,8 +234,8 @@ def pieces() -> Model:
     return m
 
 
-def label_bias() -> Model:
-    m = Model(
+def label_bias() -> Template:
+    m = Template(
         "label_bias",
         doc="""First-order model of the rib/rob automaton used to show label bias, trained
         by improved iterative scaling (Lafferty, McCallum & Pereira 2001).""",
@@ -251,8 +248,8 @@ def label_bias() -> Model:
     return m
 
 
-def crfsuite_chunking() -> Model:
-    m = Model(
+def crfsuite_chunking() -> Template:
+    m = Template(
         "crfsuite_chunking",
         doc="""The chunking features that CRF++ and CRFsuite users know, one to one: on CoNLL-2000 this
         is 456,468 weights, and its optimum must be CRFsuite's (c2 = 0.1 is variance = 5).""",
@@ -261,9 +258,9 @@ def crfsuite_chunking() -> Model:
     m.label("chunk")
     window = m.features(
         "window",
-        word[-2:2],
+        word.window(-2, 2),
         *(word[-1] & word, word & word[1]),
-        pos[-2:2],
+        pos.window(-2, 2),
         *(pos[-2] & pos[-1], pos[-1] & pos, pos & pos[1], pos[1] & pos[2]),
         *(pos[-2] & pos[-1] & pos, pos[-1] & pos & pos[1], pos & pos[1] & pos[2]),
     )
@@ -275,8 +272,8 @@ def crfsuite_chunking() -> Model:
     return m
 
 
-def morphology() -> Model:
-    m = Model(
+def morphology() -> Template:
+    m = Template(
         "morphology",
         doc="""Joint morphological tagging: four coupled chains over CoNLL-U data, where exact inference is
         dear and TRP pays.""",
@@ -292,7 +289,7 @@ def morphology() -> Model:
     labels = [m.label(name) for name in ("upos", "case", "number", "poss")]
     token = m.features(
         "token",
-        *(word, lower(word)[-1:1]),
+        *(word, lower(word).window(-1, 1)),
         *(suffix(word, 1, 6), prefix(word, 1, 3)),
         *(shape(word), word.has("[0-9]")),
         min_count=2,
@@ -309,7 +306,7 @@ def morphology() -> Model:
     return m
 
 
-EXAMPLE_MODELS: dict[str, Callable[[], Model]] = {
+EXAMPLE_MODELS: dict[str, Callable[[], Template]] = {
     "01_chunker": chunker,
     "02_factorial": factorial,
     "03_long_range": long_range,
@@ -332,11 +329,11 @@ def test_builder_says_what_the_example_says(example: str) -> None:
 # The rest of the language: what is said in Python, and the statement that it stands for.
 
 
-word, pos, tag = Model().data("conll", "word", "pos", "tag")
+word, pos, tag = Template().data("conll", "word", "pos", "tag")
 i, j = positions("i", "j")
-(head,) = Model().data("conll", "head")
+(head,) = Template().data("conll", "head")
 
-CASES: list[tuple[str, Callable[[Model], object], str]] = [
+CASES: list[tuple[str, Callable[[Template], object], str]] = [
     (
         "typed columns",
         lambda m: m.data("conll", "w", "h:float", "v:vector(3)", "b:bag"),
@@ -414,24 +411,25 @@ CASES: list[tuple[str, Callable[[Model], object], str]] = [
 
 
 @pytest.mark.parametrize("say, text", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_python_and_template_agree(say: Callable[[Model], object], text: str) -> None:
-    model = Model()
+def test_python_and_template_agree(say: Callable[[Template], object], text: str) -> None:
+    model = Template()
     say(model)
     assert model.spec(unchecked=True) == load_text(text + "\n").require(unchecked=True)
 
 
 MISUSES: list[tuple[str, Callable[[], object], type[Exception], str]] = [
     ("truth value", lambda: word.has("a") and word.has("b"), TypeError, "use & | ~"),
-    ("half a window", lambda: word[-1:], ValueError, "two ends"),
+    ("a slice", lambda: word[-1:1], TypeError, "window"),
+    ("half a slice", lambda: word[-1:], TypeError, "window"),
     ("two places", lambda: word[-1][-1], ValueError, "place already"),
     ("iterating a term", lambda: iter(cast(Any, word)), TypeError, "not iterable"),
     ("fractional offset", lambda: cast(Any, word)[0.5], TypeError, "float"),
-    ("piece of an unnamed clique", lambda: locked(Model().clique(tag)), ValueError, "name="),
-    ("clique of a feature", lambda: Model().clique(lower(word)), TypeError, "lower"),
-    ("states as a text", lambda: Model().label("tag", "A B"), TypeError, "state_file"),
-    ("states without order", lambda: Model().label("tag", {"A", "B"}), TypeError, "no order"),  # type: ignore[arg-type]
-    ("column type", lambda: Model().data("conll", "word:"), ValueError, "word"),
-    ("nan", lambda: Model().train("likelihood", rate=float("nan")), TypeError, "nan"),
+    ("piece of an unnamed clique", lambda: locked(Template().clique(tag)), ValueError, "name="),
+    ("clique of a feature", lambda: Template().clique(lower(word)), TypeError, "lower"),
+    ("states as a text", lambda: Template().label("tag", "A B"), TypeError, "state_file"),
+    ("states without order", lambda: Template().label("tag", {"A", "B"}), TypeError, "no order"),  # type: ignore[arg-type]
+    ("column type", lambda: Template().data("conll", "word:"), ValueError, "word"),
+    ("nan", lambda: Template().train("likelihood", rate=float("nan")), TypeError, "nan"),
 ]
 
 
@@ -442,7 +440,7 @@ def test_misuse_is_an_error_at_once(misuse: Callable[[], object], error: type[Ex
 
 
 def test_declared_twice_is_found_by_spec() -> None:
-    m = Model()
+    m = Template()
     m.label("tag")
     m.label("tag")
     with pytest.raises(DcrfError, match="label `tag` is declared twice"):
@@ -450,7 +448,7 @@ def test_declared_twice_is_found_by_spec() -> None:
 
 
 def test_a_name_that_is_none_is_reported_with_the_text() -> None:
-    m = Model("odd")
+    m = Template("odd")
     m.label("two words")
     with pytest.raises(DcrfError, match=r"<odd>:\d+:\d+"):
         m.spec()
@@ -468,7 +466,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     program = """
 import sys, dcrfdsl
 print(*(name for name in ("numpy", "pydantic", "lark") if name in sys.modules))
-m = dcrfdsl.Model(); m.data("conll", "word", "y"); m.clique(m.label("y"), features=["word"]); m.spec(); dcrfdsl.check(m)
+m = dcrfdsl.Template(); m.data("conll", "word", "y")
+m.clique(m.label("y"), features=["word"]); m.spec(); dcrfdsl.check(m)
 print(*(name for name in ("numba", "scipy", "networkx", "pandas", "sklearn") if name in sys.modules))
 """
     root = ROOT
@@ -477,18 +476,18 @@ print(*(name for name in ("numba", "scipy", "networkx", "pandas", "sklearn") if 
 
 
 # what users write; the rest of the room's names are for other rooms
-BUILDER_NAMES = [name for name in dcrfdsl.builder.__all__ if name != "as_setting_value"]
+BUILDER_NAMES = [name for name in dcrfdsl.template.__all__ if name != "as_setting_value"]
 
 
-def test_every_public_name_of_the_builder_is_at_the_top() -> None:
-    assert set(BUILDER_NAMES) <= set(dcrfdsl.__all__) <= set(dir(dcrfdsl))
-    for name in BUILDER_NAMES:
-        assert getattr(dcrfdsl, name) is getattr(dcrfdsl.builder, name)
+def test_the_words_of_templates_stay_in_their_room_and_the_top_is_short() -> None:
+    assert set(dcrfdsl.__all__) <= set(dir(dcrfdsl))
+    assert set(dcrfdsl.__all__) & set(BUILDER_NAMES) == {"Template"}
+    assert len(dcrfdsl.__all__) <= 30
 
 
-@pytest.mark.parametrize("module", ["term_functions", "model_variables", "template_builder", "builder_terms"])
+@pytest.mark.parametrize("module", ["term_functions", "template_variables", "template_builder", "builder_terms"])
 def test_examples_in_docstrings_run(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples/address")
-    names = {name: getattr(dcrfdsl, name) for name in BUILDER_NAMES}
-    found = doctest.testmod(importlib.import_module(f"dcrfdsl.builder.{module}"), extraglobs=names)
+    names = {name: getattr(dcrfdsl.template, name) for name in BUILDER_NAMES}
+    found = doctest.testmod(importlib.import_module(f"dcrfdsl.template.{module}"), extraglobs=names)
     assert found.failed == 0

@@ -11,8 +11,6 @@ import numpy as np
 from ..foundation import Floats, Ints
 from .parameters import CliqueWeights, Parameters
 
-__all__ = ["join_parameters", "placed_counts"]
-
 
 def join_parameters(one: Parameters, other: Parameters) -> Parameters:
     """The weights that are in one or in the other; both have the same features."""

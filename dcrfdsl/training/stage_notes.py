@@ -12,8 +12,6 @@ from ..optimizers import Outcome, ignores_start
 from ..semantics import AutoSettings, GroupLassoPrior, inference_settings
 from .stage import Stage
 
-__all__ = ["diagnostics_of"]
-
 NAMED = 8  # templates that a message names
 WORSE = 1e-4  # rise of a loss, relative: less is how near to the optimum an optimizer gets
 OUTWEIGHED = 0.01  # the same where a prior asks for it: less is what any prior does to what began with a weaker one
