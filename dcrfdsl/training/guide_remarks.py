@@ -1,6 +1,6 @@
 """A warning where pruned inference goes by a view that the data leaves with one state: it tells nothing.
 
-What a template alone tells of `by` is checked before (`semantics.checks.guide_rules`). Not here: pruning itself.
+What a template alone tells of `by` is checked before (`semantics.checks.pruning_rules`). Not here: pruning itself.
 """
 
 from __future__ import annotations

@@ -5,8 +5,16 @@ Not here: the rules on a stage.
 
 from __future__ import annotations
 
-from ..schema import ModelSpec
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+
+from ...foundation import DcrfError
+from ..schema import ModelSpec, Path, Value
+from ..settings import DEFAULT_STAGE, stage_settings
 from .context import Context
+
+EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
 
 
 def running_stages(context: Context) -> tuple[int, ...]:
@@ -38,3 +46,56 @@ def without_stage_order(context: Context) -> ModelSpec:
         context.kept[without_stage_order] = context.spec.model_copy(update={"stages": stages})
     loose: ModelSpec = context.kept[without_stage_order]
     return loose
+
+
+class StageView:
+    """A stage that runs: its settings, and their places in the text."""
+
+    def __init__(self, context: Context, number: int):
+        loose = without_stage_order(context)
+        self.context, self.number = context, number
+        self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
+        self.settings = stage_settings(loose, self.stage.label)
+        self.path: Path = ("stages", number, "criterion")
+
+    @property
+    def criterion(self) -> str:
+        return self.stage.criterion.name
+
+    @property
+    def optimizer(self) -> str:
+        return self.settings.optimizer.method
+
+    def written(self, *key: str) -> Path | None:
+        """The place of a setting; None if it is not written."""
+        return self._places.get(key)
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, ...], Path]:
+        """The place of each written setting: in the block, else among the arguments."""
+        places: dict[tuple[str, ...], Path] = {}
+        for s, setting in enumerate(self.stage.criterion.settings):
+            places.setdefault(setting.key, (*self.path, "settings", s, "value"))
+        for a, argument in enumerate(self.stage.criterion.arguments):
+            if argument.name is not None:
+                places.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
+        return places
+
+    def value(self, *key: str) -> Value | None:
+        """The value of a setting as written; None if it is not."""
+        return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
+
+    def place(self, *key: str) -> Path:
+        """The place of a setting, or that of the criterion if it is not written."""
+        return self.written(*key) or (*self.path, "name")
+
+
+def stage_views(context: Context) -> Iterator[StageView]:
+    """The stages that run and whose settings can be read."""
+    if stage_views not in context.kept:
+        views: list[StageView] = []
+        for n in running_stages(context):
+            with suppress(DcrfError):  # `setting_rules` reports it
+                views.append(StageView(context, n))
+        context.kept[stage_views] = views
+    yield from context.kept[stage_views]

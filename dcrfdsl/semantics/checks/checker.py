@@ -16,36 +16,17 @@ from ..schema import LocatedSpec
 from . import (
     clique_rules,
     constraint_rules,
+    criterion_rules,
     data_rules,
-    decoding_rules,
-    first_value_rules,
-    group_rules,
-    guide_rules,
-    hidden_rules,
-    hmm_rules,
     idle_rules,
-    importance_rules,
-    lexicon_rules,
-    loss_rules,
-    margin_rules,
     name_rules,
-    not_yet,
-    occurrence_rules,
-    once_rules,
-    optimizer_rules,
+    pattern_rules,
     piece_rules,
-    position_rules,
     pruning_rules,
-    regex_rules,
-    relation_rules,
-    risk_rules,
-    scale_rules,
     segment_rules,
-    sentence_rules,
     setting_rules,
     training_rules,
-    view_rules,
-    voting_rules,
+    variable_rules,
 )
 from .context import Context as Context, Data as Data, Rule
 
@@ -61,34 +42,25 @@ DROPPED = ("declared-twice",)  # problems of statements that were read but left 
 RULES: tuple[Rule, ...] = (
     *data_rules.RULES,
     *name_rules.RULES,
-    *lexicon_rules.RULES,
-    *regex_rules.RULES,
+    *pattern_rules.RULES,
     *setting_rules.RULES,
     *clique_rules.RULES,
-    *hidden_rules.RULES,
-    *first_value_rules.RULES,
-    *position_rules.RULES,
-    *group_rules.RULES,
-    *relation_rules.RULES,
-    *view_rules.RULES,
+    *variable_rules.RULES,
+    *clique_rules.PLACE_RULES,
+    *variable_rules.VIEW_RULES,
     *constraint_rules.RULES,
-    *once_rules.RULES,
-    *decoding_rules.RULES,
+    *setting_rules.DECODING_RULES,
     *training_rules.RULES,
     *piece_rules.RULES,
-    *not_yet.RULES,
-    *optimizer_rules.RULES,
-    *loss_rules.RULES,
-    *importance_rules.RULES,
-    *margin_rules.RULES,
-    *hmm_rules.RULES,
+    *variable_rules.UNSUPPORTED,
+    *setting_rules.OPTIMIZER_RULES,
+    *criterion_rules.RULES,
+    *setting_rules.IMPORTANCE_RULES,
+    *criterion_rules.MARGIN_RULES,
     *pruning_rules.RULES,
-    *guide_rules.RULES,
-    *voting_rules.RULES,
-    *risk_rules.RULES,
-    *occurrence_rules.RULES,
+    *criterion_rules.RISK_RULES,
+    *data_rules.OCCURRENCE_RULES,
     *segment_rules.RULES,
-    *sentence_rules.RULES,
 )
 
 
@@ -124,7 +96,7 @@ def check(
         diagnostics.extend(rule(context))
     if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
         # with mistakes in a model, its intended uses are unknown
-        for rule in (*idle_rules.RULES, *scale_rules.RULES):
+        for rule in idle_rules.RULES:
             diagnostics.extend(rule(context))
     context.kept.clear()  # its values refer to the context: the model would live until Python looks for cycles
     return tuple(_in_order(_once([*diagnostics, *empty])))

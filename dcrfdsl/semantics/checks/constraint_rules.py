@@ -1,24 +1,40 @@
-"""Rules on `forbid` and `require`: constraints that nothing can satisfy, and constraints that always hold.
+"""Rules on `forbid`, `require` and `once`: constraints that nothing can satisfy, and constraints that always hold.
 
 Every assignment of the sites of a constraint is tried, for every value of its observations, together with the scheme of
 its labels, the memories among its sites and the other constraints on these sites. Narrow constraints go first, so that
-of two the wider one is reported as superfluous. Only variables with declared states can be judged, and no views. Not
-here: whether the training data satisfies the constraints (training checks that).
+of two the wider one is reported as superfluous. All constraints over the same sites are one table: a constraint is
+compared with one table for each shape of sites within its own, and not with every earlier constraint. Only variables
+with declared states can be judged, and no views. Not here: whether the training data satisfies the constraints
+(training checks that), which types a `once` binds, and whether they fit into the graph
+(`semantics.conditions.once_constraint`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, LazyModule
-from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
-from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
-from .context import LABEL_KINDS, Context, Rule
-from .evaluable_conditions import constraint_can_be_tried, memory_can_be_tried
-from .joint_constraints import EarlierConstraints, placements, spread
-from .walk import constraint_nodes
+from ...foundation import DcrfError, Diagnostic, LazyModule, did_you_mean
+from ..conditions import (
+    HardTable,
+    Sites,
+    bound_types,
+    constraint_sites,
+    constraint_table,
+    memory_sites,
+    memory_tables,
+    once_refusal,
+    searched_runs,
+)
+from ..schema import Frozen, Label, Memory, Once, Path, Scheme, legal_moves, reference_names
+from ..settings import MethodSettings, decoding, inference_settings
+from .checked_stages import EXACT, stage_views
+from .context import LABEL_KINDS, Context, Rule, a, constraint_nodes, listed
+from .name_rules import unknown_names
+from .term_reader import UnknownName, constraint_can_be_tried, memory_can_be_tried
 
 if TYPE_CHECKING:
     import numpy as np
@@ -247,4 +263,159 @@ def _decided(
     return inside, allowed
 
 
-RULES: tuple[Rule, ...] = (without_label, satisfiable)
+# the joint effect of constraints --------------------------------------------------------------------------------------
+
+
+MOST_PATHS = 8  # constraints remembered for one shape of sites
+
+
+@dataclass
+class _Shape:
+    """`allowed` over `sites` by all constraints on them; the first of these constraints, with their order."""
+
+    sites: Sites
+    allowed: Mask
+    paths: list[tuple[int, Path]]
+
+
+@dataclass
+class EarlierConstraints:
+    """The constraints so far, by the shape of their sites: offsets from the first position."""
+
+    count: int = 0
+    _shapes: dict[Sites, _Shape] = field(default_factory=dict)
+    _by_name: dict[str, list[_Shape]] = field(default_factory=dict)
+
+    def add(self, sites: Sites, allowed: Mask, path: Path) -> None:
+        turn, self.count = self.count, self.count + 1
+        start = min(offset for _, offset in sites)
+        moved: Sites = tuple((name, offset - start) for name, offset in sites)
+        key = tuple(sorted(moved))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = _Shape(key, spread(allowed, moved, key), [(turn, path)])
+            self._by_name.setdefault(key[0][0], []).append(shape)
+            return
+        shape.allowed = shape.allowed & spread(allowed, moved, key)
+        if len(shape.paths) < MOST_PATHS:
+            shape.paths.append((turn, path))
+
+    def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, list[tuple[int, Path]]]]:
+        """The constraints on `sites` or some of them, at every placement."""
+        near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
+        if 2 ** len(sites) <= len(near):
+            in_order = sorted(sites)
+            for size in range(1, len(sites) + 1):
+                for some in combinations(in_order, size):
+                    start = min(offset for _, offset in some)
+                    shape = self._shapes.get(tuple((name, offset - start) for name, offset in some))
+                    if shape is not None:
+                        yield some, shape.allowed, shape.paths
+            return
+        for shape in near:
+            for placed in placements(shape.sites, sites):
+                yield placed, shape.allowed, shape.paths
+
+
+def placements(small: Sites, large: Sites) -> list[Sites]:
+    """Every shift of `small` that lies within `large`."""
+    within = set(large)
+    name, offset = small[0]
+    shifts = [other - offset for variable, other in large if variable == name]
+    moved = [tuple((variable, o + shift) for variable, o in small) for shift in shifts]
+    return [sites for sites in moved if within.issuperset(sites)]
+
+
+def spread(allowed: Mask, sites: Sites, large: Sites) -> Mask:
+    """`allowed` over `sites`, as an array over `large` that broadcasts."""
+    axes: Mapping[tuple[str, int], int] = {site: axis for axis, site in enumerate(large)}
+    order = sorted(range(len(sites)), key=lambda n: axes[sites[n]])
+    turned = np.transpose(allowed, order)
+    sizes = dict(zip((axes[sites[n]] for n in order), turned.shape, strict=True))
+    return turned.reshape([sizes.get(axis, 1) for axis in range(len(large))])
+
+
+# `once` ---------------------------------------------------------------------------------------------------------------
+
+
+def bound_labels(context: Context) -> Iterator[Diagnostic]:
+    """`once` stands for a label, and only one of them for each."""
+    before: dict[str, Path] = {}
+    for n, once in enumerate(context.spec.onces):
+        path: Path = ("onces", n, "label")
+        if not context.declared.get(once.label):
+            yield from unknown_names(context, [UnknownName(once.label, path, LABEL_KINDS[:1])])
+        elif context.named(once.label, "label") is None:
+            found = context.named(once.label)
+            what = "something else" if found is None else a(found.kind)
+            message = f"`once` binds a label, and `{once.label}` is {what}"
+            yield context.complaint("once-not-a-label", message, path, "not a label", help="name a label")
+        elif once.label in before:
+            message = f"`once {once.label}` stands twice"
+            there = [(before[once.label], "first said here")]
+            yield context.complaint("once-twice", message, path, "again", help="join them to one", others=there)
+        else:
+            before[once.label] = path
+            yield from _free(context, once, n, context.states(once.label))
+
+
+def _free(context: Context, once: Once, number: int, states: tuple[str, ...] | None) -> Iterator[Diagnostic]:
+    """What stands after `except` are types, or states."""
+    label = context.spec.labels_by_name[once.label]
+    if states is None:
+        return
+    every = bound_types(once.model_copy(update={"free": ()}), label, states)
+    for n, name in enumerate(once.free):
+        if name not in every:
+            guess = did_you_mean(name, every) or did_you_mean(name.partition("-")[2], every)
+            message = f"`{once.label}` has no `{name}` that `once` could bind"
+            remedy = f"did you mean `{guess}`?" if guess else f"it binds {listed(every)}"
+            yield context.complaint("once-unknown-type", message, ("onces", number, "free", n), "unknown", help=remedy)
+    if not bound_types(once, label, states):
+        message = f"this `once` forbids nothing: all of `{once.label}` may come again"
+        words, at = "forbids nothing", ("onces", number)
+        yield context.complaint("already-implied", message, at, words, help="remove it", severity="warning")
+
+
+def exact_inference(context: Context) -> Iterator[Diagnostic]:
+    """The rule is on a whole sequence: messages, samples and pruned lists do not keep to it."""
+    if not context.spec.onces:
+        return
+    asked: list[tuple[MethodSettings, Path]] = []
+    with suppress(DcrfError):  # `setting_rules` reports it
+        asked.append((inference_settings(context.spec), ("infer", "name")))
+    asked += [(stage.settings.infer, stage.place("infer")) for stage in stage_views(context) if stage.settings.infer]
+    for settings, place in asked:
+        if settings.method not in EXACT:
+            message = f"`{settings.method}` does not keep to `once {context.spec.onces[0].label}`"
+            remedy = "write `exact`, or leave it out: `auto` is exact here"
+            others = [(("onces", 0), "the rule")]
+            yield context.complaint("once-not-exact", message, place, "not exact", help=remedy, others=others)
+
+
+def decodable(context: Context) -> Iterator[Diagnostic]:
+    """Where types are too many for the graph, decoding has to keep to the rule; local decoding never does."""
+    spec = context.spec
+    states = {
+        item.name: context.states(item.name) for part in (spec.labels, spec.latents, spec.memories) for item in part
+    }
+    onces = [once for once in spec.onces if context.named(once.label, "label") is not None]
+    if not onces or len(onces) < len(spec.onces):
+        return
+    known = {name: listed for name, listed in states.items() if listed is not None}
+    complete = len(known) == len(states)
+    if complete and not any(bound_types(once, spec.labels_by_name[once.label], known[once.label]) for once in onces):
+        return  # `bound_labels` reports it
+    refusal = once_refusal(spec, known) if complete else None
+    if refusal is not None:
+        at: Path = ("onces", 0)
+        yield context.complaint("once-not-exact", refusal.message, at, refusal.label, help=refusal.remedy)
+    with suppress(DcrfError):  # `setting_rules` reports it
+        rule = decoding(spec, context.stage)
+        if rule == "local" or (rule != "joint" and complete and searched_runs(spec, known)):
+            message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
+            at = ("onces", 0) if spec.decode is None else ("decode",)
+            yield context.complaint("once-not-exact", message, at, "not kept", help="write `decode joint`")
+
+
+RULES: tuple[Rule, ...] = (without_label, satisfiable, bound_labels, exact_inference, decodable)

@@ -1,7 +1,8 @@
 """The input of every rule of the checker: the specification, the places of its parts, and how to report a problem.
 
 A rule is a function from a `Context` to diagnostics. It reads and reports, and changes nothing; `Context` only keeps
-values for several rules (the states of a label, the kind of a name). Not here: any rule.
+values for several rules (the states of a label, the kind of a name). Below it are walks over every feature and node,
+for rules on one kind of node wherever it occurs (regexes, places). Not here: any rule, the meaning of the nodes.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ from ..conditions import BOOLEAN
 from ..schema import (
     SCHEMES,
     Cardinality,
+    Constraint,
     Domain,
     Enumerated,
+    Feature,
     Frozen,
     Label as LabelSpec,
     Latent,
     Memory,
     ModelSpec,
+    Node,
     Path,
     Scheme,
     SpanTable,
     StateFile,
     StatesOf,
+    nodes,
     scheme_states,
+    value_if_nodes,
 )
 
 if TYPE_CHECKING:
@@ -326,3 +332,37 @@ def _declared_words(statement: str) -> set[str]:
     if _keyword(statement) == "label":  # `label pos, chunk`
         return set(words[1:])
     return {*words[1:2], *(after for before, after in pairwise(words) if before == "as")}
+
+
+# every node of a specification ----------------------------------------------------------------------------------------
+
+
+def every_feature(spec: ModelSpec) -> Iterator[tuple[Path, Feature]]:
+    """The entries of all feature lists: of the groups, then of the cliques."""
+    lists = [(("groups", n), group.features) for n, group in enumerate(spec.groups)]
+    lists += [(("cliques", n), clique.features) for n, clique in enumerate(spec.cliques)]
+    for path, features in lists:
+        for f, feature in enumerate(features):
+            yield (*path, "features", f), feature
+
+
+def every_node(spec: ModelSpec) -> Iterator[tuple[Path, Node]]:
+    """Every node in features, conditions, memories and views, outermost first."""
+    for path, feature in every_feature(spec):
+        yield from nodes(feature, path)
+    for n, clique in enumerate(spec.cliques):
+        if clique.where is not None:
+            yield from nodes(clique.where, ("cliques", n, "where"))
+    for n, constraint in enumerate(spec.constraints):
+        yield from constraint_nodes(constraint, ("constraints", n))
+    for n, memory in enumerate(spec.memories):
+        yield from value_if_nodes(memory.value, ("memories", n, "value"))
+    for n, view in enumerate(spec.views):
+        yield from value_if_nodes(view.value, ("views", n, "value"))
+
+
+def constraint_nodes(constraint: Constraint, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """Everything in the conditions of a constraint."""
+    yield from nodes(constraint.condition, (*path, "condition"))
+    if constraint.when is not None:
+        yield from nodes(constraint.when, (*path, "when"))

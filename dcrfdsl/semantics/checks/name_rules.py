@@ -11,11 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...foundation import Diagnostic, quoted_names
 from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
-from .context import COLUMN, LABEL_KINDS, Context, Rule, a
-from .segment_terms import SegmentTermReader
-from .term_messages import unknown_state
-from .term_rules import TermReader, UnknownName
-from .walk import every_feature
+from .context import COLUMN, LABEL_KINDS, Context, Rule, a, every_feature
+from .term_reader import SegmentTermReader, TermReader, UnknownName, unknown_state
 
 MORE_PLACES = 3  # further places of an unknown name in a message
 

@@ -13,8 +13,8 @@ from ...foundation import Diagnostic
 from ..conditions import view_label
 from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call, place_offset, place_text
 from .checked_stages import running_stages
+from .clique_rules import WIDEST
 from .context import Context, Rule, listed
-from .position_rules import WIDEST
 
 DIRECTED = ("memm", "bidirectional")
 ONE_BY_ONE = (*DIRECTED, "pseudolikelihood", "pwpl")

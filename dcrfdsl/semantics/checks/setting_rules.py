@@ -1,22 +1,71 @@
-"""Rules on settings: methods and their settings, domains of variables, ranges of constants.
+"""Rules on settings: methods and their settings, domains of variables, ranges of constants; which settings go together.
 
 `settings_reading` knows the names, types and limits; the rules ask it about each statement separately, so that no
-mistake hides another. Not here: whether a method can run (`not_yet`), regexes, lexicons.
+mistake hides another. Which optimizer trains a criterion and treats a prior follows from the settings classes
+(`training_settings`). Not here: settings of one criterion (`criterion_rules`), facts that need data
+(`criteria.scaling`, `criteria.importance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ...foundation import DcrfError, Diagnostic
-from ..schema import RANGES, SCHEMES, Cardinality, Enumerated, Label as LabelSpec, Learned, Scheme, read_range, shown
-from ..settings import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
-from .checked_stages import running_stages, without_stage_order
-from .context import Context, Rule, a, listed
+from ..schema import (
+    RANGES,
+    SCHEMES,
+    Cardinality,
+    Column,
+    Enumerated,
+    Label as LabelSpec,
+    Learned,
+    Path,
+    Scheme,
+    read_range,
+    shown,
+)
+from ..settings import (
+    DEFAULT_STAGE,
+    PIECES,
+    SMOOTH,
+    STEPWISE,
+    TRAINED_BY,
+    TREATS,
+    WITHOUT_PENALTY,
+    AdaboostSettings,
+    ExponentialSettings,
+    GaussianPrior,
+    GroupLassoPrior,
+    HmsvmSettings,
+    IisSettings,
+    InduceSettings,
+    LabelLoss,
+    LikelihoodSettings,
+    LikelyCases,
+    MarginalSettings,
+    MceSettings,
+    MeasureLoss,
+    PerceptronSettings,
+    PieceSettings,
+    Prior,
+    RescaleSettings,
+    SentenceImportance,
+    Shape,
+    StateImportance,
+    bounding_decoding,
+    decode_statement,
+    inference_settings,
+    stage_settings,
+    state_factors,
+)
+from .checked_stages import EXACT, StageView, running_stages, stage_views, without_stage_order
+from .context import COLUMN, Context, Rule, a, listed
+from .training_rules import not_measurable
 
 
-def inference(context: Context) -> Iterator[Diagnostic]:
+def inference_and_decoding(context: Context) -> Iterator[Diagnostic]:
     spec = context.spec
     yield from _problems(lambda: inference_settings(spec, spans=context.spans))
     yield from _problems(lambda: decode_statement(spec, spans=context.spans))
@@ -102,4 +151,338 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("bad-argument", message, ("lets", n, "tune"), help=remedy)
 
 
-RULES: tuple[Rule, ...] = (inference, stages, domains, others_state, tuning)
+# decoding with a bound ------------------------------------------------------------------------------------------------
+
+
+def bounded_models(context: Context) -> Iterator[Diagnostic]:
+    """A bound is on the sum of potentials at a labelling: latents are summed out, and pruning has no tables."""
+    for rule, place in _decode_rules(context):
+        with suppress(DcrfError):  # `inference_and_decoding` reports it
+            if bounding_decoding(rule) is None:
+                continue
+            name = rule.partition("(")[0]
+            if context.spec.latents:
+                latent = context.spec.latents[0].name
+                message = f"`decode {name}` bounds the score of a labelling, and `latent {latent}` is summed out of it"
+                remedy = "write `decode joint`, which sums it out first, or `decode marginal`"
+                there: list[tuple[Path, str]] = [(("latents", 0, "name"), "summed out")]
+                yield context.complaint("no-bound", message, place, "no bound", help=remedy, others=there)
+            elif inference_settings(context.spec).method == "pruned":
+                message = (
+                    f"`decode {name}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
+                )
+                others: list[tuple[Path, str]] = [(("infer", "name"), "pruned here")]
+                yield context.complaint(
+                    "no-bound", message, place, "no bound", help="write `decode joint`, or `infer auto`", others=others
+                )
+
+
+def _decode_rules(context: Context) -> Iterator[tuple[str, Path]]:
+    """The rules that are written, and where."""
+    with suppress(DcrfError):
+        rule = decode_statement(context.spec)
+        if rule is not None:
+            yield rule, ("decode", "name")
+    for stage in stage_views(context):
+        at = stage.written("decode")
+        if stage.settings.decode is not None and at is not None:
+            yield stage.settings.decode, at
+
+
+# optimizers and priors ------------------------------------------------------------------------------------------------
+
+
+SHAPES: Mapping[Shape, str] = {
+    "none": "which is none",
+    "quadratic": "a penalty",
+    "smooth": "whose penalty is not quadratic",
+    "corner": "whose penalty has a corner at zero",
+    "groups": "whose penalty has a corner where a group of weights is zero",
+}
+
+
+def trained_by(context: Context) -> Iterator[Diagnostic]:
+    """The optimizer of each stage must be able to train its criterion."""
+    for stage in stage_views(context):
+        able = TRAINED_BY[stage.criterion]
+        criterion = stage.settings.criterion
+        if (
+            isinstance(criterion, PieceSettings)
+            and isinstance(criterion.nota, LikelyCases)
+            and stage.optimizer in STEPWISE
+        ):
+            message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
+            remedy = f"they are trained by {listed(SMOOTH)}"
+            others = [(stage.place("nota"), "chosen on the way")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+            continue
+        if stage.optimizer not in able:
+            message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
+            remedy = f"`{stage.criterion}` is trained by {listed(able)}"
+            others = [((*stage.path, "name"), "the criterion")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+
+
+def priors(context: Context) -> Iterator[Diagnostic]:
+    """The optimizer of each stage must be able to treat the penalties of its priors."""
+    for stage in stage_views(context):
+        if stage.criterion in WITHOUT_PENALTY:
+            written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
+            for key in written:
+                message = f"`{stage.criterion}` takes no prior, so `{'.'.join(key)}` changes nothing"
+                at = stage.place(*key)
+                yield context.complaint("idle-setting", message, at, "no effect", help="remove it", severity="warning")
+            continue
+        if stage.optimizer not in TRAINED_BY[stage.criterion]:
+            continue
+        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
+        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
+        for key, prior in named.items():
+            if prior.shape not in TREATS[stage.optimizer]:
+                yield _not_treated(stage, key, prior)
+
+
+def group_priors(context: Context) -> Iterator[Diagnostic]:
+    """`induce` judges each new weight by itself, so it takes no prior on groups."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.criterion, InduceSettings):
+            continue
+        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
+        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
+        for key, prior in named.items():
+            if isinstance(prior, GroupLassoPrior):
+                message = f"`induce` judges each cross by its own weights, and `{prior.method}` is on whole groups"
+                remedy = "induce with `laplace` or `gaussian`, and train a later stage with `group_lasso`"
+                yield context.complaint("prior-not-treated", message, stage.place(*key), "not here", help=remedy)
+
+
+def ties(context: Context) -> Iterator[Diagnostic]:
+    """A mean that is a clique: of the prior of another one with as many sites, and not in a circle."""
+    for stage in stage_views(context):
+        general = stage.settings.prior
+        if isinstance(general, GaussianPrior) and general.tied_to is not None:
+            message = f"`mean = {general.tied_to}` draws one clique towards another, and this prior is of all weights"
+            remedy = "write `prior.NAME = gaussian(mean = …)`; `mean` of all weights is `zero` or `model`"
+            yield context.complaint("bad-tie", message, stage.place("prior"), "of which clique?", help=remedy)
+        goals = {
+            name: prior.tied_to
+            for name, prior in stage.settings.clique_priors.items()
+            if isinstance(prior, GaussianPrior) and prior.tied_to is not None
+        }
+        if goals and isinstance(stage.settings.criterion, InduceSettings):
+            message = "`induce` judges crosses by a prior around zero, and this one is around another clique"
+            at = stage.place("prior", next(iter(goals)))
+            yield context.complaint(
+                "bad-tie", message, at, "not here", help="write `mean = zero`, or train `likelihood`"
+            )
+        for name, goal in goals.items():
+            yield from _tie(context, stage, name, goal, goals)
+
+
+def kept(context: Context) -> Iterator[Diagnostic]:
+    """`keep` trains twice by value and gradient, the second time on the weights that are left."""
+    for stage in stage_views(context):
+        if stage.settings.keep is None:
+            continue
+        criterion = stage.settings.criterion
+        if "gradient" not in criterion.offers or isinstance(criterion, InduceSettings | RescaleSettings):
+            why, remedy = f"`{stage.criterion}`", "train by `likelihood` or another criterion with a gradient"
+        elif isinstance(criterion, PieceSettings) and isinstance(criterion.nota, LikelyCases):
+            why, remedy = "cases of `nota` that the model chooses", "leave out one of the two"
+        elif stage.optimizer not in SMOOTH:
+            why, remedy = f"`{stage.optimizer}`", f"train by {listed(SMOOTH)}"
+        elif stage.settings.patience is not None:
+            why, remedy = "`patience`, which may go back to weights that were left out", "leave out one of the two"
+        else:
+            continue
+        message = f"`keep` does not go with {why}"
+        at = stage.place("keep")
+        yield context.complaint("cannot-keep", message, at, "not here", help=remedy)
+
+
+def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mapping[str, str]) -> Iterator[Diagnostic]:
+    at, cliques = stage.place("prior", name), {clique.label: clique for clique in context.spec.cliques}
+    if goal not in cliques:
+        guess, there = context.near(goal, ["clique"])
+        remedy = f"did you mean `{guess}`?" if guess else "a mean is `zero`, `model` or the name of a clique"
+        yield context.complaint(
+            "unknown-name", f"there is no clique `{goal}`", at, "no such clique", help=remedy, others=there
+        )
+        return
+    path = [name]
+    while path[-1] in goals and goals[path[-1]] not in path:
+        path.append(goals[path[-1]])
+    if goals.get(path[-1]) == name:
+        circle = " → ".join(f"`{one}`" for one in [*path, name])
+        message = f"priors draw cliques towards each other in a circle: {circle}"
+        remedy = "let one of them have `mean = zero`"
+        yield context.complaint("bad-tie", message, at, "leads back to itself", help=remedy)
+    elif len(cliques[goal].sites) != len(cliques[name].sites):
+        own, others = len(cliques[name].sites), len(cliques[goal].sites)
+        message = f"the sites of `{name}` are {own} and those of `{goal}` {others}, so no weight has a counterpart"
+        remedy = "draw it towards a clique of as many sites"
+        yield context.complaint("bad-tie", message, at, "not alike", help=remedy)
+
+
+def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
+    optimizer, written = stage.optimizer, stage.written(*key)
+    treats = TREATS[optimizer]
+    if treats == ("none",):
+        remedy = f"write `{'.'.join(key)} = none`"
+    else:
+        able = [name for name in TRAINED_BY[stage.criterion] if prior.shape in TREATS[name]]
+        remedy = f"it is treated by {listed(able)}"
+    if written is None:
+        message = f"`{optimizer}` cannot treat a prior, and where none is written it is `{prior.method}`"
+        return stage.context.complaint(
+            "prior-not-treated", message, stage.place("optimizer"), "without a prior", help=remedy
+        )
+    why = "" if treats == ("none",) else f", {SHAPES[prior.shape]}"
+    message = f"`{optimizer}` cannot treat the prior `{prior.method}`{why}"
+    others = [(stage.place("optimizer"), "the optimizer")] if stage.written("optimizer") else []
+    return stage.context.complaint("prior-not-treated", message, written, "not by this", help=remedy, others=others)
+
+
+def scaling(context: Context) -> Iterator[Diagnostic]:
+    """Iterative scaling needs exact inference, and labels that are all known."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
+            continue
+        stage_inference = stage.settings.infer
+        try:
+            method = stage_inference.method if stage_inference is not None else inference_settings(context.spec).method
+        except DcrfError:
+            continue
+        if method not in EXACT:
+            message = f"`iis` needs exact expectations, and `{method}` does not give them"
+            at = stage.place("infer") if stage_inference is not None else ("infer", "name")
+            yield context.complaint("cannot-scale", message, at, "not exact", help="write `infer = exact` in the stage")
+        for n, latent in enumerate(context.spec.latents[:1]):
+            message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"
+            remedy = "train by `lbfgs`, which sums it out"
+            there = [(("latents", n, "name"), "declared here")]
+            at = stage.place("optimizer")
+            yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
+
+
+# importance -----------------------------------------------------------------------------------------------------------
+
+
+NUMBERS = ("float", "int")
+OF_SENTENCES = (
+    LikelihoodSettings, PieceSettings, RescaleSettings, PerceptronSettings, MceSettings, MarginalSettings,
+    ExponentialSettings, AdaboostSettings, HmsvmSettings,
+)  # fmt: skip
+SENTENCES = ("likelihood", *PIECES, "marginal", "mce", "hmsvm", "perceptron", "exponential", "adaboost", "rescale")
+
+
+def importance_criteria(context: Context) -> Iterator[Diagnostic]:
+    """A criterion takes factors of sentences if it is a sum over them, and of tokens if it is a sum over those."""
+    for stage in stage_views(context):
+        found, criterion = stage.settings.importance, stage.settings.criterion
+        if found is None:
+            continue
+        named = f"`{stage.criterion}`"
+        if not isinstance(criterion, OF_SENTENCES):
+            yield _refusal(stage, f"{named} counts every sentence once", f"train by {listed(SENTENCES)}")
+        elif isinstance(criterion, MceSettings) and isinstance(criterion.loss, MeasureLoss):
+            why = f"`{criterion.loss.method}` is a ratio of counts over the whole data"
+            yield _refusal(stage, why, "write `loss = label(…)` or `loss = sequence`")
+        elif isinstance(stage.settings.optimizer, IisSettings):
+            yield _refusal(stage, "`iis` counts each sentence once", "train by `lbfgs`")
+        elif not isinstance(found, SentenceImportance) and not _is_sum_of_tokens(stage):
+            why = f"{named} is here a sum over sentences, and `{found.method}` are factors of tokens"
+            remedy = "write `importance = COLUMN`, or train by `marginal`, `pseudolikelihood` or `mce(loss = label(…))`"
+            yield _refusal(stage, why, remedy)
+
+
+def _is_sum_of_tokens(stage: StageView) -> bool:
+    criterion = stage.settings.criterion
+    if isinstance(criterion, MceSettings):
+        return isinstance(criterion.loss, LabelLoss)
+    return isinstance(criterion, PieceSettings | MarginalSettings)
+
+
+def _refusal(stage: StageView, why: str, remedy: str) -> Diagnostic:
+    others = [((*stage.path, "name"), "the criterion")]
+    message = f"`importance` has no meaning here: {why}"
+    return stage.context.complaint(
+        "cannot-weigh", message, stage.place("importance"), "not here", help=remedy, others=others
+    )
+
+
+def importance_names(context: Context) -> Iterator[Diagnostic]:
+    """It names one column of numbers, or one label and its states."""
+    for stage in stage_views(context):
+        found, at = stage.settings.importance, stage.place("importance")
+        if found is None:
+            continue
+        if isinstance(found, StateImportance):
+            yield from _importance_states(context, stage, found)
+            continue
+        columns: tuple[str, ...] = getattr(found, "columns", ())
+        if len(columns) != 1:
+            message = f"`{found.method}` takes one column"
+            yield context.complaint("bad-argument", message, at, help=f"for example `{found.method}(trust)`")
+            continue
+        yield from _importance_column(context, columns[0], at)
+
+
+def _importance_column(context: Context, name: str, at: tuple[str | int, ...]) -> Iterator[Diagnostic]:
+    if context.may_be_lost(name):
+        return
+    entry = context.named(name, COLUMN)
+    if entry is None:
+        guess, there = context.near(name, [COLUMN])
+        message = f"there is no column `{name}`, of which `importance` is to be read"
+        remedy = f"did you mean `{guess}`?" if guess else f"add `{name}: float` to the `data` statement"
+        yield context.complaint("unknown-name", message, at, "no such column", help=remedy, others=there)
+    elif isinstance(entry.entry, Column) and entry.entry.type.name not in NUMBERS:
+        message = f"`{name}` is a column of `{entry.entry.type.name}`, and `importance` is a number a token"
+        there = [(entry.path, "declared here")]
+        remedy = f"declare it as `{name}: float`"
+        yield context.complaint("wrong-kind", message, at, "no number", help=remedy, others=there)
+
+
+def _importance_states(context: Context, stage: StageView, found: StateImportance) -> Iterator[Diagnostic]:
+    at = stage.place("importance")
+    if len(found.labels) != 1:
+        message = "`states` takes one label, then texts of a state and its number"
+        known = context.names("label")
+        remedy = f'for example `states({next(iter(known), "LABEL")}, "STATE 2")`'
+        yield context.complaint("bad-argument", message, at, help=remedy)
+        return
+    label = found.labels[0]
+    if context.named(label, "label") is None:
+        yield from not_measurable(context, "states", label, "label", at)
+        return
+    try:
+        factors = state_factors(found.factors)
+    except ValueError as error:
+        message = f'`"{error}"` is no state with its number'
+        remedy = 'write each once as `"STATE NUMBER"`, the number from 0 to 1e9'
+        yield context.complaint("bad-argument", message, at, help=remedy)
+        return
+    declared = context.states(label)
+    for state in factors:
+        if declared is not None and state not in declared:
+            guess = context.guesses.near(state, declared)
+            remedy = f"did you mean `{guess}`?" if guess else f"its states are {listed(declared[:12])}"
+            message = f"`{state}` is not a state of `{label}`"
+            yield context.complaint("unknown-state", message, at, "no such state", help=remedy)
+
+
+RULES: tuple[Rule, ...] = (inference_and_decoding, stages, domains, others_state, tuning)
+
+
+DECODING_RULES: tuple[Rule, ...] = (bounded_models,)
+
+
+OPTIMIZER_RULES: tuple[Rule, ...] = (trained_by, priors, group_priors, ties, kept, scaling)
+
+
+IMPORTANCE_RULES: tuple[Rule, ...] = (importance_criteria, importance_names)

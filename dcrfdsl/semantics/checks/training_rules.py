@@ -27,9 +27,8 @@ from ..schema import (
     unmarked_state,
 )
 from ..settings import INFERENCE, stage_chain
-from .checked_stages import running_stages
+from .checked_stages import running_stages, stage_views
 from .context import COLUMN, Context, Rule, a, listed
-from .optimizer_rules import stage_views
 
 RUNS = "runs?"  # a word: runs of one state are segments
 LABELS = "label*"  # any number of labels, or none

@@ -1,6 +1,6 @@
 """Feature groups inside each other: cycles, depth of nesting, numbers of features.
 
-Nothing here recurses or expands a group, so any template can be analysed. Not here: reporting (`checks.group_rules`),
+Nothing here recurses or expands a group, so any template can be analysed. Not here: reporting (`checks.clique_rules`),
 the expansion itself (`features`).
 """
 

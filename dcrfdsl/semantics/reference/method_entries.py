@@ -55,7 +55,7 @@ TABLES: tuple[Table[Any], ...] = (
 )  # fmt: skip
 STAGE_FIELDS = ("prior", "optimizer", "importance", "infer", "decode", "restarts", "seed", "keep", "patience")
 TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
-OF_SINGLE_SENTENCES = (  # `checks.loss_rules.single_sentences`
+OF_SINGLE_SENTENCES = (  # `checks.criterion_rules.single_sentences`
     "Of `mce`, not with a finite `psi` that compares whole sentences, and not with `measure = difference`."
 )
 DECODED_BY = {

@@ -1,6 +1,6 @@
 """Which training stage prunes for another: `by = STAGE` of pruned inference.
 
-Not here: whether it may (`checks.guide_rules`), its marginals (`inference.stage_guides`).
+Not here: whether it may (`checks.pruning_rules`), its marginals (`inference.stage_guides`).
 """
 
 from __future__ import annotations

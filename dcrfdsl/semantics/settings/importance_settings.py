@@ -1,6 +1,6 @@
 """Settings of importance: how much each sentence, or each token, counts in what a stage minimises.
 
-Not here: the factors themselves (`criteria.importance`), which criteria take them (`checks.importance_rules`).
+Not here: the factors themselves (`criteria.importance`), which criteria take them (`checks.setting_rules`).
 """
 
 from __future__ import annotations

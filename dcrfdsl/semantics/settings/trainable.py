@@ -1,7 +1,7 @@
 """Which optimizers can train which criterion, and which penalties each optimizer treats.
 
 Both follow from the settings classes: a criterion declares what it `offers` and an optimizer what it `needs`
-(`method_settings`). The checker refuses all other pairs. Not here: its messages (`checks.optimizer_rules`).
+(`method_settings`). The checker refuses all other pairs. Not here: its messages (`checks.setting_rules`).
 """
 
 from __future__ import annotations

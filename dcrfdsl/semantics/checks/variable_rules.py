@@ -1,32 +1,60 @@
-"""Rules on hidden variables: latent variables, memories, borrowed states, marks of unknown values.
+"""Rules on variables: borrowed states, marks of unknown values, latent variables, memories and views.
 
-Not here: names and terms inside a memory (`name_rules`), constraints on hidden variables (`constraint_rules`).
+What the expression of a memory says of the first token is worked out as a set of values: tests of the data may hold or
+not, tests of what lies before the sentence are false, copies of it are `initially`, and other memories there have their
+own first value. Not here: names and terms inside a memory or view (`name_rules`), constraints on hidden variables
+(`constraint_rules`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic
-from ..conditions import BOOLEAN, constraint_sites, initial_state, is_word, memory_sites, stray_state, view_label
+from ..conditions import (
+    BOOLEAN,
+    compile_regex,
+    constraint_sites,
+    initial_state,
+    is_word,
+    memory_sites,
+    stray_state,
+    view_label,
+)
 from ..schema import (
     FUNCTIONS,
     And,
+    Apply,
+    Condition,
+    Has,
+    InSet,
+    Is,
     Label,
+    Matches,
     Memory,
+    Named,
+    Not,
     Or,
     Path,
     Reference,
     Scheme,
     StatesOf,
+    View,
     nodes,
     place_offset,
+    place_text,
+    plain,
     reference_names,
+    term_places,
+    terms,
     value_if_nodes,
 )
 from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
-from .evaluable_conditions import memory_can_be_tried
+from .term_reader import memory_can_be_tried
 
 MOST_PLACES = 40  # of a cycle in a message
 WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but they are unknown before the label's are mapped
@@ -90,13 +118,13 @@ def no_states(context: Context) -> Iterator[Diagnostic]:
     for path, variable in context.variables():
         if isinstance(variable, Label) or not isinstance(variable.domain, Scheme) or variable.domain.types:
             continue
-        kind, scheme = KINDS[path[0]], variable.domain.name
+        kind, scheme = TYPELESS[path[0]], variable.domain.name
         message = f"nothing says the states of the {kind} `{variable.name}`: its types cannot be learned from data"
         remedy = f"name the types, as in `in {scheme}(NP, VP)`"
         yield context.complaint("no-states", message, (*path, "domain"), "without types", help=remedy)
 
 
-KINDS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "memory"}
+TYPELESS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "memory"}
 
 
 def marks(context: Context) -> Iterator[Diagnostic]:
@@ -363,14 +391,250 @@ def _memories(context: Context) -> dict[str, set[str]]:
     return {memory.name: {name for name, _ in memory_sites(spec, memory)} for memory in spec.memories}
 
 
+# the first value of a memory ------------------------------------------------------------------------------------------
+
+
+NO, YES = BOOLEAN
+EITHER = frozenset({False, True})
+
+
+def first_value(context: Context) -> Iterator[Diagnostic]:
+    """A memory whose expression says something else of the first token than its first value."""
+    for n, memory in enumerate(context.spec.memories):
+        states = context.states(memory.name) or (BOOLEAN if memory.domain is None else None)
+        first = None if states is None else initial_state(memory, states)
+        if states is None or first not in states or not memory_can_be_tried(context, memory):
+            continue  # another rule says what is wrong
+        values = values_at_the_first_token(context, memory, states, first)
+        if values is None or values <= {first} or not values <= set(states):
+            continue
+        other = min(values - {first})
+        remedy = f"begin with `initially {other}`, or let a clique read what the data say of that token"
+        if memory.domain is None and memory.value.condition is None:
+            kept = "or first" if first == YES else "and not first"
+            remedy = f"write `(…) {kept}` if it is to begin so, else {remedy}"
+        message = f"memory `{memory.name}` is `{first}` at the first token, whatever its expression says of it"
+        at = ("memories", n, "name" if memory.initially is None else "initially")
+        words = f"the expression may say `{other}` there"
+        yield context.complaint("first-value", message, at, words, help=remedy, severity="warning")
+
+
+def values_at_the_first_token(
+    context: Context, memory: Memory, states: Sequence[str], first: str
+) -> frozenset[str] | None:
+    """What the expression of a memory may say of the first token; None if that cannot be told.
+
+    Nor is it told of what reads memories alone: such a recurrence begins with `initially` by its nature.
+    """
+    told = _Told(context, first)
+    read = {
+        node.name for _, node in value_if_nodes(memory.value)
+        if isinstance(node, Reference) and not is_word(context.spec, node)
+    }  # fmt: skip
+    if read <= context.spec.memories_by_name.keys():
+        return None
+    value = memory.value
+    try:
+        if value.condition is None:
+            return told.values(value.value, memory, states)
+        out: frozenset[str] = frozenset()
+        for held in told.truth(value.condition):
+            part = value.value if held else value.otherwise
+            if part is not None:
+                out |= told.values(part, memory, states)
+        return out
+    except (_Unknown, DcrfError):
+        return None
+
+
+class _Unknown(Exception):
+    """Nothing can be said of a condition."""
+
+
+class _Told:
+    """What conditions may say of the first token. first: the first value of the memory that they are about."""
+
+    def __init__(self, context: Context, first: str):
+        self.context, self.spec, self.first = context, context.spec, first
+
+    def values(self, node: Condition, memory: Memory, states: Sequence[str]) -> frozenset[str]:
+        """The values that a part of the expression may give."""
+        if isinstance(node, Reference) and is_word(self.spec, node):
+            settled = plain(self.spec.settled(node))
+            return frozenset({node.name if settled is None else str(settled)})
+        if memory.domain is None or not isinstance(node, Reference | Apply) or self._is_test(node):
+            return frozenset(YES if held else NO for held in self.truth(node))
+        if self._lies_before(node):
+            before = self._of_memory(node)
+            return frozenset({self.first if before is None else before})
+        return frozenset(states)  # a text of the data, or `initially` where it is no state
+
+    def truth(self, condition: Condition) -> frozenset[bool]:
+        """Which truth values a condition may have."""
+        if isinstance(condition, Not):
+            return frozenset(not held for held in self.truth(condition.inner))
+        if isinstance(condition, And | Or):
+            join = and_ if isinstance(condition, And) else or_
+            return reduce(lambda one, two: frozenset(join(a, b) for a in one for b in two),
+                          map(self.truth, condition.parts))  # fmt: skip
+        read = [term for term in terms(condition) if not is_word(self.spec, term)]
+        remembered = [state for term in read if (state := self._of_memory(term)) is not None]
+        if remembered and len(read) == 1:
+            return frozenset({_holds(condition, remembered[0])})
+        if remembered:
+            raise _Unknown
+        if any(self._lies_before(term) for term in read):
+            return frozenset({False})
+        if any(name in self.spec.hidden_names for term in read for name in reference_names(nodes(term))):
+            raise _Unknown  # a label that is not known yet
+        if isinstance(condition, Reference) and condition.name == "first" and place_offset(condition.place) == 0:
+            return frozenset({True})
+        if isinstance(condition, Apply) and not self._is_test(condition):
+            raise _Unknown  # a text, or a function of one's own
+        return EITHER
+
+    def _is_test(self, term: Reference | Apply) -> bool:
+        """Whether a term is a test, which has no text to copy."""
+        name = term.name if isinstance(term, Reference) else term.function
+        signature = None if name in self.spec.hidden_names else FUNCTIONS.get(name)
+        return signature is not None and signature.returns == "test"
+
+    def _lies_before(self, term: Reference | Apply) -> bool:
+        """Whether a part of a term lies before the sentence."""
+        offsets = [place_offset(place) for place in term_places(term)]
+        return any(offset is not None and offset < 0 for offset in offsets)
+
+    def _of_memory(self, term: Reference | Apply) -> str | None:
+        """The first value of the memory that a term names; None if it names none."""
+        memory = self.spec.memories_by_name.get(term.name) if isinstance(term, Reference) else None
+        if memory is None:
+            return None
+        states = self.context.states(memory.name) or (BOOLEAN if memory.domain is None else None)
+        first = None if states is None else initial_state(memory, states)
+        if first is None:
+            raise _Unknown
+        return first
+
+
+def _holds(condition: Condition, state: str) -> bool:
+    """Whether a test of one variable holds of a state."""
+    match condition:
+        case Reference():
+            return state == YES
+        case Is(state=wanted, negated=negated):
+            return (state == wanted) != negated
+        case InSet(states=listed, negated=negated):
+            return (state in listed) != negated
+        case Matches(regex=regex):
+            return compile_regex(regex).fullmatch(state) is not None
+        case Has(regex=regex):
+            return compile_regex(regex).search(state) is not None
+    raise _Unknown
+
+
+# views ----------------------------------------------------------------------------------------------------------------
+
+
+def _variables_of(context: Context, number: int, view: View) -> list[tuple[Path, Reference]]:
+    """The variables that a view reads, each with its path."""
+    spec = context.spec
+    return [
+        (path, node)
+        for path, node in value_if_nodes(view.value, ("views", number, "value"))
+        if isinstance(node, Reference) and (node.name in spec.hidden_names or node.name in spec.views_by_name)
+    ]
+
+
+def one_label(context: Context) -> Iterator[Diagnostic]:
+    """`view coarse = prefix(pos, 1)`: one label, at the current position."""
+    labels = {label.name for label in context.spec.labels}
+    for n, view in enumerate(context.spec.views):
+        read = _variables_of(context, n, view)
+        names = list(dict.fromkeys(node.name for _, node in read))
+        names_of_all = set(reference_names(value_if_nodes(view.value)))
+        if not read and (context.unlabelled or not names_of_all.isdisjoint(context.meant_as_labels)):
+            continue  # its `label` statement is missing
+        if not read:
+            message = f"view `{view.name}` reads no label: it has nothing to map"
+            yield context.complaint("bad-view", message, ("views", n, "name"), "of which label?")
+        elif len(names) > 1 or names[0] not in labels:
+            message = f"view `{view.name}` reads {listed(names)}, and a view maps the states of one label"
+            yield context.complaint("bad-view", message, read[-1][0], "not one label")
+        for path, node in value_if_nodes(view.value, ("views", n, "value")):
+            if not isinstance(node, Reference | Apply):
+                continue
+            if isinstance(node.place, Named) or place_offset(node.place) != 0:
+                message = f"view `{view.name}` reads `{place_text(node.place)}`, and a view is of one position"
+                remedy = f"read the position itself, and shift the view in the clique: `{view.name}[-1]`"
+                yield context.complaint("bad-view", message, (*path, "place"), "another position", help=remedy)
+
+
+def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
+    """A label and a view of it, or two views of it, at one position are the same variable."""
+    label_of = {}
+    for n, view in enumerate(context.spec.views):
+        names = {node.name for _, node in _variables_of(context, n, view)}
+        if len(names) == 1:
+            label_of[view.name] = names.pop()
+    for n, clique in enumerate(context.spec.cliques):
+        seen: dict[tuple[str, str], str] = {}
+        for s, site in enumerate(clique.sites):
+            label = label_of.get(site.variable, site.variable)
+            offset = place_offset(site.place)
+            key = label, place_text(site.place) if offset is None else str(offset)
+            if key in seen and seen[key] != site.variable:
+                message = f"`{site.variable}` and `{seen[key]}` are the same variable at one position, `{label}`"
+                remedy = f"the clique over `{label}` alone tells all its states apart"
+                at = ("cliques", n, "sites", s)
+                yield context.complaint("same-site-twice", message, at, "the same variable", help=remedy)
+            seen.setdefault(key, site.variable)
+
+
+# what this version does not run ---------------------------------------------------------------------------------------
+
+
+class Missing(NamedTuple):
+    """A statement that needs a missing construct: its path and words, the place of the need, and the construct."""
+
+    statement: Path
+    shown: str
+    place: Path
+    what: str
+
+
+def own_functions(context: Context) -> Iterator[Missing]:
+    """The user's functions of labels, in views."""
+    own = {*context.registered} - {*FUNCTIONS, *context.names("lexicon")}
+    for n, view in enumerate(context.spec.views):
+        for at, node in value_if_nodes(view.value, ("views", n, "value")):
+            if isinstance(node, Apply) and node.function in own:
+                yield Missing(("views", n), f"view {view.name}", (*at, "function"), "your own functions of labels")
+
+
+NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (own_functions,)
+
+
+def not_yet(context: Context) -> Iterator[Diagnostic]:
+    """One error per statement, at the first part that needs a missing construct."""
+    by_statement: dict[Path, list[Missing]] = {}
+    for find in NOT_YET:
+        for missing in find(context):
+            by_statement.setdefault(missing.statement, []).append(missing)
+    for missing_parts in by_statement.values():
+        whats = list(dict.fromkeys(missing.what for missing in missing_parts))
+        joined = whats[0] if len(whats) == 1 else f"{', '.join(whats[:-1])} and {whats[-1]}"
+        message = f"`{missing_parts[0].shown}` needs what this version does not run yet: {joined}"
+        others = [(missing.place, "and this") for missing in missing_parts[1:]]
+        yield context.complaint("not-yet", message, missing_parts[0].place, "not run yet", others=others)
+
+
 RULES: tuple[Rule, ...] = (
-    borrowed_states,
-    no_states,
-    marks,
-    memory_cycle,
-    memory_future,
-    no_initially,
-    copied_state,
-    idle_latent,
-    idle_memory,
-)
+    borrowed_states, no_states, marks, memory_cycle, memory_future, no_initially, copied_state, idle_latent,
+    idle_memory, first_value,
+)  # fmt: skip
+
+
+VIEW_RULES: tuple[Rule, ...] = (one_label, one_variable_twice)
+
+
+UNSUPPORTED: tuple[Rule, ...] = (not_yet,)

@@ -1,14 +1,15 @@
 """The type of a term or condition (a text, a number, a test …), and all problems inside it.
 
 One reader for all terms: in feature lists only observations may be read; `forbid`, `memory` and `view` may also read
-labels, and a `view` functions of them. Not here: which places of a template to read (`name_rules`), regexes, places in
-brackets (`position_rules`).
+labels, and a `view` functions of them; the list of a `segment` reads whole segments. Not here: which places of a
+template to read (`name_rules`), regexes (`pattern_rules`), places in brackets (`clique_rules`), what a function of the
+user's returns, which is known on data alone (`features.values.user_calls`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -16,12 +17,18 @@ from ...foundation import Diagnostic
 from ..conditions import TRUE_STATE
 from ..schema import (
     FUNCTIONS,
+    LENGTH,
+    SEGMENT_FUNCTIONS,
     And,
     Apply,
+    Argument,
+    BinProblem,
     Column,
     Compares,
     Condition,
+    Constraint,
     Cross,
+    Difference,
     Equals,
     Feature,
     Has,
@@ -31,22 +38,44 @@ from ..schema import (
     Is,
     Lexicon,
     Matches,
+    Memory,
+    Named,
+    Node,
     Not,
     Number,
     Or,
     Path,
+    Quantity,
     Range,
     Reference,
+    Regex,
+    Several,
+    Text,
+    Value,
     ValueIf,
+    Window,
     bind,
+    missing_mark,
+    nodes,
+    place_offset,
+    place_text,
     plain,
+    read_bins,
+    reference_names,
     tests_gap,
+    value_if_nodes,
 )
-from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
-from .lexicon_rules import is_map
-from .number_rules import read_bin, read_comparison, read_gap_test, read_number
-from .own_function_rules import read_own_call
-from .term_messages import label_as_argument, unknown_function, unknown_state
+from .context import (
+    COLUMN,
+    LABEL_KINDS,
+    OBSERVED_KINDS,
+    Context,
+    Declared,
+    a,
+    constraint_nodes,
+    listed,
+)
+from .pattern_rules import compile_error, is_map
 
 # `texts`: several values per position. `anything`: unknown, or wrong and reported.
 TermType: TypeAlias = Literal["text", "texts", "weighted bag", "number", "vector", "test", "label", "group", "anything"]
@@ -391,3 +420,251 @@ class TermReader:
 
     def _wanted(self) -> str:
         return "label, view or column" if self.labels else "column"
+
+
+# numbers and bins -----------------------------------------------------------------------------------------------------
+
+
+# Types of terms that have no number -> what such a term is.
+NO_NUMBERS: Mapping[str, str] = {"test": "a test", "vector": "a vector"}
+SEVERAL: Mapping[str, str] = {"texts": "may have several values", "weighted bag": "is a weighted bag"}
+
+
+def read_comparison(reader: TermReader, condition: Compares, path: Path) -> None:
+    """`length(word) > 3`, `index[j] - index[i] < 20`: both sides must be numbers, the right one may be a constant."""
+    for side, at in _compared(condition.left, (*path, "left")):
+        read_number(reader, side, at)
+    for side, at in _compared(condition.right, (*path, "right")):
+        settled = reader.context.spec.settled(side) if isinstance(side, Reference) else side
+        if isinstance(settled, Text):
+            message = f"`{condition.sign}` compares numbers, and the constant is the text `{settled.value}`"
+            reader.complain("not-a-number", message, at, "a text")
+        elif not isinstance(settled, Number):
+            read_number(reader, side, at)
+
+
+def _compared(quantity: Quantity, path: Path) -> Iterator[tuple[Reference | Apply, Path]]:
+    match quantity:
+        case Difference():
+            yield quantity.left, (*path, "left")
+            yield quantity.right, (*path, "right")
+        case Reference() | Apply():
+            yield quantity, path
+
+
+def read_number(reader: TermReader, term: Reference | Apply, path: Path, taker: str = "a comparison") -> TermType:
+    """A term whose value must be a number, or a text that is one."""
+    kind = reader.term(term, path)
+    if kind in ("number", "text", "anything"):
+        return kind
+    if kind in SEVERAL:
+        reader.complain("several-values", f"{taker} takes one number, and this {SEVERAL[kind]}", path, "several values")
+    elif kind == "label":
+        name = next(reference_names(nodes(term)), "")
+        message = f"{taker} takes a number of the data, and `{name}` is what the model predicts"
+        remedy = f"list the states, as in `{name} in {{1, 2}}`"
+        reader.complain("label-as-argument", message, path, "not observed", remedy)
+    else:
+        what = NO_NUMBERS.get(kind, f"a {kind}")
+        reader.complain("not-a-number", f"{taker} takes a number, and this is {what}", path, what)
+    return "anything"
+
+
+def read_gap_test(reader: TermReader, condition: Is, path: Path) -> None:
+    """`temp is missing`: there must be a mark for numbers that are not known."""
+    reader.term(condition.term, (*path, "term"))
+    if missing_mark(reader.context.spec.data) is None:
+        message = "every number of this data has to be there, as `data` does not say how a missing one is written"
+        remedy = 'for example `missing = ""` among the options of `data`'
+        reader.complain("not-a-text", message, path, "never true", remedy)
+
+
+def read_bin(reader: TermReader, term: Apply, path: Path) -> None:
+    """The numbers of `bin(age, 4)` and `bin(age, 18, 30)`, which are numbers."""
+    bins = read_bins(term, reader.context.spec.settled)
+    if isinstance(bins, BinProblem):
+        reader.complain("bad-argument", bins.message, (*path, "arguments", bins.index), help=bins.help)
+
+
+# functions of the user's ----------------------------------------------------------------------------------------------
+
+
+ONE_VALUE: Mapping[str, str] = {"vector": "a vector", "weighted bag": "a weighted bag"}
+
+
+def is_whole(value: Node) -> bool:
+    """Whether an argument is the values at all positions of a sentence, `word[all]`."""
+    return isinstance(value, Reference | Apply) and isinstance(value.place, Named) and value.place.position == "all"
+
+
+def read_own_call(reader: TermReader, term: Apply, path: Path) -> TermType:
+    """`vowels(word)`, `ending(word, 3)`, `agree(word, pos[-1])`, `longest(word[all])`."""
+    subject: Value | None = term.arguments[0].value if term.arguments else None
+    if not isinstance(subject, Reference | Apply):
+        message = f"`{term.function}` takes a column, or a function of one, first"
+        reader.complain("bad-argument", message, (*path, "function"))
+        return "anything"
+    read = [(n, argument.value) for n, argument in enumerate(term.arguments) if n == 0 or _is_read(reader, argument)]
+    whole = [is_whole(value) for _, value in read]
+    joint = len(read) > 1 or any(whole)
+    for n, value in read:
+        at = (*path, "arguments", n, "value")
+        kind = reader.term(value, at)  # type: ignore[arg-type]  # what is read is a term
+        if kind in ONE_VALUE or (joint and kind == "texts"):
+            what = ONE_VALUE.get(kind, "several values")
+            message = f"`{term.function}` is called with single values, and this is {what}"
+            remedy = "compute what it gives beforehand, as another column"
+            reader.complain("not-a-text", message, at, what, remedy)
+        if joint and any(whole) and not is_whole(value):
+            message = f"`{term.function}` reads a whole sentence, and here one place of it"
+            reader.complain("bad-argument", message, at, "one place", "write `[all]` behind every column that it reads")
+        elif joint:
+            _refuse_places(reader, term, value, at)
+    for n, argument in enumerate(term.arguments):
+        if n not in dict(read) and not _is_constant(reader, argument):
+            message = f"the further arguments of `{term.function}` are columns, numbers, texts or constants"
+            reader.complain("bad-argument", message, (*path, "arguments", n))
+    return "anything"
+
+
+def _refuse_places(reader: TermReader, term: Apply, value: Value, at: Path) -> None:
+    """Windows and named positions stand behind a call that reads several values, not inside it."""
+    for path, node in nodes(value, at):
+        place = node.place if isinstance(node, Reference | Apply) else None
+        if isinstance(place, Window | Several) or (isinstance(place, Named) and not is_whole(node)):
+            message = f"`{term.function}` reads several columns, and `{place_text(place)}` is no single place in it"
+            remedy = f"write it behind the call, `{term.function}(…){place_text(place)}`"
+            reader.complain("bad-argument", message, (*path, "place"), "not inside", remedy)
+
+
+def _is_read(reader: TermReader, argument: Argument) -> bool:
+    """Whether an argument reads the data: a name, or a function, that is no constant."""
+    value = argument.value
+    return argument.name is None and isinstance(value, Reference | Apply) and not _is_constant(reader, argument)
+
+
+def _is_constant(reader: TermReader, argument: Argument) -> bool:
+    return argument.name is None and isinstance(reader.context.spec.settled(argument.value), Number | Text)
+
+
+# lists of `segment` ---------------------------------------------------------------------------------------------------
+
+
+_BAGS = {"texts": "a bag of texts"}
+
+
+class SegmentTermReader(TermReader):
+    """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
+
+    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> TermType:
+        name, at = reference.name, (*path, "name")
+        if name == LENGTH and place_offset(reference.place) == 0:
+            return "text"
+        if name == "bias" and in_list:
+            return "test"
+        column = self.context.named(name, COLUMN) is not None or self.context.named(name, "feature group") is not None
+        if column or name in ("first", "last", "index"):
+            what = f"`{name}` is read at one token, and a segment has several"
+            ways = "`joined(word)` for all of them, `any(word)`, `first(word)` and `last(word)` for one"
+            self.complain("token-in-segment", what, at, "at which token?", f"columns are read by {ways}")
+            return "anything"
+        return super().reference(reference, path, in_list=in_list)
+
+    def apply(self, term: Apply, path: Path) -> TermType:
+        if term.function not in SEGMENT_FUNCTIONS:
+            return super().apply(term, path)
+        value, at = (term.arguments[0].value if len(term.arguments) == 1 else None), (*path, "arguments", 0, "value")
+        usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
+        if not isinstance(value, Reference):
+            message = f"`{term.function}` takes a column of texts"
+            self.complain("bad-argument", message, (*path, "function"), "of a segment", usage)
+            return "anything"
+        inner = TermReader.reference(self, value, at)
+        if inner not in ("text", "anything"):
+            message = f"`{term.function}` reads one text at each token, and this is {_BAGS.get(inner, f'a {inner}')}"
+            self.complain("not-a-text", message, at, _BAGS.get(inner, f"a {inner}"), usage)
+            return "anything"
+        if term.function in ("any", "joined") and place_offset(value.place) != 0:
+            message = f"`{term.function}` reads the tokens of the segment, and not those beside it"
+            remedy = "`first(word[-1])` is the token before the segment, `last(word[1])` the one after it"
+            self.complain("bad-argument", message, at, "a place beside", remedy)
+        return "texts" if term.function == "any" and inner == "text" else inner
+
+
+# longer messages ------------------------------------------------------------------------------------------------------
+
+
+def unknown_state(
+    context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None
+) -> Diagnostic:
+    """The error for `state`, which is none of `states`. `variable`: the variable with these states; None if it is the
+    statement itself.
+    """
+    guess = context.guesses.near(state, states)
+    shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
+    entry = context.named(variable) if variable else None
+    what = f"a state of `{variable}`" if variable else "one of the declared states"
+    remedy = f"did you mean `{guess}`?" if guess else f"expected {shown}"
+    there = [(entry.path, "its states are declared here")] if entry else []
+    message = f"`{state}` is not {what}"
+    return context.complaint("unknown-state", message, at, "no such state", help=remedy, others=there)
+
+
+def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
+    """The error for an unknown function; nothing if an unreadable statement or the user may have declared it."""
+    entry = context.named(name)
+    if entry is not None:
+        message = f"`{name}` is {a(entry.kind)}, not a function"
+        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
+        yield context.complaint("unknown-function", message, at, "not a function", help=remedy, others=declared)
+    elif context.functions_known and not context.may_be_lost(name):
+        guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
+        remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
+        message = f"`{name}` is not a feature function"
+        if guess:
+            remedy = f"did you mean `{guess}`? A function of your own is loaded with `--features FILE.py`"
+        yield context.complaint("unknown-function", message, at, "unknown function", help=remedy)
+
+
+def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
+    """The error for a function of a label (`call`), or for a label that is looked up in a lexicon."""
+    name = next(reference_names(nodes(subject)), "")
+    entry = context.named(name)
+    kind = "label" if entry is None else entry.kind
+    message = f"the {kind} `{name}` is looked up in a lexicon, and lexicons are of what is observed"
+    remedy = f"list the states, as in `{name} in {{A, B}}`"
+    if call is not None:
+        message = f"`{call.function}` is a function of the {kind} `{name}`, and functions read what is observed here"
+    if call is not None and kind == "label":
+        more = ", …" if len(call.arguments) > 1 else ""
+        remedy = f"declare `view NAME = {call.function}({name}{more})` and test the view"
+    return context.complaint("label-as-argument", message, at, a(kind), help=remedy)
+
+
+# whole conditions -----------------------------------------------------------------------------------------------------
+
+
+def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
+    reader = TermReader(context, labels=True)
+    reader.test(constraint.condition, (), constraint.action)
+    if constraint.when is not None:
+        reader.test(constraint.when, (), "when")
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in constraint_nodes(constraint))
+
+
+def memory_can_be_tried(context: Context, memory: Memory) -> bool:
+    reader = TermReader(context, labels=True)
+    reader.value_if(memory.value, (), context.states(memory.name))
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in value_if_nodes(memory.value))
+
+
+def _is_fine(reader: TermReader) -> bool:
+    return not reader.problems and not reader.unknown
+
+
+def _is_one_value(node: Node) -> bool:
+    """Whether a term is read at one position, and a regex is one."""
+    if isinstance(node, Reference | Apply):
+        return place_offset(node.place) is not None
+    return not isinstance(node, Regex) or compile_error(node) is None

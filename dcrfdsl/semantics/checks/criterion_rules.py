@@ -1,0 +1,460 @@
+"""Rules on the settings of single criteria: `mce`, `hmsvm`, `hmm`, `exponential`, `adaboost` and the voted perceptron.
+
+Not here: unknown settings and optimizers (`setting_rules`), what a hidden Markov model is
+(`semantics.conditions.markov_structure`), counting votes (`inference.decoding.voting`), facts that need data or graph
+(`criteria`, `training`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...foundation import DcrfError, Diagnostic
+from ..conditions import obstacles
+from ..schema import Apply, CliqueSpec, Here, Path, Reference, as_call, nodes, shift_of_site
+from ..settings import (
+    INFERENCE,
+    LOSSES,
+    MARGIN_LOSSES,
+    SMOOTH,
+    AdaboostSettings,
+    CostLoss,
+    ExponentialSettings,
+    HmmSettings,
+    HmsvmSettings,
+    LabelLoss,
+    MceSettings,
+    MeasureLoss,
+    NoPrior,
+    PerceptronSettings,
+    SegmentsLoss,
+    SequenceLoss,
+    decoding,
+    state_costs,
+)
+from .checked_stages import EXACT, StageView, running_stages, stage_views
+from .context import LABEL_KINDS, Context, Rule, listed
+from .training_rules import needs_segments, not_measurable
+
+
+def _mce(context: Context) -> Iterator[tuple[StageView, MceSettings]]:
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, MceSettings):
+            yield stage, stage.settings.criterion
+
+
+def mce_labels(context: Context) -> Iterator[Diagnostic]:
+    """A loss names labels; one that counts segments names labels with segments."""
+    for stage, settings in _mce(context):
+        at = stage.place("loss")
+        if isinstance(settings.loss, LabelLoss | MeasureLoss) and not settings.loss.labels:
+            method = settings.loss.method
+            known = context.names("label")
+            message = f"`{method}` does not say what it measures"
+            remedy = f"write `{method}({next(iter(known))})`" if known else None
+            yield context.complaint("bad-argument", message, at, "of which label?", help=remedy)
+            continue
+        yield from _named(context, stage, at)
+
+
+def _named(context: Context, stage: StageView, path: Path) -> Iterator[Diagnostic]:
+    """Each name in the written loss."""
+    for setting in stage.stage.criterion.settings:
+        if setting.key != ("loss",):
+            continue
+        for at, node in nodes(setting.value, path):
+            if not isinstance(node, Apply) or node.function not in LOSSES:
+                continue
+            for n, argument in enumerate(node.arguments):
+                if not isinstance(argument.value, Reference):
+                    continue
+                where = (*at, "arguments", n, "value")
+                if context.named(argument.value.name, "label") is None:
+                    yield from not_measurable(context, node.function, argument.value.name, "label", where)
+                elif issubclass(LOSSES[node.function], MeasureLoss):
+                    yield from needs_segments(context, argument.value.name, where, node.function)
+
+
+def mce_settings(context: Context) -> Iterator[Diagnostic]:
+    """Settings that exclude each other."""
+    for stage, settings in _mce(context):
+        loss = settings.loss.method
+        of_spans = math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss)
+        if of_spans and not _is_chain(context):
+            message = (
+                f"`loss = {loss}` with `psi = {settings.psi:g}` sums over the states of a span, which one label with "
+                "cliques of neighbours has"
+            )
+            remedy = "write `psi = inf`, or `loss = sequence`"
+            yield context.complaint("loss-settings", message, stage.place("psi"), "not on this graph", help=remedy)
+        if of_spans and settings.normalise:
+            message = f"`normalise` is of wrong labellings of a sentence, and `loss = {loss}` compares spans"
+            at = stage.place("normalise")
+            yield context.complaint("loss-settings", message, at, "not with this loss", help="leave it out")
+        if isinstance(settings.loss, MeasureLoss) and settings.smoothing.method != "sigmoid":
+            message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
+            at = stage.place("smoothing")
+            yield context.complaint("loss-settings", message, at, "not with this loss", help="write `sigmoid`")
+        if stage.written("segments") is not None and not isinstance(settings.loss, MeasureLoss):
+            message = f"`segments` says when a segment is right, and `loss = {loss}` counts none"
+            remedy = "leave it out, or write `loss = fscore(…)`"
+            at = stage.place("segments")
+            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
+        if settings.measure == "difference" and not isinstance(settings.loss, SequenceLoss):
+            message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
+            remedy = "write `measure = softmax`, or `loss = sequence`"
+            yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", help=remedy)
+        if math.isfinite(settings.psi):
+            yield from takes_exact(context, stage, f"`psi = {settings.psi:g}`", "`psi = inf`")
+        elif settings.measure == "difference":
+            yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
+
+
+def _is_chain(context: Context) -> bool:
+    """Whether the specification is one label with cliques of neighbours. Constraints may still join more."""
+    spec = context.spec
+    if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views:
+        return False
+    if any(clique.relational or clique.segmental for clique in spec.cliques):
+        return False
+    shifts = [[shift_of_site(site.place) for site in clique.sites] for clique in spec.cliques]
+    return all(max(own) - min(own) <= 1 for own in shifts)
+
+
+def single_sentences(context: Context) -> Iterator[Diagnostic]:
+    """Steps after single sentences need errors that one exact pass counts; elsewhere each step would decode anew."""
+    for stage, settings in _mce(context):
+        if stage.optimizer not in ("sgd", "gpd"):
+            continue
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else None
+        method = call.name if call is not None else context.spec.infer.name
+        if math.isfinite(settings.psi) and isinstance(settings.loss, SequenceLoss):
+            why, remedy = f"`psi = {settings.psi:g}`", "`psi = inf`"
+        elif settings.measure == "difference":
+            why, remedy = "`measure = difference`", "`measure = softmax`"
+        elif method in INFERENCE and method not in EXACT:
+            why, remedy = f"`{method}`", "`infer = exact` in the stage"
+        elif isinstance(settings.loss, SequenceLoss) and context.spec.latents:
+            why, remedy = "latent variables", "`loss = label(…)`"
+        else:
+            continue
+        message = f"`{stage.optimizer}` takes a step after each sentence, and `mce` with {why} has no such steps"
+        remedy = f"write {remedy}, or train by {listed([*SMOOTH, 'quickprop'])}"
+        others = [((*stage.path, "name"), "the criterion")]
+        yield context.complaint(
+            "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+        )
+
+
+def unread_labels(context: Context) -> Iterator[Diagnostic]:
+    """A loss that names some labels asks nothing of the gold values of the others."""
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
+        if not isinstance(criterion, MceSettings | HmsvmSettings):
+            continue
+        named = getattr(criterion.loss, criterion.loss.names, ()) if criterion.loss.names else ()
+        if not named or any(context.named(name, "label") is None for name in named):
+            continue
+        for label in context.spec.labels:
+            if label.name not in named and not _stays(stage, label.name):
+                message, remedy = _unread(context, stage, named, label.name)
+                at = stage.place("loss")
+                yield context.complaint(
+                    "unread-label", message, at, "not in this loss", help=remedy, severity="warning"
+                )
+
+
+def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: str) -> tuple[str, str]:
+    """What comes of it that a loss of `named` labels leaves a label out, and what to do."""
+    criterion = stage.settings.criterion
+    if isinstance(criterion, HmsvmSettings):
+        remedy = "write `loss = hamming` or `loss = zero_one`, which count every label"
+        return f"`loss = {criterion.loss.method}` asks no margin of `{label}`, whose weights may stay 0", remedy
+    remedy = f"name it in the loss, as in `label({', '.join([*named, label])})`"
+    cliques = [clique for clique in context.spec.cliques if _is_of(clique, label)]
+    if any(_is_of(clique, name) for clique in cliques for name in named):
+        return f"no loss reads `{label}`: its gold values do not count in this stage", remedy
+    if cliques and _follows(stage):
+        keeping = [f"prior.{clique.name or 'NAME'} = none" for clique in cliques]
+        remedy += f", or keep the weights of its cliques by {listed(dict.fromkeys(keeping))}"
+    return f"no loss reads `{label}`: only the prior moves the weights of its cliques, towards 0", remedy
+
+
+def _follows(stage: StageView) -> bool:
+    """Whether it begins with the weights of another stage."""
+    stages = stage.context.spec.stages
+    return bool(stages) and stages[stage.number].after is not None
+
+
+def _is_of(clique: CliqueSpec, label: str) -> bool:
+    return any(site.variable == label for site in clique.sites)
+
+
+def _stays(stage: StageView, label: str) -> bool:
+    """Whether a later stage of `mce` leaves the weights of a label's cliques as they are: none of them has a prior."""
+    if not _follows(stage) or isinstance(stage.settings.criterion, HmsvmSettings):
+        return False
+    priors, general = stage.settings.clique_priors, stage.settings.prior
+    cliques = [clique for clique in stage.context.spec.cliques if _is_of(clique, label)]
+    return all(isinstance(priors.get(clique.label, general), NoPrior) for clique in cliques)
+
+
+# `hmsvm` --------------------------------------------------------------------------------------------------------------
+
+
+def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, HmsvmSettings):
+            yield stage, stage.settings.criterion
+
+
+def margin_labels(context: Context) -> Iterator[Diagnostic]:
+    """The losses `hamming`, `cost` and `segments` name labels only; `segments` names some, with segments."""
+    for stage, settings in _margins(context):
+        if isinstance(settings.loss, SegmentsLoss) and not settings.loss.labels:
+            known = context.names("label")
+            remedy = f"write `segments({next(iter(known))})`" if known else None
+            message = "`segments` does not say what it measures"
+            yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", help=remedy)
+            continue
+        for setting in stage.stage.criterion.settings:
+            if setting.key != ("loss",):
+                continue
+            for at, node in nodes(setting.value, stage.place("loss")):
+                if not isinstance(node, Apply) or node.function not in MARGIN_LOSSES:
+                    continue
+                for n, argument in enumerate(node.arguments):
+                    name = argument.value
+                    if not isinstance(name, Reference):
+                        continue
+                    where = (*at, "arguments", n, "value")
+                    if context.named(name.name, "label") is None:
+                        yield from not_measurable(context, node.function, name.name, "label", where)
+                    elif node.function == SegmentsLoss.method:
+                        yield from needs_segments(context, name.name, where, f"loss = {node.function}", "hamming")
+
+
+def pair_costs(context: Context) -> Iterator[Diagnostic]:
+    """The loss `cost` names one label, and pairs of its states."""
+    for stage, settings in _margins(context):
+        if not isinstance(settings.loss, CostLoss):
+            continue
+        at = stage.place("loss")
+        if len(settings.loss.labels) != 1:
+            message = "`cost` takes one label, then texts of a gold state, a predicted state and a number"
+            remedy = f'for example `cost({next(iter(context.names("label")), "LABEL")}, "A B 2")`'
+            yield context.complaint("bad-argument", message, at, help=remedy)
+            continue
+        declared = context.states(settings.loss.labels[0])
+        found = {state for text in settings.loss.costs for state in text.split()[:2]} - {"*"}
+        try:
+            state_costs(settings.loss, declared if declared is not None else sorted(found))
+        except ValueError as error:
+            message = f'`"{error}"` is no pair of states of `{settings.loss.labels[0]}` and what it costs'
+            remedy = 'write `"GOLD PREDICTED NUMBER"`, the number from 0 to 1e6, with `*` for any state'
+            yield context.complaint("bad-argument", message, at, "in this loss", help=remedy)
+
+
+def exact_decoding(context: Context) -> Iterator[Diagnostic]:
+    """`slack = labelling` lists labellings, and `loss = segments` follows segments, by exact inference."""
+    for stage, settings in _margins(context):
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else context.spec.infer
+        if call is None or call.name not in INFERENCE or call.name in EXACT:
+            continue
+        at = stage.place("infer") if written is not None else ("infer", "name")
+        for key, asked, what, remedy in (
+            ("slack", settings.slack == "labelling", "`slack = labelling` lists the best labellings",
+             "`slack = sequence`"),
+            ("loss", isinstance(settings.loss, SegmentsLoss), "`loss = segments` follows segments from end to end",
+             "`loss = hamming`"),
+        ):  # fmt: skip
+            if asked:
+                message = f"{what}, which `exact` does and `{call.name}` does not"
+                others = [(stage.place(key), "asked for here")]
+                yield context.complaint(
+                    "needs-exact", message, at, "not exact", help=f"write `infer = exact` in the stage, or {remedy}",
+                    others=others,
+                )  # fmt: skip
+
+
+def slacks(context: Context) -> Iterator[Diagnostic]:
+    """With `slack = sequence` the settings of the list of labellings are idle."""
+    for stage, settings in _margins(context):
+        if settings.slack == "sequence":
+            for key in ("most", "weight"):
+                if stage.written(key) is not None:
+                    message = f"`{key}` changes nothing without `slack = labelling`"
+                    at = stage.place(key)
+                    yield context.complaint("idle-setting", message, at, "no effect", severity="warning")
+
+
+def kernels(context: Context) -> Iterator[Diagnostic]:
+    """A kernel compares positions by the features of a clique of one label there."""
+    for stage, _ in _margins(context):
+        for name in stage.settings.clique_kernels:
+            at = stage.place("kernel", name)
+            number, clique = next(
+                (c, candidate) for c, candidate in enumerate(context.spec.cliques) if candidate.label == name
+            )
+            there = [(("cliques", number), "this clique")]
+            obstacle = _no_kernel(context, clique)
+            if obstacle is not None:
+                message = f"`{name}` can have no kernel: {obstacle}"
+                remedy = "give the kernel to a clique of one label, with features"
+                yield context.complaint("cannot-compare", message, at, "no kernel", help=remedy, others=there)
+
+
+def _no_kernel(context: Context, clique: CliqueSpec) -> str | None:
+    """Why positions cannot be compared by the features of a clique."""
+    if clique.relational or len(clique.sites) != 1:
+        return "it is not of one label at one position"
+    if context.named(clique.sites[0].variable, "view") is not None:
+        return "it is declared by a view"
+    if all(
+        isinstance(feature, Reference) and feature.name == "bias" and feature.place == Here()
+        for feature in clique.features
+    ):
+        return "it has no features"
+    return None
+
+
+def what_follows(context: Context) -> Iterator[Diagnostic]:
+    """An earlier stage has no effect on `hmsvm`, whose dual starts at 0. No stage can continue from the weights of the
+    positions of a kernel.
+    """
+    running = {context.spec.stages[n].label: n for n in running_stages(context) if context.spec.stages}
+    compared = {stage.stage.label for stage, _ in _margins(context) if stage.settings.clique_kernels}
+    hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)
+    for label, number in running.items():
+        after = context.spec.stages[number].after
+        at = ("stages", number, "after")
+        if after in compared:
+            message = f"`{label}` cannot begin with the weights of `{after}`, which belong to positions of a kernel"
+            remedy = "leave out `after`"
+            yield context.complaint("cannot-compare", message, at, "weights of positions", help=remedy)
+        elif after is not None and context.spec.stages[number].criterion.name == "hmsvm" and not hidden:
+            message = f"`after {after}` changes nothing: `hmsvm` begins at 0, whatever was trained before"
+            yield context.complaint("idle-setting", message, at, "no effect", help="leave it out", severity="warning")
+
+
+# `hmm` ----------------------------------------------------------------------------------------------------------------
+
+
+def countable(context: Context) -> Iterator[Diagnostic]:
+    """Every clique must be one that `hmm` can count."""
+    sites = [site.variable for clique in context.spec.cliques for site in clique.sites]
+    if any((entry := context.named(name)) is None or entry.kind not in LABEL_KINDS for name in sites):
+        return  # `name_rules` reports it
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
+        if isinstance(criterion, HmmSettings):
+            for obstacle in obstacles(context.spec, criterion.order):
+                others = [((*stage.path, "name"), "the criterion")]
+                yield context.complaint(
+                    "cannot-count", obstacle.message, obstacle.path, obstacle.words, help=obstacle.remedy, others=others
+                )
+
+
+# `perceptron` ---------------------------------------------------------------------------------------------------------
+
+
+def voting(context: Context) -> Iterator[Diagnostic]:
+    """`vote` keeps all weights, and needs a whole labelling to vote on."""
+    for stage in stage_views(context):
+        criterion = stage.settings.criterion
+        if isinstance(criterion, PerceptronSettings):
+            yield from _voted(stage) if criterion.vote else _not_voted(stage)
+
+
+def _not_voted(stage: StageView) -> Iterator[Diagnostic]:
+    at = stage.written("voters")
+    if at is not None:
+        message = "`voters` changes nothing without `vote = yes`"
+        yield stage.context.complaint("idle-setting", message, at, "no effect", severity="warning")
+
+
+def _voted(stage: StageView) -> Iterator[Diagnostic]:
+    context, vote = stage.context, (stage.place("vote"), "all weights are kept here")
+    at = stage.written("average")
+    if at is not None:
+        message = "`average` changes nothing beside `vote = yes`, which keeps all weights, and their mean"
+        yield context.complaint(
+            "idle-setting", message, at, "no effect", help="remove one of them", severity="warning", others=[vote]
+        )
+    at = stage.written("patience")
+    if at is not None:
+        message = "`patience` keeps the weights of one iteration, and `vote = yes` those of all"
+        yield context.complaint("vote-settings", message, at, "not with `vote`", help="set `epochs`", others=[vote])
+    try:
+        decode = decoding(context.spec, stage.stage.label)
+    except DcrfError:  # `setting_rules` reports it
+        return
+    if decode != "joint":
+        message = f"`vote = yes` is a vote on whole labellings, which `decode {decode}` does not find"
+        at = stage.written("decode") or ("decode", "name")
+        remedy = "write `decode joint`, or `average = yes` in the place of `vote`"
+        yield context.complaint("vote-settings", message, at, "not with `vote`", help=remedy, others=[vote])
+
+
+# `exponential` and `adaboost` -----------------------------------------------------------------------------------------
+
+
+def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
+    """Sums over all wrong labellings must be exact, because an approximate log Z may lie below the gold score. So
+    training always uses `exact`.
+    """
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
+            yield from takes_exact(context, stage, f"`{stage.criterion}`")
+
+
+def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = "") -> Iterator[Diagnostic]:
+    """A note that a stage trains under `exact` because `what` sums over all wrong labellings.
+
+    `otherwise`: a setting with which it would use the written method.
+    """
+    written = stage.value("infer")
+    call = as_call(context.spec.settled(written)) if written is not None else None
+    method = call.name if call is not None else context.spec.infer.name
+    at = stage.place("infer") if call is not None else ("infer", "name")
+    if method not in INFERENCE or method in EXACT or not INFERENCE[method].gives_log_z:
+        return
+    message = f"{what} sums over all wrong labellings, so this stage trains under `exact` and not `{method}`"
+    remedy = "write `infer = exact` in the stage to say so" + (f", or {otherwise}" if otherwise else "")
+    others = [((*stage.path, "name"), "the criterion")]
+    yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others, severity="note")
+
+
+def hidden_labels(context: Context) -> Iterator[Diagnostic]:
+    """Boosting counts the features of one known labelling."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.criterion, AdaboostSettings):
+            continue
+        for n, latent in enumerate(context.spec.latents[:1]):
+            message = f"`adaboost` needs labels that are all known, and `{latent.name}` is latent"
+            remedy = "train by `exponential`, which sums it out"
+            there = [(("latents", n, "name"), "declared here")]
+            at = (*stage.path, "name")
+            yield context.complaint("cannot-sum-out", message, at, "sums nothing out", help=remedy, others=there)
+
+
+def idle_division(context: Context) -> Iterator[Diagnostic]:
+    """`weight = uniform` divides by itself."""
+    for stage in stage_views(context):
+        criterion, at = stage.settings.criterion, stage.written("divide")
+        if isinstance(criterion, AdaboostSettings) and criterion.weight == "uniform" and at is not None:
+            message = "`divide` changes nothing without a number as `weight`: `uniform` is divided by itself"
+            remedy = "write `weight = 0.5`, for example, or leave out `divide`"
+            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
+
+
+RULES: tuple[Rule, ...] = (mce_labels, mce_settings, single_sentences, unread_labels)
+
+
+MARGIN_RULES: tuple[Rule, ...] = (margin_labels, pair_costs, exact_decoding, slacks, kernels, what_follows, countable)
+
+
+RISK_RULES: tuple[Rule, ...] = (voting, all_wrong_labellings, hidden_labels, idle_division)
