@@ -159,18 +159,14 @@ def table_words(
 
 
 def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """What the sums over segments cost: those that end at a token and the moves between two, or a variable."""
-    from ..semantics import graph_reason, longest_segment, segment_classes, segment_memory, segment_states
+    """The states of the memory that stands for segments in the graph; nothing without a `segment` statement."""
+    from ..semantics import segment_memory, segment_states
 
-    clique = next((clique for clique in spec.cliques if clique.segmental), None)
-    if clique is None:
+    memory = segment_memory(spec)
+    if memory is None:
         return []
-    label, memory = spec.labels_by_name[clique.sites[0].variable], segment_memory(spec)
-    if memory is not None:
-        size = len(segment_states(memory, states[label.name]).names)
-        return [("segments", f"{size:,} states of a token, how far its segment has come, as {graph_reason(spec)}")]
-    types = sum(bool(one.name) for one in segment_classes(label.domain, states[label.name]))
-    return [("segments", work_words(2.0 * (longest_segment(spec, clique) * types + len(states[label.name]) ** 2)))]
+    size = len(segment_states(memory, states[memory.label]).names)
+    return [("segments", f"{size:,} states of a token, how far its segment has come")]
 
 
 def work_words(multiply_adds: float) -> str:

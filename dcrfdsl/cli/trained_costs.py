@@ -93,7 +93,7 @@ def _table(
         for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    exact = method in ("exact", "automaton", "segments") and not cost.joined
+    exact = method in ("exact", "automaton") and not cost.joined
     if exact and automaton is not None:
         taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
 

@@ -19,8 +19,6 @@ from ..inference import (
     Expectations,
     MarginalInference,
     Workers,
-    add_segment_counts,
-    firing_in_segments,
 )
 from ..kernels.lattice import count_contexts
 from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
@@ -111,7 +109,6 @@ class SentenceBatches:
         batches = []
         for first, last in runs:
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
-            fires = np.concatenate([fires, firing_in_segments(d, first, last)])
             fires = fires[lengths[fires] > 0]
             fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
             touched = list_touched(num_bias, fires, bindings.run_off)
@@ -124,7 +121,6 @@ class SentenceBatches:
                         begin, end, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off,
                         all_of_it, belief, expected, gradient[0],
                     )  # fmt: skip
-                    add_segment_counts(d, begin, end, labelling, all_of_it[0], gradient[0])
                     if d.contexts is not None:
                         self._count_contexts(begin, end, labelling, expected)
                 d.open_bundles(gradient[0])

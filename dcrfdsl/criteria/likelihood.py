@@ -26,7 +26,6 @@ from ..inference import (
     MarginalInference,
     RunStatus,
     Workers,
-    add_segment_counts,
     method_memory,
     recall_method,
     weighted,
@@ -182,7 +181,7 @@ class Likelihood(Criterion):
         None without `labelling`, or where the penalty is not quadratic. For a start also None with too few sentences,
         and where labels are not known: the objective is then not convex, and a start may lead to another optimum.
         """
-        if self.labelling is None or (size is None and (self.clamped is not None or self.data.segments is not None)):
+        if self.labelling is None or (size is None and self.clamped is not None):
             return None
         return self.batches_under(self.penalty, size)
 
@@ -275,7 +274,6 @@ def known_counts(supervision: TrainingProblem, data: BoundData, factor: Floats |
             first, last, data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :], data.labelling_off,
             mass[None, :], np.zeros(longest), expected, gradient,
         )  # fmt: skip
-        add_segment_counts(data, first, last, labelling, mass, gradient)
         if data.contexts is not None:
             cuts = np.flatnonzero(np.diff(mass[first:last])) + first + 1
             for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):

@@ -54,7 +54,7 @@ class ResolvedInference:
 
     def description(self, method: MarginalInference) -> str:
         """The name that users see."""
-        name = "exact" if self.name in ("automaton", "segments") else self.name  # the same answers in another way
+        name = "exact" if self.name == "automaton" else self.name  # the same answers in another way
         return method.description() if isinstance(method, PerSentenceMethod) else name
 
 

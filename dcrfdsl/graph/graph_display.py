@@ -80,7 +80,6 @@ def model_graph_html(graph: ModelGraph) -> str:
     words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
     blocks = list(_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))
     joined = [graph.templates[number].name for number in graph.relational]
-    blocks += [Paragraph(f"{note[0].upper()}{note[1:]}.", kind="note") for note in graph.not_drawn]
     if joined:
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(joined))
         blocks.append(Paragraph(f"Not drawn: {names}, which join positions that only data tell.", kind="note"))

@@ -24,7 +24,7 @@ from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
 from .programs import slice_order
 from .relational_orders import joined_order
-from .segment_factors import of_lengths, rows_of_lengths, weighing_segments, with_segment_factors
+from .segment_factors import rows_of_lengths, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .shared_tables import SharedTables, axis_orders
@@ -166,22 +166,12 @@ class ModelGraph:
         """The hard constraints that read observations, in the order of their feature sets."""
         return [template for template in self.templates if template.coded is not None]
 
-    @property
-    def segmental(self) -> CliqueTemplate | None:
-        """The template whose instances are segments, if there is one and they are no part of the graph."""
-        return None if of_lengths(self.templates) else weighing_segments(self.templates)
-
     def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
         """The rows of segments by their lengths, where segments are a part of the graph: they follow all other rows.
 
         rows: of the cliques, a feature set each.
         """
         return rows_of_lengths(self.templates, rows, sentence_off)
-
-    @property
-    def not_drawn(self) -> tuple[str, ...]:
-        """What of the model a drawing of its variables and factors leaves out, in words."""
-        return () if self.segmental is None else (f"not drawn: `{self.segmental.name}`, over all segments",)
 
     @property
     def relational(self) -> tuple[int, ...]:

@@ -14,11 +14,6 @@ from .bound.chain_graphs import (
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.linked_chains import LinkedChains as LinkedChains, linked_chains as linked_chains
 from .bound.potentials import Binder as Binder, BoundData as BoundData
-from .bound.segment_labellings import (
-    add_segment_counts as add_segment_counts,
-    add_segment_differences as add_segment_differences,
-    firing_in_segments as firing_in_segments,
-)
 from .bound.sequence_copies import repeated_data as repeated_data
 from .decoding.bounded_decoding import bounded_decoding as bounded_decoding
 from .decoding.branch_and_bound import (
@@ -74,7 +69,6 @@ from .methods.method_table import (
 from .methods.mixed import Part as Part, PerSentenceMethod as PerSentenceMethod
 from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
 from .methods.pruned_method import PrunedMethod as PrunedMethod
-from .methods.segment_method import SegmentMethod as SegmentMethod
 from .methods.weighted import weighted as weighted
 from .pieces.local_normalisation import (
     PieceMethod as PieceMethod,

@@ -17,7 +17,7 @@ from ..foundation import Floats
 from ..graph import CliqueTemplate, FactorGraph, ModelGraph, instances_of
 from ..kernels.tables import Potentials, local_tables
 from ..semantics import MethodSettings
-from .bound import BoundData, without_segments
+from .bound import BoundData
 from .run_status import RunStatus
 from .single_graph import infer_graph
 
@@ -33,8 +33,6 @@ class CliqueMarginal:
 
 def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> FactorGraph:
     """The unrolled graph of one sequence with its log tables, factors as in its shape."""
-    if data.segments is not None:
-        raise without_segments("marginals of cliques, explanations and drawings with numbers")
     g = int(data.rows.shape[sequence])
     shape = data.bank.shapes[g]
     arena = np.empty(int(data.shapes.local_end[g]))

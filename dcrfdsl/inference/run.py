@@ -15,7 +15,7 @@ from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
 from .base import Decoder, Expectations, MarginalInference
-from .bound import BoundData, add_segment_scores
+from .bound import BoundData
 from .methods import PrunedMethod
 from .run_status import PruningReport
 from .workers import Workers
@@ -79,7 +79,6 @@ def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, 
 
     def score(first: int, last: int) -> None:
         score_labellings(first, last, data.problem, potentials, codes, out)
-        add_segment_scores(data, first, last, labelling, potentials, out)
 
     workers.map(score, data.runs)
     if data.contexts is not None:

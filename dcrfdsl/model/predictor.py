@@ -348,8 +348,6 @@ class Predictor:
         """
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         name, chosen = self.structure.method
-        if graph.segmental is not None:
-            return name, chosen
         if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "automaton", "auto", "bp", "trp"):

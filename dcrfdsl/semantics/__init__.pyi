@@ -32,7 +32,6 @@ from .conditions.position_gaps import index_gaps as index_gaps
 from .conditions.segment_runs import (
     SegmentMemory as SegmentMemory,
     SegmentStates as SegmentStates,
-    graph_reason as graph_reason,
     is_implied as is_implied,
     segment_memory as segment_memory,
     segment_states as segment_states,

@@ -25,7 +25,6 @@ from ..semantics import (
     ModelSpec,
     PrunedSettings,
     constraint_sites,
-    graph_reason,
     inference_settings,
     is_implied,
     segment_memory,
@@ -89,7 +88,7 @@ def statement_sizes(
         labels = [_label_of(spec, site.variable) for site in clique.sites]
         if clique.segmental:
             if memory is not None:
-                words = f"{_by(runs, runs)}: how far segments have come at two neighbours, as {graph_reason(spec)}"
+                words = f"{_by(runs, runs)}: how far segments have come at two neighbours"
                 found.append(
                     StatementSize(
                         ("cliques", number), ((memory.name, -1), (memory.name, 0)), (runs, runs),

@@ -10,7 +10,6 @@ from segment_cases import CASES, Twin
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
@@ -120,13 +119,6 @@ def test_labels_that_are_not_known_take_the_best_ones_in_a_perceptron():
         pull += best[2] - right[2]
     assert value == pytest.approx(loss, abs=EXACT)
     assert np.allclose(gradient, pull, atol=EXACT)
-
-
-def test_margins_need_the_label_of_every_token():
-    case = CASES["bio"]
-    hidden = [[(word, "?" if t == 1 else state) for t, (word, state) in enumerate(s)] for s in case.sentences]
-    with pytest.raises(DcrfError, match=r"(?s)cannot-segment.*every token"):
-        trained_by("bio", "train hmsvm", label=f'{case.label} with missing = "?"', sentences=hidden)
 
 
 def test_importance_counts_a_sentence_as_often():

@@ -152,15 +152,12 @@ def test_a_longer_segment_of_the_data_is_an_error_with_its_line():
     assert "up to 5" in str(raised.value) and "longer = together" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda model, corpus: model.sample(corpus, 2, seed=0),
-        lambda model, corpus: next(model.clique_marginals(corpus)),
-        lambda model, corpus: model.explain(["a", "b"], 1),
-    ],
-)
-def test_what_looks_at_tokens_only_is_refused(ask):
-    twin, model = fitted("bio")
-    with pytest.raises(DcrfError, match="cannot-segment"):
-        ask(model, twin.corpus)
+def test_samples_have_no_more_probability_than_their_labellings():
+    twin, model = fitted("bio together")
+    corpus = corpus_from_rows([[("a", "O"), ("b", "O"), ("c", "O")]], twin.spec.data)
+    drawn = model.sample(corpus, 2000, seed=0).codes["y"]
+    every = list(twin.labellings(["a", "b", "c"]))
+    share = np.exp([score for _, score, _ in every] - np.logaddexp.reduce([score for _, score, _ in every]))
+    numbers = {labels: n for n, (labels, _, _) in enumerate(every)}
+    counts = np.bincount([numbers[tuple(twin.states[k] for k in row)] for row in drawn], minlength=len(every))
+    assert np.allclose(counts / 2000, share, atol=0.05)

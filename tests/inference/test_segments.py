@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from segment_cases import CASES, Twin, segments
 
-from dcrfdsl.inference import Expectations
+from dcrfdsl.inference import Expectations, Workers, best_labellings
+from dcrfdsl.semantics import ExactSettings, segment_memory, segment_states
 
 EXACT = 1e-9
 
@@ -28,9 +29,11 @@ def test_the_counts_of_the_gold_labels_are_those_by_hand(twin):
 
 def test_sums_expectations_and_marginals_are_those_of_all_labellings(twin):
     data = twin.bound()
-    out, gradient, marginals, spans = twin.expectations(data)
-    off, kinds = twin.corpus.sentence_off, [one.name for one in twin.problem.graph.segmental.segments.classes]
-    named, limit = data.segments.named, twin.case.limit
+    out, gradient, marginals, memory = twin.expectations(data)
+    off, limit = twin.corpus.sentence_off, twin.case.limit
+    states = segment_states(segment_memory(twin.spec), twin.states)
+    ending = {(states.kind[k], states.length[k]): k for k in np.flatnonzero(states.ends).tolist()}
+    kinds = [one.name for one in twin.problem.graph.templates[2].segments.classes]
     total = np.zeros_like(gradient)
     for s, words in enumerate(words_of(twin)):
         every = list(twin.labellings(words))
@@ -40,43 +43,37 @@ def test_sums_expectations_and_marginals_are_those_of_all_labellings(twin):
         share = np.exp(scores - log_z)
         total += share @ np.array([counts for _, _, counts in every])
         expected = np.zeros((len(words), len(twin.states)))
-        expected_spans = np.zeros((len(words), limit, named))
+        expected_ends = np.zeros((len(words), len(states.names)))
         for (labels, _, _), p in zip(every, share, strict=True):
             for t, state in enumerate(labels):
                 expected[t, twin.states.index(state)] += p
             for start, end, kind in segments(labels, twin.case.scheme):
-                if end - start <= limit:
-                    expected_spans[start, end - start - 1, kinds.index(kind)] += p
+                expected_ends[end - 1, ending[kinds.index(kind), min(end - start, limit + 1)]] += p
         assert np.allclose(marginals[off[s] : off[s + 1]], expected, atol=EXACT, rtol=0)
-        found = spans[off[s] * limit * named : off[s + 1] * limit * named].reshape(expected_spans.shape)
-        assert np.allclose(found, expected_spans, atol=EXACT, rtol=0)
+        named = states.ends & np.array([bool(kinds[kind]) for kind in states.kind])
+        found = memory[off[s] : off[s + 1], named]
+        assert np.allclose(found, expected_ends[:, named], atol=EXACT, rtol=0)
     assert np.allclose(gradient, total, atol=EXACT, rtol=0)
 
 
 def test_the_best_labellings_come_in_order(twin):
-    from dcrfdsl.kernels.segments import SegmentLists
-
     data, most = twin.bound(), 7
-    labelling = np.zeros((most, twin.corpus.num_tokens), np.int32)
-    lists = SegmentLists(
-        labelling, data.labelling_off, np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
-    )
-    twin.method(data).nbest(data.potentials(twin.weights), 0, data.num_sequences, Expectations.empty(data), lists)
-    off = twin.corpus.sentence_off
-    for s, words in enumerate(words_of(twin)):
+    parts = [(np.arange(data.num_sequences), data)]
+    for words, found in zip(
+        words_of(twin), best_labellings(parts, twin.weights, ExactSettings(), most, Workers(1)).sentences, strict=True
+    ):
         every = sorted(twin.labellings(words), key=lambda one: -one[1])[:most]
-        assert lists.length[s] == len(every)
         score_of = {labels: score for labels, score, _ in twin.labellings(words)}
-        found = [tuple(twin.states[k] for k in row[off[s] : off[s + 1]]) for row in labelling[: len(every)]]
-        assert len(set(found)) == len(every)
-        for rank, (labels, (_, score, _)) in enumerate(zip(found, every, strict=True)):
-            assert lists.score[s, rank] == pytest.approx(score, abs=EXACT)
+        listed = [tuple(twin.states[k] for k in row) for row in found.codes["y"]]
+        assert len(set(listed)) == len(listed) == len(every) and found.exact
+        for labels, given, (_, score, _) in zip(listed, found.score, every, strict=True):
+            assert given == pytest.approx(score, abs=EXACT)
             assert score_of[labels] == pytest.approx(score, abs=EXACT)  # labellings may tie
 
 
 def test_decoding_finds_the_best(twin):
     data = twin.bound()
-    out, labelling = Expectations.empty(data), np.zeros(twin.corpus.num_tokens, np.int32)
+    out, labelling = Expectations.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
     twin.method(data).decode(data.potentials(twin.weights), 0, data.num_sequences, out, labelling)
     for s, words in enumerate(words_of(twin)):
         assert out.log_z[s] == pytest.approx(max(score for _, score, _ in twin.labellings(words)), abs=EXACT)

@@ -123,6 +123,17 @@ AUTOMATA = {
         "clique y[-1], y with states = seen\n",
         [[(w, f"{len(rows) - 0.7 * n:.1f}", y) for n, (w, y) in enumerate(rows)] for rows in walks("PQRST")],
     ),
+    "features on a view": one("view p = y is P\nclique p: bias, word\nclique y: word\nclique y[-1], y\n", "PQR"),
+    "segments": Case(
+        "data conll(word, y)\nlabel y in bio(X, Y)\nclique y: bias, word\nclique y[-1], y\n"
+        "segment y up to 3 as spans: length, joined(word), bias\n",
+        [[(w, "O" if n % 3 else "B-X") for n, (w, *_) in enumerate(rows)] for rows in walks("P")],
+    ),
+    "runs of states as segments": one(
+        "clique y: word\nclique y[-1], y\n"
+        "segment y up to 2 as spans with longer = together, states = all: length, any(word)\n",
+        "PQR",
+    ),
     "no labels seen": Case(
         "data conll(word, y)\nlabel y in {P, Q, R, S}\nclique y: word\nclique y[-1], y with states = seen\n",
         walks("PQ", spread=2),

@@ -164,28 +164,28 @@ class Twin:
             yield labels, float(counts @ self.weights), counts
 
     def bound(self):
-        binder = Binder(self.problem.graph, self.parameters, programs=False)
+        binder = Binder(self.problem.graph, self.parameters, programs=True)
         return binder.bind(self.problem.rows, self.corpus.sentence_off, {})
 
     def method(self, data):
-        return METHODS["segments"].build(data, ExactSettings())
+        return METHODS["exact"].build(data, ExactSettings())
 
     def expectations(self, data):
-        """log Z, expected counts, marginals and the probabilities of segments by the package."""
+        """log Z, expected counts, and the marginals of the label and of the memory of its segments by the package."""
         method, out = self.method(data), Expectations.empty(data, marginals=True)
         gradient, expected = np.zeros(data.num_weights), np.zeros(len(data.hard))
-        spans = np.zeros(int(method.span_off[-1]))
         potentials = data.potentials(self.weights)
-        method.expectations(potentials, 0, data.num_sequences, out, gradient, expected, spans)
+        method.expectations(potentials, 0, data.num_sequences, out, gradient, expected)
         for cell, weight in zip(data.bindings.bias_cell, data.bindings.bias_weight, strict=True):
             gradient[weight] += expected[cell]
-        return out, gradient, out.marginals.reshape(-1, len(self.states)), spans
+        return out, gradient, *data.by_variable(out.marginals)
 
     def supervision(self):
         p = self.problem
         return TrainingProblem(
             self.spec, p.graph, self.parameters, p.rows, p.relations, self.corpus.sentence_off, p.gold, self.counts,
-            Workers(1), weights=self.weights, states=(self.states,), extractor=p.extractor,
+            Workers(1), weights=self.weights, states=tuple(p.states[name] for name in p.graph.variables),
+            extractor=p.extractor,
         )  # fmt: skip
 
 

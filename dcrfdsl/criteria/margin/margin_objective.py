@@ -20,8 +20,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, data_error
-from ...inference import Expectations, RunStatus, add_segment_differences, largest_table, score_sequences
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints
+from ...inference import Expectations, RunStatus, largest_table, score_sequences
 from ...kernels.optimization import (
     Cuts,
     Metric,
@@ -50,7 +50,6 @@ from .violated_labellings import (
     CostAugmentedSearch,
     NBestSearch,
     Search,
-    SegmentSearch,
     WrongLabellingSearch,
     chain_decoder,
 )
@@ -163,9 +162,6 @@ class Hmsvm(Criterion):
             0, len(sequence), d.problem, self._bias_of, self._known, labellings, off, first + sequence, rank,
             self._total, self._is_listed,
         )  # fmt: skip
-        if d.segments is not None:  # one labelling a sequence: they are not listed
-            of_cliques = ends, index, value
-            ends, index, value = add_segment_differences(d, first + sequence, self._known, labellings[0], of_cliques)
         block_off = np.searchsorted(sequence, np.arange(last - first + 1))
         loss = np.ones(len(sequence))
         if self._loss is not None:
@@ -308,9 +304,6 @@ def _search(
 ) -> Search | NBestSearch:
     """judged: the training data with the loss in its scores; `supervision` itself for a loss of 1."""
     labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
-    if supervision.graph.segmental is not None and not all_known:
-        message = "`hmsvm` with a `segment` statement needs the label of every token, and some are not known"
-        raise data_error("cannot-segment", message, help="train by `likelihood`, which sums them out, or `perceptron`")
     if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
@@ -324,8 +317,6 @@ def _search(
         return NBestSearch(data_excluding_gold(judged, labels), criterion.most, supervision, known[:0])
     if all_known and judged is not supervision:
         return CostAugmentedSearch(judged, supervision, inference)
-    if supervision.graph.segmental is not None:
-        return SegmentSearch(supervision, known)
     if inference.name == "exact":
         runs = chain_decoder(supervision) if all_known else None
         if runs is not None:

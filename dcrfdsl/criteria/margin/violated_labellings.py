@@ -27,11 +27,9 @@ from ...inference import (
     ChainRuns,
     Expectations,
     RunStatus,
-    SegmentMethod,
     arenas,
     chain_of,
 )
-from ...kernels.segments import SegmentLists
 from ...kernels.sequences import NBestLists, exact_better
 from ...semantics import ExactSettings
 from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
@@ -111,31 +109,6 @@ class ChainSearch(_Decoding):
         self._workers.map(
             lambda a, b: self._runs.decode_other(potentials, a, b, self._known, labelling), self._parts(first, last)
         )
-        self.status = self.status + RunStatus(graphs=last - first)
-
-
-class SegmentSearch(_Decoding):
-    """Exact search in a model with a `segment` statement whose labels are all known: the better of the two best
-    labellings that is wrong.
-    """
-
-    def __init__(self, supervision: TrainingProblem, known: Codes):
-        super().__init__(supervision.bind_plain(programs=False), supervision)
-        self._method, self._known, size = SegmentMethod(self._data), known, self._data.num_sequences
-        self._count, self._score = np.zeros(size, np.int64), np.zeros((size, 2))
-        self._two = np.zeros((2, len(known)), np.int32)
-
-    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`. The known labelling itself where a sequence has no other."""
-        data, out = self._data, Expectations.empty(self._data)
-        potentials = data.potentials(weights)
-        lists = SegmentLists(self._two, data.labelling_off, self._count, self._score)
-        self._workers.map(lambda a, b: self._method.nbest(potentials, a, b, out, lists), self._parts(first, last))
-        for s in range(first, last):
-            own = slice(data.labelling_off[s], data.labelling_off[s + 1])
-            listed = self._two[: self._count[s], own]
-            wrong = np.flatnonzero((listed != self._known[own]).any(axis=1))
-            labelling[own] = listed[wrong[0]] if len(wrong) else self._known[own]
         self.status = self.status + RunStatus(graphs=last - first)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...foundation import Ints
 from ..model_cost import exact_cost, exact_seconds
+from ..segment_factors import of_lengths
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph
 
@@ -45,7 +46,7 @@ def paying_automaton(graph: ModelGraph, weighted: Ints, *, chain: bool, share: f
     share: of the lanes in which sequences advance together, those that the data can fill.
     """
     seconds = other_seconds(graph, chain=chain)
-    if seconds < LEAST:
+    if seconds < LEAST and not of_lengths(graph.templates):  # segments: many states, few moves between them
         return None
     found = automaton_graph(graph, weighted)
     return found if found is not None and automaton_pays(found, share * seconds) else None

@@ -11,13 +11,13 @@ of higher order with few contexts); Siddiqi & Moore 2005 (a background and excep
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...foundation import Ints, Ints32, Mask
+from ..clique_kinds import CliqueKind
 from ..unroll import ModelGraph
 from .merging import ListedStates, classes_of, merged_states
 from .placements import FIRST, LAST_STATE, MOVE, STATE, Placement, placements, window_of
@@ -34,8 +34,9 @@ class AutomatonGraph:
     """S states and their moves. The log potential of a state or move is the sum of the shared cells that it reads.
 
     labels [S, V]: the state of each variable; after those of the model come joint values of several variables of a
-    position, for cliques with features on these.   visible: how many variables the model has.
-    scored, scored_variable [n]: kinds of factors with features, and the variable of each.
+    position and values of views, for cliques with features on these.   visible: how many variables the model has.
+    scored, scored_variable, scored_label [n]: kinds of factors with features, the variable of each, and the label of it
+    that stands for assignment 0.
     source_class [S]: the class of each state.   source, target [moves]: from a class to a state, ordered by target,
     then by source.   source_group [classes]: -1 for none.   reached [n, 2]: (state, group), ascending: the state is
     reached from all of the group.   state_cells, first_cells, last_cells [.., S], move_cells [.., moves]: shared cells,
@@ -48,6 +49,7 @@ class AutomatonGraph:
     visible: int
     scored: tuple[int, ...]
     scored_variable: tuple[int, ...]
+    scored_label: tuple[int, ...]
     source_class: Ints
     source: Ints
     target: Ints
@@ -157,13 +159,14 @@ def _as_graph(graph: ModelGraph, codes: StateCodes, states: ListedStates, weight
     source, target = of[states.source[chosen]], states.target[chosen]
     order = np.lexsort((source, target))
     labels = codes.symbols[states.symbol]
-    joint, cards, scored, scored_variable = _score_rows(graph, labels)
+    rows = _ScoreRows(graph, labels)
     return AutomatonGraph(
-        labels=np.concatenate([labels, joint], axis=1),
-        cards=cards,
+        labels=np.stack([*labels.T, *rows.joint], axis=1),
+        cards=tuple(rows.cards),
         visible=len(graph.cards),
-        scored=scored,
-        scored_variable=scored_variable,
+        scored=tuple(rows.place),
+        scored_variable=tuple(row for row, _ in rows.place.values()),
+        scored_label=tuple(label for _, label in rows.place.values()),
         source_class=of,
         source=source[order],
         target=target[order],
@@ -259,21 +262,45 @@ def _telling(cells: Ints, weighted: Mask, forbidden: Mask) -> Ints:
     return rows
 
 
-def _score_rows(graph: ModelGraph, labels: Ints32) -> tuple[Ints32, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Joint values of the variables of cliques with features [S, ..], the cards of all variables with these, and
-    `scored` and `scored_variable` of `AutomatonGraph`.
+class _ScoreRows:
+    """The score rows beyond one for each variable of the model: joint values, views, segments.
+
+    A clique with features on several variables of a position, or on views, has a row of the assignments that its
+    weights distinguish. Segments of all lengths share one row, as a state is at the end of one of them at most: label 0
+    for states at no end, which has no weight, then the classes of each length in turn.
     """
-    rows: dict[tuple[int, ...], int] = {(variable,): variable for variable in range(len(graph.cards))}
-    joint, cards, scored = [], list(graph.cards), {}
-    for kind, of in enumerate(graph.kinds):
-        if of.template.feature_set < 0:
-            continue
-        scope = of.template.variables
-        if scope not in rows:
-            sizes = [graph.cards[variable] for variable in scope]
-            rows[scope] = len(cards)
-            joint.append(np.ravel_multi_index(tuple(labels[:, list(scope)].T), sizes).astype(np.int32))
-            cards.append(int(np.prod(sizes)))
-        scored[kind] = rows[scope]
-    extra = np.array(list(itertools.chain(joint)), np.int32).reshape(len(joint), len(labels)).T
-    return extra, tuple(cards), tuple(scored), tuple(scored.values())
+
+    def __init__(self, graph: ModelGraph, labels: Ints32):
+        self.cards = list(graph.cards)
+        self.joint: list[Ints32] = []  # of each further row, the label of each state [S]
+        self.place: dict[int, tuple[int, int]] = {}  # by kind: its row, and where its assignments begin there
+        scored = [(number, kind) for number, kind in enumerate(graph.kinds) if kind.template.feature_set >= 0]
+        rows = dict[tuple[tuple[int, ...], tuple[str | None, ...]], int]()
+        rows |= {((variable,), (None,)): variable for variable in range(len(graph.cards))}
+        for number, kind in scored:
+            template = kind.template
+            if template.segment_length:
+                continue
+            views = template.views or (None,) * len(template.variables)
+            key = template.variables, tuple(None if view is None else view.name for view in views)
+            if key not in rows:
+                cells = np.ravel_multi_index(tuple(labels[:, list(template.variables)].T), template.cards)
+                rows[key] = self._add(kind.full_assignments()[cells], template.num_assignments)
+            self.place[number] = rows[key], 0
+        self._segments(labels, [(number, kind) for number, kind in scored if kind.template.segment_length])
+
+    def _add(self, label: Ints, card: int) -> int:
+        self.joint.append(label.astype(np.int32))
+        self.cards.append(card)
+        return len(self.cards) - 1
+
+    def _segments(self, labels: Ints32, kinds: Sequence[tuple[int, CliqueKind]]) -> None:
+        row, label, first = len(self.cards), np.zeros(len(labels), np.int64), 1
+        for number, kind in kinds:
+            none = kind.template.num_assignments - 1
+            seen = kind.full_assignments()[labels[:, kind.template.variables[0]]]
+            label[seen < none] = first + seen[seen < none]
+            self.place[number] = row, first
+            first += none
+        if kinds:
+            self._add(label, first)

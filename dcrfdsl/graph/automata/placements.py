@@ -64,7 +64,7 @@ def _is_regular(template: CliqueTemplate, window: int) -> bool:
     if template.relational or (template.position is not None and template.pad):
         return False
     if template.feature_set >= 0:
-        return low == high == 0 and not template.pad and not template.views and template.position is None
+        return low == high == 0 and not template.pad and template.position is None
     if template.position == LAST:
         return low == high == 0
     if template.position is not None:

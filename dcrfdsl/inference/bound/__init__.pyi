@@ -16,12 +16,5 @@ from .lattice_tables import (
 from .linked_chains import LinkedChains as LinkedChains, linked_chains as linked_chains
 from .packing import unpacked as unpacked
 from .potentials import Binder as Binder, BoundData as BoundData
-from .segment_binding import without_segments as without_segments
-from .segment_labellings import (
-    add_segment_counts as add_segment_counts,
-    add_segment_differences as add_segment_differences,
-    add_segment_scores as add_segment_scores,
-    firing_in_segments as firing_in_segments,
-)
 from .sequence_copies import repeated_data as repeated_data
 from .star_tables import StarTables as StarTables

@@ -57,7 +57,7 @@ class BoundAutomaton:
         structure = automaton_of(
             graph.labels.astype(np.int64), np.array(graph.cards, np.int64), np.array(graph.scored, np.int64),
             np.array(graph.scored_variable, np.int64), graph.source, graph.target, graph.source_group,
-            graph.reached, graph.source_class, graph.visible,
+            graph.reached, graph.source_class, graph.visible, np.array(graph.scored_label, np.int64),
             counts_ends=bool(graph.weighted[graph.first_cells].any() or graph.weighted[graph.last_cells].any()),
         )  # fmt: skip
         return cls(graph, structure)

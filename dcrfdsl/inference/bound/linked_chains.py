@@ -50,7 +50,7 @@ class LinkedChains:
 def linked_chains(data: BoundData) -> LinkedChains | None:
     """The runs that judge spans of this data set; None where its graphs are no linked chains, or too long for them."""
     graph, shapes = data.graph, data.shapes
-    if len(graph.cards) != 1 or graph.of_sentence or data.segments is not None:
+    if len(graph.cards) != 1 or graph.of_sentence:
         return None
     sizes = np.diff(shapes.scope_off)
     pairs = shapes.scope_off[:-1][sizes == 2]

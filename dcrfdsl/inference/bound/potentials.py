@@ -17,7 +17,6 @@ from ...foundation import Floats, Ints, Ints32, cached_property, data_error
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
-from ...kernels.segments import SegmentKinds
 from ...kernels.tables import (
     Bindings,
     Kinds,
@@ -36,7 +35,6 @@ from ..workers import RUNS
 from .kept_shapes import ShapeCache
 from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
-from .segment_binding import bind_segments, without_segments
 
 MOST_SHARED = 2**28  # cells of the tables that all sequences share: 2 GB
 
@@ -58,7 +56,6 @@ class BoundData:
     packing: Packing | None = None
     contexts: ContextTables | None = None  # of a thin graph: where lattices find the cliques of several labels
     kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `potentials_at`
-    segments: SegmentKinds | None = None  # of a model with a `segment` statement
 
     @property
     def num_sequences(self) -> int:
@@ -118,8 +115,6 @@ class BoundData:
         bundled: with bundles of features that fire together. Then call `open_bundles` after adding to a gradient, and
         `sum_bundles` after changing cells.
         """
-        if self.segments is not None:  # whose rows are those of no factor
-            return self
         packing = pack(self.kinds, self.bindings, self.rows, self.set_off, bundled=bundled)
         if packing is None:
             return self
@@ -210,9 +205,6 @@ class Binder:
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
-        self._segments = bind_segments(graph, parameters)
-        if self._segments is not None and (programs or latents_first):
-            raise without_segments("contraction programs")
         if not graph.unary_only and graph.num_shared > MOST_SHARED:
             raise data_error(
                 "too-wide",
@@ -252,9 +244,6 @@ class Binder:
         keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
         bank, shape_of = self.kept.bank(keys)
         set_off = (0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows))
-        segments = self._segments
-        if segments is not None and segments.feature_set >= 0:
-            segments = segments._replace(longer_row=set_off[segments.feature_set + 1] - 1)
         return BoundData(
             graph=self.graph,
             bank=bank,
@@ -268,7 +257,6 @@ class Binder:
             set_off=set_off,
             contexts=self._contexts,
             kept=self._potentials,
-            segments=segments,
         )
 
 

@@ -17,13 +17,12 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32, data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
-from ...kernels.segments import SegmentLists
 from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
-from ..bound import BoundData, without_segments
-from ..methods import MessageMethod, Part, SegmentMethod, parts_by_cost
+from ..bound import BoundData
+from ..methods import MessageMethod, Part, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers
 
@@ -109,9 +108,6 @@ def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, setting
 
     With relational cliques, sentences have different graphs, and this is decided for each.
     """
-    if graph.segmental is not None:
-        data = bind(False)
-        return [(np.arange(data.num_sequences), data)]
     if not graph.relational:
         data = bind(exact_cost(graph).largest <= largest_table(settings))
         return [(np.arange(data.num_sequences), data)]
@@ -127,8 +123,6 @@ def largest_table(settings: MethodSettings) -> int:
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
     """Raises DcrfError if labellings cannot be drawn exactly."""
     cost = exact_cost(graph)
-    if graph.segmental is not None:
-        raise without_segments("drawing labellings")
     if cost.largest > largest_table(settings):
         raise data_error(
             "too-wide",
@@ -158,8 +152,8 @@ def best_labellings(
 def _best_of_part(
     data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
 ) -> tuple[list[Labellings], RunStatus]:
-    exact = data.segments is not None or data.bank.order_of is not None
-    search = _by_segments if data.segments is not None else _exactly if exact else _by_messages
+    exact = data.bank.order_of is not None
+    search = _exactly if exact else _by_messages
     with enough_memory():
         labelling, list_lengths, score = room_for(data, count, data.graph.num_labels + data.graph.num_latents)
         out = search(data, potentials, settings, labelling, list_lengths, score, workers)
@@ -238,26 +232,6 @@ def _exactly(
             first, last, data.problem, programs, patterns, potentials,
             NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
-
-    workers.map(run, data.runs)
-    return out
-
-
-def _by_segments(
-    data: BoundData,
-    potentials: Potentials,
-    settings: MethodSettings,
-    labelling: Ints32,
-    list_lengths: Ints,
-    score: Floats,
-    workers: Workers,
-) -> Expectations:
-    out, method = Expectations.empty(data), SegmentMethod(data)
-    lists = SegmentLists(labelling, data.labelling_off, list_lengths, score)
-
-    def run(first: int, last: int) -> None:
-        method.expectations(potentials, first, last, out, np.zeros(0), np.zeros(0))
-        method.nbest(potentials, first, last, out, lists)
 
     workers.map(run, data.runs)
     return out

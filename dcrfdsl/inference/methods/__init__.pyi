@@ -5,4 +5,3 @@ from .method_memory import method_memory as method_memory, recall_method as reca
 from .method_table import METHODS as METHODS, choose_method as choose_method
 from .mixed import Part as Part, parts_by_cost as parts_by_cost
 from .pruned_method import LabelLists as LabelLists, PrunedMethod as PrunedMethod
-from .segment_method import SegmentMethod as SegmentMethod

@@ -17,7 +17,7 @@ from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials
 from ..base import Expectations, SequenceMethod, StatelessMethod
-from ..bound import BoundData, add_segment_counts, add_segment_scores
+from ..bound import BoundData
 
 NOTHING = np.zeros(0)
 
@@ -46,7 +46,6 @@ class MaximumMethod(StatelessMethod):
         labelling, belief = self._workspace()
         self.decoder.decode(potentials, first, last, out, labelling)
         score_labellings(first, last, d.problem, potentials, d.ragged(labelling), out.log_z)
-        add_segment_scores(d, first, last, labelling, potentials, out.log_z)
         none = np.isnan(out.log_z[first:last])
         out.log_z[first:last][none] = -np.inf
         if len(gradient):
@@ -56,7 +55,6 @@ class MaximumMethod(StatelessMethod):
                 first, last, d.shapes, d.kinds, d.bindings, d.rows, labelling[None, :], d.labelling_off, mass, belief,
                 expected, gradient,
             )  # fmt: skip
-            add_segment_counts(d, first, last, labelling, mass[0], gradient)
 
     def _workspace(self) -> tuple[Ints32, Floats]:
         """A labelling of all sequences and zeros for counting, both of the calling thread."""

@@ -40,7 +40,7 @@ from ...semantics import (
     is_implied,
 )  # fmt: skip
 from ..base import SequenceMethod
-from ..bound import BoundData, lattice_refusal, without_segments
+from ..bound import BoundData, lattice_refusal
 from .exact_method import AutomatonMethod, ExactMethod
 from .expectation_method import ExpectationPropagation
 from .gibbs_method import GibbsMethod
@@ -50,7 +50,6 @@ from .mixed import PerSentenceMethod
 from .pruned_method import PrunedMethod
 from .region_method import RegionMethod
 from .reweighted_method import ReweightedMethod
-from .segment_method import SegmentMethod, check_segments
 
 Chosen = TypeVar("Chosen", bound=MethodSettings)
 
@@ -75,8 +74,6 @@ class MethodEntry(Generic[Chosen]):
         """The method for `data`, which must have contraction programs if `programs` is true."""
         if not isinstance(settings, self.settings):
             raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
-        if data.segments is not None and self.make is not SegmentMethod:
-            raise without_segments(f"`{settings.method}`")
         return self.make(data, settings)
 
 
@@ -93,7 +90,6 @@ METHODS: Table[MethodEntry] = Table(
         "ep": MethodEntry((EpSettings,), ExpectationPropagation),
         "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
         "auto": MethodEntry((AutoSettings,), PerSentenceMethod.of),
-        "segments": MethodEntry((ExactSettings, AutoSettings), SegmentMethod),
         "pruned": MethodEntry((PrunedSettings,), PrunedMethod, thin=True),
     },
 )
@@ -107,11 +103,6 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     built. Raises DcrfError if the settings ask for `exact` and its tables do not fit, or for `pruned` on what is no
     chain.
     """
-    if graph.segmental is not None:
-        check_segments(graph)
-        if not isinstance(settings, ExactSettings | AutoSettings):
-            raise without_segments(f"`{settings.method}`")
-        return "segments", settings
     if isinstance(settings, AutoSettings) and any(map(is_implied, graph.variables)):
         settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to it
     if isinstance(settings, ExactSettings):

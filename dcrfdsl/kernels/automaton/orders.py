@@ -23,13 +23,14 @@ NEAREST = 8  # states with as many transitions or somewhat less, among which the
 
 def automaton_of(
     labels: Ints, cards: Ints, scored: Ints, scored_variable: Ints, source: Ints, target: Ints,
-    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None, *,
-    counts_ends: bool = True,
+    source_group: Ints, reached: Ints, source_class: Ints | None = None, visible: int | None = None,
+    scored_label: Ints | None = None, *, counts_ends: bool = True,
 ) -> Automaton:  # fmt: skip
     """The automaton with these states and transitions.
 
     labels [S, V]: the labels of each state; no two states need differ.   cards [V].   scored, scored_variable [n]:
-    kinds of factors with features, and the variable of each.   source, target [M]: transitions from a class to a
+    kinds of factors with features, and the variable of each.   scored_label [n]: the label of that variable which
+    stands for assignment 0 of the kind; without it label 0.   source, target [M]: transitions from a class to a
     state, by target, then by source, none twice.   source_group [classes]: -1 for none.   reached [n, 2]: (state,
     group), ascending: which states are reached from which groups.   source_class [S]: the class of each state; without
     it each state is its own.   visible, counts_ends: see `Automaton`; without `visible` all are.   ValueError for
@@ -105,7 +106,7 @@ def automaton_of(
         combination_at=labels_at,
         combination_parts=(several * lanes).astype(np.int32).ravel(),
         scored=np.asarray(scored, np.int64),
-        scored_at=row_start[np.asarray(scored_variable, np.int64)],
+        scored_at=row_start[np.asarray(scored_variable, np.int64)] + (0 if scored_label is None else scored_label),
         classes=classes,
         counts_ends=counts_ends,
         is_split=classes != states or bool((class_of != own).any()),

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-import numpy as np
-
 from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
 from ...foundation import Codes
@@ -18,8 +16,6 @@ from ...graph import (
     GraphDrawing,
     ModelGraph,
     VariableMark,
-    known_segments,
-    segment_instances,
 )
 
 Told = Callable[[str, int], tuple[str, tuple[str, ...], str]]
@@ -58,21 +54,8 @@ def sentence_graph(
         factors.append(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
-    notes, weighing = graph.not_drawn, graph.segmental
-    if weighing is not None and weighing.segments is not None and len(known):
-        label, off = weighing.variables[0], corpus.sentence_off
-        here = np.arange(corpus.num_sentences) == sentence
-        cut = known_segments(weighing.segments, known[label], here, off)
-        _, anchors, _ = segment_instances(weighing.segments, known[label], here, off)
-        for start, size, anchor in zip(
-            (cut.start - first).tolist(), cut.length.tolist(), anchors.tolist(), strict=True
-        ):
-            scope = tuple(number[t * len(graph.cards) + label] for t in range(start, start + size))
-            fired = _firing(weighing, anchor, sentence, corpus, extractor, rows)
-            factors.append(FactorMark(weighing.name, start, scope, fired))
-        notes = (f"of `{weighing.name}` the segments of the data are drawn; every other one has a factor too",)
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
-    return GraphDrawing(title, words, variables, tuple(factors), notes=notes)
+    return GraphDrawing(title, words, variables, tuple(factors))
 
 
 def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:

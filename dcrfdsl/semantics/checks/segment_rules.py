@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
-from ..conditions import CHAIN_CRITERIA, memory_sites, segments_in_graph, sentence_labels
+from ..conditions import memory_sites, sentence_labels
 from ..schema import (
     SCHEMES,
     CliqueSpec,
@@ -24,12 +24,12 @@ from ..schema import (
     place_offset,
     place_text,
 )
-from ..settings import AutoSettings, ExactSettings, HmsvmSettings, inference_settings
+from ..settings import HmsvmSettings, inference_settings
 from .checked_stages import StageView, stage_views
 from .context import Context, Rule, constraint_nodes, listed
 
 LONGEST = 1000  # tokens of a segment; candidates of more would fill the memory
-SEGMENT_CRITERIA = (*CHAIN_CRITERIA, "mce", "marginal", "exponential", "adaboost")
+SEGMENT_CRITERIA = ("likelihood", "perceptron", "hmsvm", "mce", "marginal", "exponential", "adaboost")
 SEGMENT_OPTIMIZERS = ("auto", "lbfgs", "owlqn", "proximal", "cg", "quickprop", "sgd")  # of the likelihood
 SEGMENT = "cannot-segment"
 
@@ -68,18 +68,11 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
 
 
 def segment_training(context: Context) -> Iterator[Diagnostic]:
-    """The criterion sees whole labellings, decoding is not that of pieces, and chains are summed exactly."""
+    """The criterion sees whole labellings, and decoding is not that of pieces."""
     found = _segments(context)
     if not found:
         return
-    others, in_graph = [(("cliques", found[0][0], "keyword"), "over segments")], segments_in_graph(context.spec)
-    with suppress(DcrfError):  # `setting_rules` reports it
-        asked = inference_settings(context.spec)
-        if not in_graph and not isinstance(asked, ExactSettings | AutoSettings):
-            message = f"segments are summed out exactly, not by `{asked.method}`"
-            yield context.complaint(
-                SEGMENT, message, ("infer", "name"), "not over segments", help="write `infer exact`", others=others
-            )
+    others = [(("cliques", found[0][0], "keyword"), "over segments")]
     if context.spec.decode is not None and context.spec.decode.name == "local":
         message = "`local` decodes by pieces, which have no segments"
         yield context.complaint(SEGMENT, message, ("decode", "name"), help="write `decode joint`", others=others)
@@ -95,10 +88,6 @@ def segment_training(context: Context) -> Iterator[Diagnostic]:
             message = f"`{stage.optimizer}` counts features by tokens, and those of segments belong to several"
             remedy = f"possible are {listed(SEGMENT_OPTIMIZERS, 'or')}"
             yield context.complaint(SEGMENT, message, stage.place("optimizer"), help=remedy, others=others)
-        own = stage.settings.infer
-        if not in_graph and own is not None and not isinstance(own, ExactSettings | AutoSettings):
-            message = f"segments are summed out exactly, not by `{own.method}`"
-            yield context.complaint(SEGMENT, message, stage.place("infer"), help="write `infer = exact`", others=others)
         if stage.settings.decode == "local":
             message = "`local` decodes by pieces, which have no segments"
             yield context.complaint(

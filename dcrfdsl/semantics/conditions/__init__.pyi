@@ -24,5 +24,4 @@ from .memories import (
 )
 from .once_constraint import bound_types as bound_types, once_refusal as once_refusal, searched_runs as searched_runs
 from .position_gaps import index_gaps as index_gaps
-from .segment_runs import CHAIN_CRITERIA as CHAIN_CRITERIA, segments_in_graph as segments_in_graph
 from .sentence_variables import is_of_sentence as is_of_sentence, sentence_labels as sentence_labels

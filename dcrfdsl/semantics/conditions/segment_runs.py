@@ -2,9 +2,9 @@
 
 Its states are (class, number of tokens so far, whether the segment ends here). So the features of a segment are those
 of one state at its last token, the moves between states are hard constraints, and everything that knows graphs knows
-segments: other labels beside them, all criteria, all methods of inference. A chain of one label has recursions of its
-own, which take less time (`kernels.segments`); `segments_in_graph` says which of the two a specification gets. Not
-here: the features (`graph.segment_factors`), the states of known labels (`graph.segment_shapes`).
+segments: other labels beside them, all criteria, all methods of inference. Exact inference takes the automaton of these
+states, which costs as much as a recursion over segments. Not here: the features (`graph.segment_factors`), the states
+of known labels (`graph.segment_shapes`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule
 from ..schema import (
-    Apply,
     Domain,
     Memory,
     ModelSpec,
@@ -23,10 +22,8 @@ from ..schema import (
     ValueIf,
     longest_segment,
     segment_classes,
-    shift_of_site,
 )
 from .condition_tables import HardTable
-from .constraint_tables import constraint_sites
 from .once_constraint import is_run_memory, with_run_memories
 
 if TYPE_CHECKING:
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-CHAIN_CRITERIA = ("likelihood", "perceptron", "hmsvm")  # that the recursions over segments train
-GRAPH_MARGINS = {(("slack",), "labelling"), (("loss",), "segments")}  # of `hmsvm`, which those do not
 SEGMENT_OF = "segment of "  # begins the names of memories; other names have no blanks
 LAST = -1  # the position of a table that holds at the last token
 
@@ -102,9 +97,9 @@ def segment_states(memory: SegmentMemory, label_states: Sequence[str]) -> Segmen
 
 
 def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
-    """The memory for the `segment` statement of a specification, if it becomes a part of the graph."""
+    """The memory for the `segment` statement of a specification, if it has one."""
     clique = next((clique for clique in spec.cliques if clique.segmental), None)
-    if clique is None or not segments_in_graph(spec):
+    if clique is None:
         return None
     label = spec.labels_by_name[clique.sites[0].variable]
     return SegmentMemory(
@@ -116,37 +111,6 @@ def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
 def is_implied(variable: str) -> bool:
     """Whether a variable of a graph is a memory that a `once` or a `segment` stands for."""
     return is_run_memory(variable) or variable.startswith(SEGMENT_OF)
-
-
-def segments_in_graph(spec: ModelSpec) -> bool:
-    """Whether the `segment` statement of a specification is a part of the graph; false too if it has none."""
-    return any(clique.segmental for clique in spec.cliques) and graph_reason(spec) is not None
-
-
-def graph_reason(spec: ModelSpec) -> str | None:
-    """Why the recursions over the segments of a chain do not do for a specification, in words; None if they do."""
-    own = next((clique.sites[0].variable for clique in spec.cliques if clique.segmental), None)
-    others = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part if item.name != own]
-    if others:
-        return f"`{others[0]}` is another variable"
-    if spec.onces:
-        return "`once` remembers types"
-    for clique in spec.cliques:
-        shifts = [0, 2] if clique.relational else [shift_of_site(site.place) for site in clique.sites]
-        if max(shifts) - min(shifts) > 1 or len(shifts) > 2:
-            return f"`{clique.label}` reaches further than neighbours"
-    for stage in spec.stages:
-        if stage.criterion.name not in CHAIN_CRITERIA:
-            return f"`{stage.criterion.name}` trains it"
-        for setting in stage.criterion.settings if stage.criterion.name == "hmsvm" else ():
-            value = setting.value.function if isinstance(setting.value, Apply) else getattr(setting.value, "name", None)
-            if (setting.key, value) in GRAPH_MARGINS:
-                return f"`{'.'.join(setting.key)} = {value}` looks at it"
-    for constraint in spec.constraints:
-        shifts = [offset for _, offset in constraint_sites(spec, constraint)]
-        if shifts and max(shifts) - min(shifts) > 1:
-            return f"a `{constraint.action}` reaches further than neighbours"
-    return None
 
 
 def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:

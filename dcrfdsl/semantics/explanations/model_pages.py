@@ -176,9 +176,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
     ),
     "cannot-segment": (
         "A `segment` statement weighs whole segments. Criteria that normalise or count single tokens do not see these "
-        "weights, nor do kernels, export, and training on data in parts. In a model of one label whose cliques join "
-        "neighbours, segments are summed out by their own recursion, always exactly; beside other variables they are a "
-        "part of the graph, as in every model that `mce`, `marginal`, `exponential` or `adaboost` trains.",
+        "weights, nor do kernels, export, and training on data in parts. For all others segments are a part of the "
+        "graph: a memory says of each token how far its segment has come.",
         "Change what the message names, or leave out the `segment` statement.",
     ),
     "sentence-label": (
