@@ -156,9 +156,9 @@ def _method(problem: UntrainedModel, parameters: Parameters, asked: MethodSettin
 
 def _estimates(problem: UntrainedModel) -> str:
     """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
-    from ..graph import exact_cost, exact_seconds, message_cost
+    from ..graph import exact_seconds, message_cost
 
-    cost, messages = exact_cost(problem.graph), message_cost(problem.graph)
+    cost, messages = problem.graph.exact_cost, message_cost(problem.graph)
     if cost.work == math.inf:
         return ""
     spent, exact = (

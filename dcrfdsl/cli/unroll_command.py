@@ -90,9 +90,7 @@ def _drawing(
     problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    drawing = sentence_graph(
-        graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs, known=[*problem.gold.codes]
-    )
+    drawing = sentence_graph(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
     pieces = piece_templates(spec, graph, last_pieces(spec, stage))
     return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
 
@@ -117,20 +115,17 @@ def _drawing_of_model(
 def _piece_marks(
     graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
 ) -> tuple[PieceMark, ...]:
-    """The instances of the pieces of a stage, with factors numbered in the order of `ModelGraph.instances`."""
+    """The instances of the pieces of a stage."""
     from ..graph import PieceMark, PieceUnrolling
 
-    shape = graph.shape(length, pairs)
-    number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}
-    unrolling = PieceUnrolling(graph, shape)
-    place = [number[key] for key in zip(shape.kinds, shape.anchors, strict=True)]
+    unrolling = PieceUnrolling(graph, graph.shape(length, pairs))
     return tuple(
         PieceMark(
             pieces[n].name,
             piece.over,
             piece.conditioned,
-            tuple(place[f] for f in piece.members),
-            frozenset(place[f] for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
+            tuple(piece.members),
+            frozenset(f for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
         )
         for n, piece in unrolling.instances(pieces)
     )

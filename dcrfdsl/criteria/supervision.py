@@ -9,7 +9,7 @@ import numpy as np
 
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import Floats, Ints, Ints32, data_error
-from ..graph import Gold, ModelGraph, Parameters, exact_cost
+from ..graph import Gold, ModelGraph, Parameters
 from ..inference import (
     METHODS,
     MORE_MEMORY,
@@ -148,14 +148,14 @@ class TrainingProblem:
             parts = parts_by_width(lambda programs: self.bind_plain(programs=programs), self.graph, asked)
             fits = all(data.bank.order_of is not None for _, data in parts)
         else:
-            fits = exact_cost(self.graph).largest <= largest_table(asked)
+            fits = self.graph.exact_cost.largest <= largest_table(asked)
         return ResolvedInference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
 
     def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> ResolvedInference:
         """`exact`, whatever the stage asks for. DcrfError, which says that `what` needs it, where it does not fit."""
         inference = self.exact_if_it_fits(settings)
         if inference is None:
-            asked, cost = self._asked(settings), exact_cost(self.graph)
+            asked, cost = self._asked(settings), self.graph.exact_cost
             table = f"a table of {cost.largest:.3g} entries" if not self.graph.relational else "too large a table"
             message = (
                 f"{what} sums over all wrong labellings, which `{asked.method}` does not do, and `exact` would build "

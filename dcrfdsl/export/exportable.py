@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from ..features import learned_parts
 from ..foundation import data_error, figure
-from ..graph import exact_cost
 from ..model import TrainedModel
 from ..semantics import inference_settings
 from .exported_nodes import EXPORTED_COLUMNS
@@ -77,7 +76,7 @@ def _inference(model: TrainedModel) -> _Obstacle | None:
     if chosen == "automaton":
         message = "exact inference is possible by an automaton alone, which exported programs do not have"
         return _Obstacle(message, remedy)
-    cost = exact_cost(model.graph)
+    cost = model.graph.exact_cost
     message = f"`infer auto` passes messages: exact inference would need tables of {cost.largest:,.0f} entries"
     return _Obstacle(f"{message} and {figure(cost.work)} multiplications a token", remedy)
 

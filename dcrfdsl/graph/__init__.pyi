@@ -27,7 +27,6 @@ from .merged_parameters import join_parameters as join_parameters, placed_counts
 from .model_cost import (
     JoinedPairs as JoinedPairs,
     MessageCost as MessageCost,
-    exact_cost as exact_cost,
     exact_pays as exact_pays,
     exact_seconds as exact_seconds,
     message_cost as message_cost,

@@ -73,9 +73,10 @@ def model_graph_html(graph: ModelGraph) -> str:
     sites = [(t, m) for t in range(length) for m in range(len(graph.cards)) if graph.is_there(t, m)]
     variables = tuple(VariableMark(graph.variables[m], t, graph.cards[m]) for t, m in sites)
     number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
+    shape = graph.shape(length)
     factors = tuple(
         FactorMark(graph.kinds[kind].template.name, anchor, tuple(number[v] for v in scope))
-        for kind, anchor, scope in graph.instances(length)
+        for kind, anchor, scope in zip(shape.kinds, shape.anchors, shape.scopes, strict=True)
     )
     words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
     blocks = list(_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))

@@ -16,7 +16,7 @@ import numpy as np
 from ..features import FeatureRows, Pairs
 from ..foundation import Offsets
 from .parameters import Parameters
-from .programs import OrderCost, order_cost
+from .programs import OrderCost
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
@@ -40,22 +40,6 @@ REMEMBERED_BYTES = 2**28  # messages are kept between evaluations if they take a
 CHEAP = 2e-5  # seconds per position at which exact inference is preferred even if messages take less
 SITE_BYTES = 64  # wiring per site of a factor, once per length
 LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or allocated
-
-
-def exact_cost(graph: ModelGraph) -> OrderCost:
-    """The cost of exact inference: multiply-adds per *token* (far from the ends), largest table, width."""
-    return graph.once("exact cost", lambda: _exact_cost(graph))
-
-
-def _exact_cost(graph: ModelGraph) -> OrderCost:
-    costs, lengths = [], graph.sample_lengths
-    for length in lengths:
-        shape = graph.shape(length)
-        costs.append(order_cost(shape.scopes, shape.cards, graph.elimination_order(shape)))
-    work = math.inf  # if the longer sequence does not fit
-    if costs[1].work < math.inf:
-        work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
-    return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
 
 
 def sweep_cost(graph: ModelGraph) -> float:
@@ -220,7 +204,7 @@ def training_cost(
         middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
         joined.append(JoinedPairs(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
-        weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
+        weights, graph.exact_cost, sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
         0.0 if thin else _message_bytes(graph, relations, tokens), tuple(joined), automaton, wide,
     )  # fmt: skip
 

@@ -11,18 +11,18 @@ Variables of a sequence of length T with M variables per position (labels, laten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, cast
 
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Offsets
+from ..foundation import Offsets, cached_property
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
-from .programs import slice_order
+from .programs import OrderCost, order_cost, slice_order
 from .relational_orders import joined_order
 from .segment_factors import rows_of_lengths, with_segment_factors
 from .shape_bank import ShapeBank
@@ -32,10 +32,9 @@ from .table_products import TableProduct, candidate_products, cheaper_product
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
-Made = TypeVar("Made")
 
 
-@dataclass
+@dataclass(eq=False)
 class ModelGraph:
     """The templates of a model over its variables, and the graphs that they unroll to.
 
@@ -76,7 +75,6 @@ class ModelGraph:
         again = [] if self.unary_only or len(self.cards) == 1 else self.kinds  # a single chain needs none
         turned = [(number, axes) for number, kind in enumerate(again) for axes in axis_orders(kind)]
         self._inside: list[int] | None = None
-        self._derived: dict[str, object] = {}
         self.shared = SharedTables(self.kinds, left_out, turned)
         products = () if self.unary_only else self._products()
         self.shared = replace(self.shared, products=products)
@@ -87,23 +85,29 @@ class ModelGraph:
 
         return model_graph_html(self)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Without what is derived, which a process makes again where it needs it."""
-        return {**vars(self), "_derived": {}}
-
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
         return self.unary_only and len(template.offsets) > 1
 
     def thin(self) -> ModelGraph:
         """The same graph without tables for cliques of several sites."""
-        return self if self.unary_only else self.once("thin", lambda: replace(self, unary_only=True))
+        return self if self.unary_only else self._thin
 
-    def once(self, what: str, make: Callable[[], Made]) -> Made:
-        """What `make` derives from the templates, made once under the name `what`."""
-        if what not in self._derived:
-            self._derived[what] = make()
-        return cast(Made, self._derived[what])
+    @cached_property
+    def _thin(self) -> ModelGraph:
+        return replace(self, unary_only=True)
+
+    @cached_property
+    def exact_cost(self) -> OrderCost:
+        """The cost of exact inference: multiply-adds per *token* (far from the ends), largest table, width."""
+        costs, lengths = [], self.sample_lengths
+        for length in lengths:
+            shape = self.shape(length)
+            costs.append(order_cost(shape.scopes, shape.cards, self.elimination_order(shape)))
+        work = math.inf  # if the longer sequence does not fit
+        if costs[1].work < math.inf:
+            work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
+        return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
 
     def kind_of(self, number: int, pattern: Pattern) -> int:
         """The kind of the factors of template `number` with this pattern."""
@@ -178,20 +182,6 @@ class ModelGraph:
         """The numbers of the relational templates."""
         return tuple(number for number, template in enumerate(self.templates) if template.relational)
 
-    def instances(self, length: int, pairs: Pairs = ()) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """(kind, anchor, variables) of every factor of a sequence, clique by clique, from left to right.
-
-        pairs: the positions that each relational template joins, in the order of `relational`; the anchor of such an
-        instance is the number of its pair.
-        """
-        yield from self._joined(pairs)
-        for number, template in enumerate(self.templates):
-            for anchor in template.anchors(length):
-                pattern = template.pattern(anchor, length)
-                if 0 not in pattern:
-                    continue
-                yield self._kind_of[number, pattern], anchor, self._scope(template, anchor, pattern)
-
     def _joined(self, pairs: Pairs) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """The instances of relational templates."""
         for number, template_pairs in zip(self.relational, pairs, strict=False):
@@ -219,9 +209,8 @@ class ModelGraph:
         )
 
     def _runs(self, length: int, pairs: Pairs) -> Iterator[Run]:
-        """The instances of `instances`; consecutive ones with all sites in the sequence are one run.
-
-        The place of a table is that of its kind's base table.
+        """Every factor of a sequence, clique by clique, from left to right; consecutive ones with all sites in the
+        sequence are one run. The place of a table is that of its kind's base table.
         """
         starts = self.shared.starts
         for kind, anchor, scope in self._joined(pairs):
@@ -247,7 +236,11 @@ class ModelGraph:
                 yield Run(self._scope(template, anchor, pattern), int(starts[kind]), kind, anchor, count)
 
     def shape(self, length: int, pairs: Pairs = ()) -> GraphShape:
-        """The unrolled graph of a sequence of `length` positions; `instances` describes `pairs`."""
+        """The unrolled graph of a sequence of `length` positions: its factors clique by clique, from left to right.
+
+        pairs: the positions that each relational template joins, in the order of `relational`; the anchor of such a
+        factor is the number of its pair.
+        """
         runs = list(self._runs(length, pairs))
         is_local = [self.kinds[run.kind].template.feature_set >= 0 for run in runs]
         sizes = [self.kinds[run.kind].size for run in runs]

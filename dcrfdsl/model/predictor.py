@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..foundation import CORPUS, Codes, DcrfError, Floats, Mask, cached_property, require_kind
-from ..graph import ModelGraph, Parameters, exact_cost, restricted_graph, with_constraints_apart
+from ..graph import ModelGraph, Parameters, restricted_graph, with_constraints_apart
 from ..inference import (  # fmt: skip
     METHODS,
     Binder,
@@ -85,6 +85,9 @@ class ModelStructure:
     guides: Mapping[str, Floats] = field(default_factory=dict)
     _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
     _restricted: dict[Hashable, Binder] = field(default_factory=dict, init=False)
+    apart: dict[str | None, ModelGraph] = field(
+        default_factory=dict, init=False
+    )  # by stage, see `with_constraints_apart`
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
@@ -301,7 +304,7 @@ class Predictor:
         if stage not in self._local_decoders:
             whole = self.structure.graph
             pieces = local_pieces(self.structure.spec, whole, stage)
-            graph = whole.once(f"constraints apart {stage}", lambda: with_constraints_apart(whole, pieces))
+            graph = self.structure.apart.setdefault(stage, with_constraints_apart(whole, pieces))
             self._local_decoders[stage] = LocalDecoder(self.bind(False, False, self.known, graph), pieces, graph)
         decoder = self._local_decoders[stage]
         best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.constant_weights), workers)
@@ -348,7 +351,7 @@ class Predictor:
         """
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         name, chosen = self.structure.method
-        if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
+        if not graph.relational and graph.exact_cost.largest <= largest_table(settings):
             name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "automaton", "auto", "bp", "trp"):
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())

@@ -14,7 +14,6 @@ from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.automata import automaton_cost
 from dcrfdsl.graph.automata.automaton_graphs import automaton_graph
-from dcrfdsl.graph.model_cost import exact_cost
 from dcrfdsl.inference import Expectations
 from dcrfdsl.inference.methods import exact_method
 from dcrfdsl.inference.methods.exact_method import ExactMethod
@@ -134,7 +133,7 @@ def test_exact_inference_goes_on_where_only_an_automaton_fits() -> None:
         fit(load_text(case.text, overrides=[f"infer={infer}", few]), corpus, threads=1)
         for infer in ("exact", "exact(max_table = 300)")
     )
-    assert exact_cost(narrow.graph).largest > 300
+    assert narrow.graph.exact_cost.largest > 300
     np.testing.assert_allclose(narrow.weights, wide.weights, rtol=1e-6, atol=1e-8)
     np.testing.assert_array_equal(narrow.predict(corpus).codes["y"], wide.predict(corpus).codes["y"])
     for name, table in wide.marginals(corpus)[0].items():

@@ -11,7 +11,7 @@ from template_cases import CASES
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError
-from dcrfdsl.graph import ModelGraph, exact_cost
+from dcrfdsl.graph import ModelGraph
 from dcrfdsl.semantics import load_text
 from dcrfdsl.training import assemble, size_limits
 from dcrfdsl.training.size_limits import CELL_BYTES, multiplying, statement_sizes
@@ -81,7 +81,7 @@ def test_a_minimum_length_of_segments_costs_little() -> None:
         + "clique y[-1], y\nsegment y up to 10 with longer = together: length\n"
         + "require y[1] is H and y[2] is H and y[3] is H when y[-1] is not H and y is H\ntrain likelihood\n"
     ).graph
-    assert exact_cost(graph).largest <= 2**4 * 42 and max(kind.size for kind in graph.kinds) <= 42**2
+    assert graph.exact_cost.largest <= 2**4 * 42 and max(kind.size for kind in graph.kinds) <= 42**2
 
 
 def test_the_statements_that_multiply_are_those_that_make_the_table_larger() -> None:

@@ -8,7 +8,7 @@ automaton (`automaton_graphs`).
 from __future__ import annotations
 
 from ...foundation import Ints
-from ..model_cost import exact_cost, exact_seconds
+from ..model_cost import exact_seconds
 from ..segment_factors import of_lengths
 from ..unroll import ModelGraph
 from .automaton_graphs import AutomatonGraph, automaton_graph
@@ -27,7 +27,7 @@ def automaton_seconds(found: AutomatonGraph) -> float:
 
 def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
     """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
-    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(exact_cost(graph).work)
+    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(graph.exact_cost.work)
 
 
 def chain_decodes(found: AutomatonGraph, graph: ModelGraph) -> bool:

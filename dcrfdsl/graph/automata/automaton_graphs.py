@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -72,18 +73,18 @@ class AutomatonGraph:
         return len(self.source)
 
 
+_FOUND = WeakKeyDictionary[ModelGraph, tuple[Ints, AutomatonGraph | None]]()  # of each graph at its last weights
+
+
 def automaton_graph(graph: ModelGraph, weighted: Ints) -> AutomatonGraph | None:
     """The automaton of a model; None if it has none, or too large a one.
 
     weighted: the shared cells that have weights, in any order, as in `Bindings.bias_cell`.
     """
-    last: list[tuple[Ints, AutomatonGraph | None]] = graph.once("automaton", list)  # of the last bindings alone
-    for cells, found in last:
-        if cells is weighted or np.array_equal(cells, weighted):
-            return found
-    found = _automaton_graph(graph, weighted)
-    last[:] = [(weighted, found)]
-    return found
+    known = _FOUND.get(graph)
+    if known is None or not (known[0] is weighted or np.array_equal(known[0], weighted)):
+        known = _FOUND[graph] = weighted, _automaton_graph(graph, weighted)
+    return known[1]
 
 
 def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:

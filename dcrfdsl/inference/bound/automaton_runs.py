@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,9 @@ class BoundAutomaton:
             np.add.at(expected, cells, getattr(sums, name)[item])
 
 
+_BOUND = WeakKeyDictionary[ModelGraph, BoundAutomaton]()  # of each graph at its last weights, for all its data sets
+
+
 def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutomaton | None:
     """The automaton of a data set's model, if that is the fastest form of it.
 
@@ -108,11 +112,9 @@ def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutoma
         found = paying_automaton(graph, weighted, chain=chain, share=filled_lanes(data))
     if found is None:
         return None
-    last: list[BoundAutomaton] = graph.once("bound automaton", list)
-    bound = next((bound for bound in last if bound.graph is found), None)
-    if bound is None:
-        bound = BoundAutomaton.of(found)
-        last[:] = [bound]
+    bound = _BOUND.get(graph)
+    if bound is None or bound.graph is not found:
+        bound = _BOUND[graph] = BoundAutomaton.of(found)
     return bound
 
 

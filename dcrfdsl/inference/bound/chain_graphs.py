@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,11 +153,16 @@ class Chain:
             expected[self.base[kind] : self.base[kind] + n * n] += (pairs.T if turned else pairs).ravel()
 
 
+_CHAINS = WeakKeyDictionary[ModelGraph, Chain | None]()  # of each graph, for all its data sets
+
+
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
     """The chain of a graph, None if it is not a chain. `kinds`: the graph's, and perhaps some that have no template."""
     if len(graph.cards) != 1 or graph.of_sentence or graph.relational or len(graph.kinds) < len(kinds.base):
         return None
-    return graph.once("chain", lambda: _chain_of(graph, kinds))
+    if graph not in _CHAINS:
+        _CHAINS[graph] = _chain_of(graph, kinds)
+    return _CHAINS[graph]
 
 
 def _chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, data_error
-from ...graph import ModelGraph, exact_cost
+from ...graph import ModelGraph
 from ...kernels.exact import exact_samples
 from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
 from ...kernels.tables import Potentials
@@ -109,7 +109,7 @@ def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, setting
     With relational cliques, sentences have different graphs, and this is decided for each.
     """
     if not graph.relational:
-        data = bind(exact_cost(graph).largest <= largest_table(settings))
+        data = bind(graph.exact_cost.largest <= largest_table(settings))
         return [(np.arange(data.num_sequences), data)]
     largest = largest_table(settings)
     return parts_by_cost(bind(False), lambda shape, cost: cost.largest <= largest and cost.work <= MOST_WORK)
@@ -122,7 +122,7 @@ def largest_table(settings: MethodSettings) -> int:
 
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
     """Raises DcrfError if labellings cannot be drawn exactly."""
-    cost = exact_cost(graph)
+    cost = graph.exact_cost
     if cost.largest > largest_table(settings):
         raise data_error(
             "too-wide",

@@ -20,7 +20,6 @@ from ...graph import (
     Parameters,
     automaton_graph,
     automaton_seconds,
-    exact_cost,
     exact_pays,
     message_cost,
     pays_beside_messages,
@@ -106,7 +105,7 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
     if isinstance(settings, AutoSettings) and any(map(is_implied, graph.variables)):
         settings = ExactSettings(max_table=settings.max_table)  # messages would not keep to it
     if isinstance(settings, ExactSettings):
-        if exact_cost(graph).largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
+        if graph.exact_cost.largest > settings.max_table and _automaton_fits(graph, parameters, settings.max_table):
             return "automaton", settings
         check_width(graph, settings.max_table)
     if isinstance(settings, PrunedSettings):
@@ -117,7 +116,7 @@ def choose_method(graph: ModelGraph, parameters: Parameters, settings: MethodSet
         return settings.method, settings
     if graph.relational:
         return "auto", settings
-    cost, messages = exact_cost(graph), message_cost(graph)
+    cost, messages = graph.exact_cost, message_cost(graph)
     if exact_pays(cost, settings.max_table, messages):
         return "exact", settings
     found = _automaton_fits(graph, parameters, settings.max_table)
@@ -137,7 +136,7 @@ MORE_MEMORY = "raise `max_table` if there is memory for it"
 
 def check_width(graph: ModelGraph, max_table: int, remedy: str = f"use `infer trp`, or {MORE_MEMORY}") -> None:
     """Raises DcrfError if exact inference would build a table of more than `max_table` entries."""
-    cost = exact_cost(graph)
+    cost = graph.exact_cost
     if cost.largest > max_table:
         label = graph.variables[cost.culprit % len(graph.variables)]
         raise data_error(

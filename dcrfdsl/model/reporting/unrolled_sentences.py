@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...data import Corpus, InternedColumn
 from ...features import FeatureExtractor, FeatureRows
-from ...foundation import Codes
 from ...graph import (
     CliqueTemplate,
     FactorMark,
@@ -33,13 +32,11 @@ def sentence_graph(
     rows: tuple[FeatureRows, ...],
     pairs: Sequence[Sequence[tuple[int, int]]],
     told: Told = _nothing,
-    known: Sequence[Codes] = (),
 ) -> GraphDrawing:
     """The graph of a sentence of a corpus, counted from 0.
 
     rows: the features of the corpus.   pairs: the positions that each relational clique joins in this sentence.
-    told: `shown`, `details` and `kind` of a variable's mark, by name and position.   known: the states of each variable
-    in the data [N]; of a chain whose segments have weights, those of the data are drawn.
+    told: `shown`, `details` and `kind` of a variable's mark, by name and position.
     """
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
     words = _words(corpus, graph.variables, first, length)
@@ -49,7 +46,8 @@ def sentence_graph(
     )
     number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
     factors = []
-    for kind, anchor, instance in graph.instances(length, pairs):
+    shape = graph.shape(length, pairs)
+    for kind, anchor, instance in zip(shape.kinds, shape.anchors, shape.scopes, strict=True):
         template, scope = graph.kinds[kind].template, tuple(number[v] for v in instance)
         factors.append(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
