@@ -44,6 +44,8 @@ from ..semantics import (
     ModelSpec,
     approve_stored,
     guiding_stages,
+    segment_memory,
+    segment_states,
     stage_chain,
     to_text,
     unrolled_spec,
@@ -174,6 +176,9 @@ def _restored(
     spec: ModelSpec, header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]
 ) -> ModelParts:
     states = {name: tuple(names) for name, names in header.states.items()}
+    memory = segment_memory(spec)
+    if memory is not None and memory.name not in states and states.get(memory.label):  # files of before leave it out
+        states[memory.name] = segment_states(memory, states[memory.label]).names
     _check_states(spec, states)
     extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
