@@ -2,26 +2,264 @@
 
 Minimises f(λ) + c1 ‖λ‖₁ from λ = 0. Two rules end the search: ‖g‖ ≤ epsilon · max(1, ‖λ‖), with g the gradient, or the
 pseudo-gradient where c1 > 0; and, once `period` iterations are done, a relative fall of the objective by less than
-`delta` over the last `period` iterations. Sources: Nocedal & Wright, "Numerical optimization", algorithm 7.4; Andrew &
-Gao, "Scalable training of L1-regularized log-linear models" (2007); CRFsuite's manual for the rules. The package's
-own optimizers are faster; these stop where CRFsuite does. Not here: line searches along a smooth ray
-(`line_searches`).
+`delta` over the last `period` iterations. With c1 > 0 a step is halved until the value falls enough. Otherwise one of
+three searches finds a step t along a direction d from the weights of an iteration. With φ(t) = f(λ + t d) a step is
+taken if φ(t) ≤ φ(0) + µ t φ'(0), and
 
-Inner products are our own: those of numpy share the machine's threads with others, and their sums depend on these.
+    Backtracking        φ'(t) ≥ 0.9 φ'(0)                            (the Wolfe condition)
+    StrongBacktracking  |φ'(t)| ≤ 0.9 |φ'(0)|                        (the strong one)
+    MoreThuente         |φ'(t)| ≤ 0.9 |φ'(0)|, by interpolation
+
+The first two halve the step, or multiply it by 2.1. The constants are those with which CRFsuite calls libLBFGS, so that
+the steps, and with them the log, are the same; the package's own optimizers are faster, and stop elsewhere. Inner
+products are our own: those of numpy share the machine's threads with others, and their sums depend on these.
+
+Sources: Nocedal & Wright, "Numerical optimization", §3.1 and algorithm 7.4; Moré & Thuente, "Line search algorithms
+with guaranteed sufficient decrease", ACM TOMS 20 (1994), §2 to §4; Andrew & Gao, "Scalable training of L1-regularized
+log-linear models" (2007); CRFsuite's manual for the rules.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..foundation import Floats
 from ..kernels.optimization import dot
-from .line_searches import LINE_SEARCHES, SHORTER, SUFFICIENT, TOO_MANY, Failure, Found, Ray, check_range
+
+SUFFICIENT = 1e-4  # µ
+FLAT = 0.9
+SHORTER, LONGER = 0.5, 2.1
+LEAST_STEP, LARGEST_STEP = 1e-20, 1e20
+ROUNDING = 1e-16
+REACH = 4.0  # how far a step may go beyond the last one
+SHRINKING = 0.66  # by which an interval is to shrink in two trials
+
+
+class Failure(Exception):
+    """The search found no step; `code` is libLBFGS's number for the reason."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
+
+
+TOO_SMALL, TOO_LARGE, TOO_MANY, ROUNDED, NARROW, NOT_DOWNHILL = -1000, -999, -998, -1001, -996, -994
+
+
+class Found(NamedTuple):
+    """The weights at a step, value and gradient there, the step, and the number of trials."""
+
+    weights: Floats
+    value: float
+    gradient: Floats
+    step: float
+    trials: int
+
+
+@dataclass
+class Ray:
+    """The objective along a direction, from a point with a value and a slope φ'(0)."""
+
+    evaluate: Callable[[Floats], tuple[float, Floats]]
+    weights: Floats
+    direction: Floats
+    value: float
+    slope: float
+    most_trials: int
+
+    def at(self, step: float, trials: int) -> tuple[Found, float]:
+        """The point at a step, and the slope there."""
+        weights = self.weights + step * self.direction
+        value, gradient = self.evaluate(weights)
+        return Found(weights, value, gradient, step, trials), float(dot(gradient, self.direction))
+
+
+Search: TypeAlias = Callable[[Ray, float], Found]
+
+
+def _backtracking(ray: Ray, step: float, *, strong: bool) -> Found:
+    """Halves the step until the value falls enough; lengthens it while the slope is still steep."""
+    if ray.slope > 0.0:
+        raise Failure(NOT_DOWNHILL)
+    for trials in range(1, ray.most_trials + 1):
+        found, slope = ray.at(step, trials)
+        if found.value > ray.value + SUFFICIENT * step * ray.slope:
+            factor = SHORTER
+        elif slope < FLAT * ray.slope:
+            factor = LONGER
+        elif strong and slope > -FLAT * ray.slope:
+            factor = SHORTER
+        else:
+            return found
+        check_range(step)
+        step *= factor
+    raise Failure(TOO_MANY)
+
+
+def check_range(step: float) -> None:
+    if step < LEAST_STEP:
+        raise Failure(TOO_SMALL)
+    if step > LARGEST_STEP:
+        raise Failure(TOO_LARGE)
+
+
+# Moré and Thuente ---------------------------------------------------------------------------------------------------
+
+
+class _End(NamedTuple):
+    """An end of the interval of uncertainty: a step, the value and the slope there."""
+
+    step: float
+    value: float
+    slope: float
+
+    def tilted(self, slope: float) -> _End:
+        """The same of the function ψ(t) = φ(t) − slope · t (§2)."""
+        return _End(self.step, self.value - self.step * slope, self.slope - slope)
+
+
+def _more_thuente(ray: Ray, step: float) -> Found:
+    """Keeps an interval that holds a step to be taken, and tries the minimum of cubic and quadratic interpolations."""
+    if ray.slope > 0.0:
+        raise Failure(NOT_DOWNHILL)
+    decrease = SUFFICIENT * ray.slope
+    best = other = _End(0.0, ray.value, ray.slope)
+    bracketed, first_stage = False, True
+    width, width_before = LARGEST_STEP - LEAST_STEP, 2.0 * (LARGEST_STEP - LEAST_STEP)
+    for trials in range(1, ray.most_trials + 1):
+        if bracketed:
+            low, high = min(best.step, other.step), max(best.step, other.step)
+        else:
+            low, high = best.step, step + REACH * (step - best.step)
+        step = min(max(step, LEAST_STEP), LARGEST_STEP)
+        is_narrow = bracketed and high - low <= ROUNDING * high
+        if (bracketed and (step <= low or high <= step or trials >= ray.most_trials)) or is_narrow:
+            step = best.step
+        found, slope = ray.at(step, trials)
+        enough = ray.value + step * decrease
+        if bracketed and (step <= low or high <= step):
+            raise Failure(ROUNDED)
+        if step == LARGEST_STEP and found.value <= enough and slope <= decrease:
+            raise Failure(TOO_LARGE)
+        if step == LEAST_STEP and (enough < found.value or decrease <= slope):
+            raise Failure(TOO_SMALL)
+        if is_narrow:
+            raise Failure(NARROW)
+        if trials >= ray.most_trials:
+            raise Failure(TOO_MANY)
+        if found.value <= enough and abs(slope) <= FLAT * -ray.slope:
+            return found
+        if first_stage and found.value <= enough and min(SUFFICIENT, FLAT) * ray.slope <= slope:
+            first_stage = False
+        trial = _End(step, found.value, slope)
+        # in the first stage the interval is that of ψ, whose minimum is a step to be taken
+        tilt = decrease if first_stage and enough < found.value <= best.value else 0.0
+        ends = _next_interval(best.tilted(tilt), other.tilted(tilt), trial.tilted(tilt), low, high, bracketed)
+        (best, other), step, bracketed = (end.tilted(-tilt) for end in ends[0]), ends[1], ends[2]
+        if bracketed:
+            if SHRINKING * width_before <= abs(other.step - best.step):
+                step = best.step + 0.5 * (other.step - best.step)
+            width_before, width = width, abs(other.step - best.step)
+    raise Failure(TOO_MANY)
+
+
+def _next_interval(
+    best: _End, other: _End, trial: _End, low: float, high: float, bracketed: bool
+) -> tuple[tuple[_End, _End], float, bool]:
+    """The next interval (§3), the next step (§4) and whether a minimum is bracketed."""
+    turns = trial.slope * math.copysign(1.0, best.slope) < 0.0
+    if bracketed:
+        if not min(best.step, other.step) < trial.step < max(best.step, other.step):
+            raise Failure(ROUNDED)
+        if best.slope * (trial.step - best.step) >= 0.0:
+            raise Failure(ROUNDED)
+    bounded = False
+    if trial.value > best.value:  # case 1: a minimum lies between
+        bracketed = bounded = True
+        cubic, square = _cubic(best, trial), _quadratic(best, trial)
+        step = cubic if abs(cubic - best.step) < abs(square - best.step) else cubic + 0.5 * (square - cubic)
+    elif turns:  # case 2: slopes of opposite signs
+        bracketed = True
+        cubic, secant = _cubic(best, trial), _secant(best, trial)
+        step = cubic if abs(cubic - trial.step) > abs(secant - trial.step) else secant
+    elif abs(trial.slope) < abs(best.slope):  # case 3: it falls less steeply
+        bounded = True
+        cubic, secant = _far_cubic(best, trial, low, high), _secant(best, trial)
+        nearer = abs(trial.step - cubic) < abs(trial.step - secant)
+        farther = abs(trial.step - cubic) > abs(trial.step - secant)
+        step = cubic if (nearer if bracketed else farther) else secant
+    elif bracketed:  # case 4: it falls more steeply
+        step = _cubic(trial, other)
+    else:
+        step = high if best.step < trial.step else low
+    if trial.value > best.value:
+        other = trial
+    else:
+        if turns:
+            other = best
+        best = trial
+    step = min(max(step, low), high)
+    if bracketed and bounded:
+        limit = best.step + SHRINKING * (other.step - best.step)
+        step = min(step, limit) if best.step < other.step else max(step, limit)
+    return (best, other), step, bracketed
+
+
+def _cubic_terms(u: _End, v: _End) -> tuple[float, float, float, float]:
+    """Of the cubic through both ends with their slopes: distance, θ, the scale s and what is under the root."""
+    distance = v.step - u.step
+    theta = 3.0 * (u.value - v.value) / distance + u.slope + v.slope
+    scale = max(abs(theta), abs(u.slope), abs(v.slope))
+    return distance, theta, scale, (theta / scale) ** 2 - (u.slope / scale) * (v.slope / scale)
+
+
+def _cubic(u: _End, v: _End) -> float:
+    """The minimum of the cubic."""
+    distance, theta, scale, under = _cubic_terms(u, v)
+    gamma = math.copysign(scale * math.sqrt(max(under, 0.0)), distance)
+    p, q = gamma - u.slope + theta, gamma - u.slope + gamma + v.slope
+    return u.step + p / q * distance
+
+
+def _far_cubic(u: _End, v: _End, low: float, high: float) -> float:
+    """The minimum of the cubic, if it lies beyond v; else the end of the range on that side."""
+    distance, theta, scale, under = _cubic_terms(u, v)
+    gamma = scale * math.sqrt(max(under, 0.0))
+    if v.step > u.step:
+        gamma = -gamma
+    p, q = gamma - v.slope + theta, gamma - v.slope + gamma + u.slope
+    ratio = p / q if q else 0.0
+    if ratio < 0.0 and gamma != 0.0:
+        return v.step - ratio * distance
+    return high if v.step > u.step else low
+
+
+def _quadratic(u: _End, v: _End) -> float:
+    """The minimum of the parabola through both values, with the slope of u."""
+    distance = v.step - u.step
+    return u.step + u.slope / ((u.value - v.value) / distance + u.slope) / 2.0 * distance
+
+
+def _secant(u: _End, v: _End) -> float:
+    """Where the line through both slopes is zero."""
+    return v.step + v.slope / (v.slope - u.slope) * (u.step - v.step)
+
+
+LINE_SEARCHES: Mapping[str, Search] = {
+    "MoreThuente": _more_thuente,
+    "Backtracking": lambda ray, step: _backtracking(ray, step, strong=False),
+    "StrongBacktracking": lambda ray, step: _backtracking(ray, step, strong=True),
+}
+
+
+# iterations -----------------------------------------------------------------------------------------------------------
+
 
 # why a search ended; others are `Failure.code`, and all are libLBFGS's numbers
 CONVERGED, STOPPED, MINIMUM_AT_START, NO_MORE_ITERATIONS, NO_FEATURES = 0, 1, 2, -997, -1020

@@ -17,8 +17,16 @@ from typing import Any, cast
 from ..foundation import Diagnostic, Floats, write_whole
 from .dense_chain import best_path, path_score, sums_of
 from .items import Item, ItemSequence
-from .model_file import CrfsuiteModel, ModelFileError, crfsuite_bytes, header_of, read_crfsuite
-from .parsed_dump import ParsedDump, dump_lines, parsed_dump
+from .model_file import (
+    CrfsuiteModel,
+    ModelFileError,
+    ParsedDump,
+    crfsuite_bytes,
+    dump_lines,
+    header_of,
+    parsed_dump,
+    read_crfsuite,
+)
 from .scoring import Scorer
 
 

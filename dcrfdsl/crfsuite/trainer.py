@@ -4,7 +4,7 @@
 sequences in another order. Differences, all for safety: a parameter with a value that is none is refused, where
 CRFsuite takes 0; a model that cannot be written is an error; so are values that are no finite numbers, and nothing to
 train on. Messages go to standard output, as there. Not here: the training (`training_run`), the wording of its messages
-(`training_messages`).
+(`trainer_log`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from .items import Item, ItemSequence
-from .log_parser import TrainLogParser
 from .model_file import write_crfsuite_file
+from .trainer_log import TrainLogParser
 from .trainer_parameters import ALGORITHMS, ALIASES, Value
 from .training_data import TrainingData
 from .training_run import Training

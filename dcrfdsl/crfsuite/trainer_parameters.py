@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from .line_searches import LINE_SEARCHES
+from .quasi_newton import LINE_SEARCHES
 
 Value: TypeAlias = float | int | bool | str
 

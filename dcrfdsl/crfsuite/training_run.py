@@ -1,6 +1,12 @@
-"""A training of CRFsuite's kind, from sequences to a model: features, the algorithm, its messages.
+"""A training of CRFsuite's kind, from sequences to a model: features, objective, the algorithm, its messages.
 
-Not here: parameters (`trainer_parameters`), files (`model_file`).
+The objective of `lbfgs`, which the engine of this package computes, is
+
+    f(λ) = −Σ_i log p(y_i | x_i) + c2 ‖λ‖²
+
+The model is a linear chain whose weights are CRFsuite's features: its template has two cliques, the states of the
+labels are numbers, and its features are the attributes as they come. Not here: parameters (`trainer_parameters`), the
+features (`training_data`), the penalty c1 ‖λ‖₁ (`quasi_newton`), files (`model_file`).
 """
 
 from __future__ import annotations
@@ -8,18 +14,67 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..foundation import DcrfWarning, Floats
-from . import training_messages as say
-from .chain_objective import decoder_of, likelihood_of, penalised
+from ..criteria import ChainData, ChainWeights, Criterion, chain_likelihood
+from ..foundation import Codes, DcrfWarning, Floats
+from ..kernels.optimization import dot
+from . import trainer_log as say
+from .dense_chain import best_path, transitions_of
 from .model_file import CrfsuiteModel
 from .online_training import Descent, chain_of, mistake_passes
 from .quasi_newton import NO_FEATURES, QuasiNewtonStep, Rules, minimise_as_crfsuite
 from .trainer_parameters import Value
-from .training_data import TrainingData, features_of, label_texts
+from .training_data import Features, Sequences, TrainingData, features_of, label_texts
+
+
+def likelihood_of(data: Sequences, features: Features) -> Criterion:
+    """−Σ log p(y_i | x_i), a function of the weights of all transitions, then of all state features."""
+    chain = ChainData(data.labels, data.sequence_off, data.item_off, data.attributes, data.values)
+    counts = np.concatenate([features.move_counts, features.state_counts])
+    weights = ChainWeights(features.num_labels, features.moves, features.state_off, features.state_labels, counts)
+    return chain_likelihood(chain, weights)
+
+
+def penalised(criterion: Criterion, c2: float) -> Callable[[Floats], tuple[float, Floats]]:
+    """The objective with its quadratic penalty: value and gradient at weights."""
+
+    def evaluate(weights: Floats) -> tuple[float, Floats]:
+        value, gradient = criterion.value_and_gradient(weights)
+        if c2:
+            value += c2 * float(dot(weights, weights))
+            gradient += 2.0 * c2 * weights
+        return value, gradient
+
+    return evaluate
+
+
+def decoder_of(data: Sequences, features: Features) -> Callable[[Floats], Codes]:
+    """A function from weights to the best label of each item, [N]."""
+    from scipy.sparse import csr_array  # only where labels are asked for during training
+
+    num_labels, num_moves = features.num_labels, len(features.moves)
+    shape = (len(features.state_off) - 1, num_labels)
+    items = csr_array((data.values, data.attributes, data.item_off), (len(data.labels), shape[0]))
+    off = data.sequence_off.tolist()
+
+    def decode(weights: Floats) -> Codes:
+        moves = np.zeros((num_labels, num_labels))
+        moves.ravel()[features.moves] = weights[:num_moves]
+        transitions = transitions_of(moves)
+        states = csr_array((weights[num_moves:], features.state_labels, features.state_off), shape)
+        scores = (items @ states).toarray()
+        paths = [best_path(scores[first:last], transitions) for first, last in pairwise(off)]
+        return np.array([label for path in paths for label in path], np.int32)
+
+    return decode
+
+
+# the training ---------------------------------------------------------------------------------------------------------
+
 
 MOST_NAMED = 5  # attributes in a warning
 

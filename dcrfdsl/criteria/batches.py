@@ -2,7 +2,7 @@
 
 The data is cut into batches once. A batch touches few weights: those of the features that fire in it, and the biases.
 Its gradient is zero elsewhere, so inference and steps skip all other weights. The penalty of a weight is divided evenly
-among the batches that touch it. Not here: steps (`optimizers.batch_start`), the exact objective (`likelihood`).
+among the batches that touch it. Not here: steps (`optimizers.auto`), the exact objective (`likelihood`).
 """
 
 from __future__ import annotations

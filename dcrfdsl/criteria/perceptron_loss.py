@@ -4,7 +4,7 @@
 
 This is the negative log-likelihood with a maximum in place of the sum, so `Likelihood` does everything else. Where
 labels are not known, the best labelling that agrees with the known ones stands for the gold one; L is then not convex.
-Not here: the steps (`optimizers.special.perceptron_steps`).
+Not here: the steps (`optimizers.perceptron_steps`).
 """
 
 from __future__ import annotations

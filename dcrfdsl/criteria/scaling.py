@@ -4,7 +4,7 @@
 
 The total of a labelling is its score where every scaled weight is 1, so the best labelling under these weights has the
 largest total. Biases and features of START and STOP count as well. Features that the gold labels never show are not
-scaled. Not here: the updates (`optimizers.special.iis`).
+scaled. Not here: the updates (`optimizers.iis`).
 """
 
 from __future__ import annotations

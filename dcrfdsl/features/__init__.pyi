@@ -1,8 +1,7 @@
-from .alphabet.conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
-from .alphabet.feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
 from .atoms import atom_name as atom_name, reach as reach
-from .extract import FeatureExtractor as FeatureExtractor
-from .extractor_parts import LearnedParts as LearnedParts, learned_parts as learned_parts
+from .conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
+from .extract import FeatureExtractor as FeatureExtractor, LearnedParts as LearnedParts, learned_parts as learned_parts
+from .feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
 from .feature_rows import FeatureRows as FeatureRows
 from .observation_kernels import ObservationKernel as ObservationKernel
 from .part_counts import (
@@ -19,11 +18,10 @@ from .plan.expansion import (
     fixed_condition as fixed_condition,
     leaves as leaves,
 )
-from .plan.moved_terms import moved as moved
 from .plan.notation import condition_text as condition_text, term_text as term_text
+from .plan.term_places import moved as moved
 from .relation_instances import Pairs as Pairs
 from .segment_rows import Candidates as Candidates, candidate_row as candidate_row
-from .string_tables import pack_strings as pack_strings, unpack_strings as unpack_strings
 from .values.condition_kinds import kind_of as kind_of
 from .values.lexicon_matches import (
     idle_remedy as idle_remedy,
@@ -31,10 +29,10 @@ from .values.lexicon_matches import (
     lexicons_of as lexicons_of,
 )
 from .values.lexicons import Lexicon as Lexicon, Lexicons as Lexicons, load_lexicons as load_lexicons
-from .values.registered import (
+from .values.state_views import ViewMap as ViewMap, view_label as view_label, view_map as view_map
+from .values.user_functions import (
     RegisteredFeature as RegisteredFeature,
     feature as feature,
     load_feature_file as load_feature_file,
     registered_features as registered_features,
 )
-from .values.state_views import ViewMap as ViewMap, view_label as view_label, view_map as view_map

@@ -3,44 +3,80 @@
     learn    values -> vocabularies -> keys -> counts -> alphabet (locked) -> rows
     extract  values -> codes of known texts -> keys -> ids -> rows
 
-Not here: rows from keys (`row_assembly`), the pairing of features with states.
+A model file says which functions of users its model needs, and what each gives; those that constraints, memories or
+`where` alone read are called on the training data too, so that they are among them. Not here: rows from keys
+(`row_assembly`), the pairing of features with states.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, IncompatibleState, Ints, Ints32, Mask, cached_property, typed
-from ..semantics import ModelSpec, Observed
-from .alphabet import (
-    Alphabet,
-    Conjunctions,
+from ..semantics import Apply, Condition, ModelSpec, Observed, Reference, nodes, terms
+from .alphabet_storage import (
     FeaturesRecord,
     Vocabularies,
     alphabet_arrays,
     alphabet_metadata,
-    conjoined,
-    conjunction_arrays,
     restored_alphabets,
-    restored_conjunctions,
-)  # fmt: skip
+)
 from .atoms import CorpusAtoms, atom_name, reach
-from .condition_calls import learn_condition_kinds
+from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
+from .feature_alphabet import Alphabet
 from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
-from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
+from .plan import (
+    ExpandedFeature,
+    Expansion,
+    Factor,
+    FeatureSetPlan,
+    boundary_text,
+    expand,
+    fixed_condition,
+    leaves,
+    moved,
+)
 from .relation_instances import Pairs, relate
 from .row_assembly import Spread, extracted_rows, extracted_sentence, has_values, in_turn, learned_rows
 from .segment_rows import Candidates, SegmentReader
 from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
 from .values import CorpusValues, Lexicons, RegisteredFeature, checked_bins, observed_codes, quantile_bins
+
+# functions that conditions read ---------------------------------------------------------------------------------------
+
+
+def learn_condition_kinds(values: CorpusValues) -> None:
+    """Adds to `values.kinds` those of the user's functions that conditions call."""
+    spec = values.spec
+    for term in (term for condition in _conditions(spec) for term in terms(condition)):
+        read = {node.name for _, node in nodes(term) if isinstance(node, Reference)}
+        if _calls_own(values, term) and not spec.hidden_names & read:
+            placed = fixed_condition(spec, term)
+            ((_, offset),) = leaves(spec, placed)
+            values.evaluate(moved(placed, -offset))
+    for clique in spec.cliques:
+        if clique.where is not None and _calls_own(values, clique.where):
+            relate(clique, values)
+
+
+def _conditions(spec: ModelSpec) -> Iterator[Condition]:
+    """Those of constraints and memories."""
+    for rule in spec.constraints:
+        yield from (part for part in (rule.condition, rule.when) if part is not None)
+    for one in spec.memories:
+        yield from (part for part in (one.value.value, one.value.condition, one.value.otherwise) if part is not None)
+
+
+def _calls_own(values: CorpusValues, condition: Condition) -> bool:
+    return any(isinstance(node, Apply) and node.function in values.registered for _, node in nodes(condition))
 
 
 @dataclass(frozen=True)
@@ -394,3 +430,29 @@ class FeatureExtractor:
             conjunctions=conjunctions,
             observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),
         )
+
+
+class LearnedParts(NamedTuple):
+    """plans, alphabets: of each feature set.   vocabularies: text → code, by the name of the atom (`atom_name`).
+
+    registered: the names of the user's functions among the features.   bins: the edges of bins that were learned.
+    """
+
+    plans: tuple[FeatureSetPlan, ...]
+    alphabets: tuple[Alphabet, ...]
+    vocabularies: Mapping[str, Mapping[str, int]]
+    lexicons: Lexicons
+    registered: tuple[str, ...]
+    bins: Mapping[str, tuple[float, ...]]
+
+
+def learned_parts(extractor: FeatureExtractor) -> LearnedParts:
+    """What an extractor has learned."""
+    return LearnedParts(
+        extractor._plans,
+        extractor._alphabets,
+        extractor._vocabularies.by_name,
+        extractor._lexicons,
+        tuple(extractor._kinds),
+        extractor._bins,
+    )

@@ -19,10 +19,10 @@ import numpy as np
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Ints
 from ..semantics import ModelSpec
-from .alphabet import TemplateCounter, Vocabularies, lock
+from .alphabet_storage import Vocabularies
 from .atoms import BlockReader, CorpusAtoms
-from .condition_calls import learn_condition_kinds
-from .extract import FeatureExtractor
+from .extract import FeatureExtractor, learn_condition_kinds
+from .feature_alphabet import TemplateCounter, lock
 from .plan import Expansion, FeatureSetPlan, condition_text, expand
 from .row_assembly import Spread, blocks_of, in_turn
 from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins

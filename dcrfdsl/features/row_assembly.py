@@ -16,13 +16,12 @@ import numpy as np
 from ..foundation import Floats, Ints, Ints32, Offsets
 from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from ..semantics import ModelSpec
-from .alphabet import Alphabet, TemplateCounter, TemplateTables, lock
 from .atoms import BlockReader, CorpusAtoms
-from .feature_rows import FeatureRows
+from .feature_alphabet import Alphabet, TemplateCounter, TemplateTables, lock
+from .feature_rows import Block, FeatureRows, PairBlock, cut
 from .plan import ExpandedFeature, FeatureSetPlan
 from .relation_instances import pair_block, relate
 from .sentence_rows import PlainFeatures, Texts
-from .sentence_runs import Block, PairBlock, cut
 from .values import CorpusValues, gives_weights, is_weighted
 
 # `spread(task, runs)`: the results of task(first, last) for all runs, in order; the runs may be shared by threads.

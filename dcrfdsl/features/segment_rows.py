@@ -17,8 +17,8 @@ import numpy as np
 from ..data import Corpus, InternedColumn
 from ..foundation import DcrfError, Diagnostic, Ints, data_error
 from ..semantics import Apply, ModelSpec, Reference, longest_segment
-from .alphabet import Alphabet
 from .atoms import CorpusAtoms, Vocabulary
+from .feature_alphabet import Alphabet
 from .feature_rows import FeatureRows
 from .plan import FeatureSetPlan, segment_place
 from .row_assembly import Spread, extracted_rows, learned_rows

@@ -25,8 +25,8 @@ import numpy as np
 from ..data import Corpus, InternedColumn
 from ..foundation import Ints, Ints32, Mask
 from ..semantics import ModelSpec, Reference
-from .alphabet import Alphabet, KeyTable
 from .atoms import CorpusAtoms, Vocabulary
+from .feature_alphabet import Alphabet, KeyTable
 from .feature_rows import FeatureRows
 from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves
 from .values import gives_weights, kind_of

@@ -8,13 +8,6 @@ from .arrays import (
     Offsets as Offsets,
     chosen_ranges as chosen_ranges,
 )
-from .ascii_space import (
-    ASCII_SPACE as ASCII_SPACE,
-    parts_of as parts_of,
-)
-from .cached_values import (
-    cached_property as cached_property,
-)
 from .errors import (
     CORPUS as CORPUS,
     DATA as DATA,
@@ -53,6 +46,7 @@ from .errors import (
     warn_of as warn_of,
     word_instead as word_instead,
 )
+from .errors.printing import ASCII_SPACE as ASCII_SPACE, parts_of as parts_of
 from .files import (
     LONGEST_TEMPLATE as LONGEST_TEMPLATE,
     READING as READING,
@@ -69,16 +63,15 @@ from .files import (
     clear_os_errors as clear_os_errors,
     ensure_writable as ensure_writable,
     is_pipe as is_pipe,
-    is_writable as is_writable,
-    keeping_places as keeping_places,
-    lock as lock,
     near_name as near_name,
+    pack_strings as pack_strings,
     read_at_most as read_at_most,
     read_template as read_template,
     read_waiting as read_waiting,
     recalled as recalled,
     template_text as template_text,
     typed as typed,
+    unpack_strings as unpack_strings,
     whole_stream as whole_stream,
     write_whole as write_whole,
 )
@@ -102,11 +95,12 @@ from .html_blocks import (
     signed_shade as signed_shade,
     whole_shade as whole_shade,
 )
-from .late_modules import (
-    LazyModule as LazyModule,
-)
-from .memory_use import (
+from .lazy_values import LazyModule as LazyModule, cached_property as cached_property
+from .operating_system import (
     give_back_memory as give_back_memory,
+    is_writable as is_writable,
+    keeping_places as keeping_places,
+    lock as lock,
     memory_in_use as memory_in_use,
     memory_left as memory_left,
 )

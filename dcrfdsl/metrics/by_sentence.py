@@ -19,7 +19,7 @@ from ..foundation import Floats, Ints, Mask, Offsets
 from ..semantics import CallSpec, has_segments, plain
 from .class_scores import segments_compared
 from .evaluation import Evaluation
-from .segment_gaps import MISSING, UNSEEN
+from .segment_scores import MISSING, UNSEEN
 
 
 class SentenceCounts(NamedTuple):

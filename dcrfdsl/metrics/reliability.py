@@ -1,13 +1,28 @@
-"""Reliability of probabilities: how often what has probability p is right.
+"""Reliability of probabilities: how often what has probability p is right, and two functions that mend it.
 
     ECE = Σ_b n_b / n · |share right in b − mean probability in b|        over B bins ((b − 1)/B, b/B] of equal width
 
 The expected calibration error of Naeini, Cooper & Hauskrecht (2015), as in Guo, Pleiss, Sun & Weinberger (2017); 0 lies
-in the first bin. Bins without anything count nothing. Not here: which predictions are judged (`model`), drawing.
+in the first bin. Bins without anything count nothing. Isotonic regression is the rising function that fits 0-1 outcomes
+best,
+
+    min Σ (f(p_i) − right_i)²        over all f with f(p) ≤ f(q) for p ≤ q
+
+solved exactly by pooling neighbours that fall (Ayer et al. 1955; for probabilities, Zadrozny & Elkan 2002). Between the
+points where it was fitted f is linear, and constant outside of them. A temperature is one factor for all scores that
+turns them into log probabilities as well as possible,
+
+    τ = argmax_{τ > 0} Σ_i log p_τ(y_i | x_i),    p_τ(y | x) ∝ exp(τ g(y, x))
+
+If no label is summed out, the sum is concave in τ, so it has one maximum in log τ. The search first encloses it in
+steps, then uses Brent's method. Source: Platt, "Probabilistic outputs for support vector machines" (1999), without his
+offset, which cancels here. Not here: which predictions are judged or fitted (`model`), p, drawing.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,3 +100,70 @@ def reliability_of(probabilities: Floats, right: Mask, bins: int = 10) -> Reliab
         np.bincount(bin_of[right], minlength=bins).astype(np.int64),
         float(((probabilities - right) ** 2).sum()),
     )
+
+
+# isotonic regression --------------------------------------------------------------------------------------------------
+
+
+def isotonic_fit(probabilities: Floats, right: Mask) -> tuple[Floats, Floats]:
+    """The corners of f: probabilities, rising strictly, and its values there. At least one pair is given."""
+    points, which = np.unique(probabilities, return_inverse=True)
+    weights = np.bincount(which).astype(np.float64)
+    means = np.bincount(which, right.astype(np.float64)) / weights
+    # blocks of neighbouring points with one value: its mean, weight and number of points
+    blocks: list[tuple[float, float, int]] = []
+    for mean, weight in zip(means.tolist(), weights.tolist(), strict=True):
+        value, mass, size = mean, weight, 1
+        while blocks and blocks[-1][0] >= value:
+            before, more, points_before = blocks.pop()
+            value = (before * more + value * mass) / (more + mass)
+            mass, size = mass + more, size + points_before
+        blocks.append((value, mass, size))
+    fitted = np.repeat([value for value, _, _ in blocks], [size for _, _, size in blocks])
+    corner = np.ones(len(points), np.bool_)  # the first and the last point of each block
+    corner[1:-1] = (fitted[1:-1] != fitted[:-2]) | (fitted[1:-1] != fitted[2:])
+    return points[corner], fitted[corner]
+
+
+# a temperature --------------------------------------------------------------------------------------------------------
+
+
+STEP = 2.0  # in log τ
+MOST_STEPS = 14  # up to about 1e12 or 1e-12
+LEVEL = 1e-12  # smaller relative differences of sums are no differences
+TOLERANCE = 1e-6  # of log τ
+CERTAIN = 1e-6  # nats that all labels together may lack: then only rounding decides between higher temperatures
+
+
+def best_temperature(log_likelihood: Callable[[float], float]) -> float:
+    """The τ > 0 of the highest log-likelihood; 0 or infinity if it rises, or is level, in that direction; infinity as
+    well where some τ makes everything certain.
+    """
+
+    def loss(log_t: float) -> float:
+        return -log_likelihood(math.exp(log_t))
+
+    at, value = 0.0, loss(0.0)
+    direction = STEP
+    ahead, behind = loss(STEP), math.inf
+    if _is_above(ahead, value):
+        direction, ahead, behind = -STEP, loss(-STEP), ahead
+    steps = 0
+    while not _is_above(ahead, value):
+        if direction > 0 and ahead < CERTAIN:
+            return math.inf
+        steps += 1
+        if steps > MOST_STEPS:
+            return math.inf if direction > 0 else 0.0
+        at, behind, value = at + direction, value, ahead
+        ahead = loss(at + direction)
+    if not _is_above(behind, value):
+        return 0.0 if direction > 0 else math.inf  # level on the side where the search began
+    from scipy.optimize import minimize_scalar
+
+    minimum = minimize_scalar(loss, bracket=(at - STEP, at, at + STEP), method="brent", options={"xtol": TOLERANCE})
+    return math.exp(float(minimum.x))
+
+
+def _is_above(first: float, second: float) -> bool:
+    return first > second + LEVEL * abs(second)

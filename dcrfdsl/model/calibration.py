@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from ..foundation import Floats, data_error
-from ..optimizers import best_temperature
+from ..metrics import best_temperature
 from .record import Calibration
 
 # The meaning of a temperature of 0 or infinity, which is not usable.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..features import FeatureExtractor, RegisteredFeature, pack_strings, unpack_strings
+from ..features import FeatureExtractor, RegisteredFeature
 from ..foundation import (
     DcrfError,
     Floats,
@@ -30,7 +30,9 @@ from ..foundation import (
     check_strings,
     check_within,
     data_error,
+    pack_strings,
     typed,
+    unpack_strings,
 )
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters

@@ -1,6 +1,6 @@
 from .corners import WeightGroups as WeightGroups
-from .dual.dual_problem import concatenate_cuts as concatenate_cuts
-from .kept_weights import KeptWeights as KeptWeights, largest_weights as largest_weights
+from .derived_objectives import KeptWeights as KeptWeights, largest_weights as largest_weights
+from .dual_problem import concatenate_cuts as concatenate_cuts
 from .objective import (
     BoostingProblem as BoostingProblem,
     BoostingRound as BoostingRound,
@@ -14,6 +14,7 @@ from .objective import (
     Watch as Watch,
 )
 from .optimizer_table import OPTIMIZERS as OPTIMIZERS, ignores_start as ignores_start
+from .perceptron_steps import perceptron_pass as perceptron_pass
 from .run_state import (
     NotNow as NotNow,
     RunState as RunState,
@@ -21,8 +22,6 @@ from .run_state import (
     outcome_state as outcome_state,
 )
 from .separable import minimise_parts as minimise_parts
-from .special.perceptron_steps import perceptron_pass as perceptron_pass
-from .special.temperature import best_temperature as best_temperature
 from .stored_pairs import pair_bytes as pair_bytes
 from .voters import Voters as Voters
 from .weight_units import UnitBlock as UnitBlock, WeightUnits as WeightUnits

@@ -81,7 +81,7 @@ class Objective(ABC):
         return [task(0, num_weights)]
 
     def batches(self, size: int | None = None) -> Batches | None:
-        """Batches of `size` sequences each; without `size`, of a size that suits `batch_start`.
+        """Batches of `size` sequences each; without `size`, of a size that suits the start of `auto`.
 
         None if the objective has no batches, or, without `size`, if they would not help.
         """

@@ -1,10 +1,21 @@
-"""Steps after each sequence: the parts that stochastic gradient descent and generalised probabilistic descent share.
+"""Steps after each sequence: stochastic gradient descent, and generalised probabilistic descent.
 
     λ ← λ − η_t (∂f_i/∂λ + ∂P_i/∂λ)        for the loss f_i of one sequence and its share P_i of the penalty
+    sgd    η_t = η_0 / (1 + μ η_0 t),    μ = mean precision of the penalty / N
+    gpd    η_t = η_0 (1 − t / T),        T = passes · N
 
-The penalty of a weight is divided evenly among the sequences in which it can have a gradient (1/N each, if all of them
-have one), so that a step touches no other weights; the shares add up to the whole. P_i is taken at the new point, which
-keeps long steps stable. Not here: the schedule of η_t (`sgd`, `gpd`).
+Sequences come in a new random order in each pass. The penalty of a weight is divided evenly among the sequences in
+which it can have a gradient (1/N each, if all of them have one), so that a step touches no other weights; the shares
+add up to the whole. P_i is taken at the new point, which keeps long steps stable.
+
+`sgd` is Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η is halved in HALF passes, since the loss
+alone may have no curvature. Converged: a pass changed the objective, as summed during it, by no more than the
+tolerance, relatively, and what is known of the distance from the least value agrees (`progress.is_near_least`). Where a
+rate is given and two passes are enough for it, the gradient must have fallen, or the steps are too short. `gpd` has no
+rule of convergence: its steps become 0.
+
+Sources: Bottou, "Stochastic gradient descent tricks" (2012), §5; Juang & Katagiri, "Discriminative learning for minimum
+error classification" (1992), before Quickprop in Suzuki 2006 §5.1. Not here: the losses of sequences.
 """
 
 from __future__ import annotations
@@ -17,13 +28,13 @@ import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, recalled
 from ..kernels.optimization import dot, plain_steps
-from .certificates import is_near_least
+from ..semantics import GpdSettings, SgdSettings
 from .objective import Batches, Iteration, Objective, Outcome, Watch
-from .progress import norm_of
+from .progress import is_near_least, norm_of
 from .run_state import RunState, generator_from, generator_state
 
 SAMPLE = 1000  # sequences for trying a rate
-FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
+FIRST_RATE, RATE_FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"
 SAME = 0.9  # of the norm of a gradient: it has hardly fallen
 LOOKED_AT = 50  # sequences whose gradients determine the first rate
@@ -173,7 +184,7 @@ def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -
     before = _walk(batches, sample, start, None, nothing) + 0.5 * share * dot(batches.precision * start, start)
     first = FIRST_RATE / min(1.0, _largest_entry(batches, sample[:LOOKED_AT]))
     best, lowest = first, after(first)
-    factor = FACTOR if lowest < before else 1.0 / FACTOR
+    factor = RATE_FACTOR if lowest < before else 1.0 / RATE_FACTOR
     rate = first
     for _ in range(MOST_RATES):
         rate *= factor
@@ -183,3 +194,56 @@ def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -
         elif lowest < before:
             break
     return best, passes + 1
+
+
+# stochastic gradient descent ------------------------------------------------------------------------------------------
+
+
+HALF = 10  # passes
+
+
+def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, watch: Watch, state: RunState) -> Outcome:
+    """Minimises from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
+    pass, while the weights moved. Deterministic given its seed.
+    """
+    passes = Passes(objective, start, settings.seed, watch, state)
+    rate, count = passes.rate(settings.rate), passes.batches.count
+    curvature = float(passes.batches.precision.mean()) / count
+    fall = rate * curvature if curvature > 0.0 else 1.0 / (HALF * count)
+    while True:
+        before, value = [np.inf, np.inf, *passes.values][-2:]
+        if passes.is_stopped:
+            return passes.outcome(False, "stopped on request")
+        if passes.count and not np.isfinite(value):
+            return passes.outcome(False, NOT_FINITE)
+        if passes.count and abs(before - value) <= settings.tolerance * abs(value):
+            if passes.count == 2 and settings.rate is not None and passes.has_hardly_moved(start):
+                return passes.outcome(False, "the steps are too short: they change the objective by next to nothing")
+            if passes.is_near_least():
+                return passes.outcome(True, "a pass changed the objective by less than the tolerance")
+        if passes.count >= settings.epochs:
+            return passes.outcome(False, f"{settings.epochs} passes done")
+        passes.run_pass(lambda t: rate / (1.0 + fall * t))
+
+
+# generalised probabilistic descent ------------------------------------------------------------------------------------
+
+
+def run_descent(passes: Passes, epochs: int, rate: float | None) -> None:
+    """All passes, or those until `watch` stops them or the objective is no longer finite."""
+    first, total = passes.rate(rate), epochs * passes.batches.count
+    while passes.count < epochs and np.isfinite(passes.values).all() and not passes.is_stopped:
+        passes.run_pass(lambda t: first * (1.0 - t / total))
+
+
+def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch, state: RunState) -> Outcome:
+    """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
+    pass, while the weights moved. There is no rule of convergence: the steps become 0. Deterministic given its seed.
+    """
+    passes = Passes(objective, start, settings.seed, watch, state)
+    run_descent(passes, settings.epochs, settings.rate)
+    if passes.is_stopped:
+        return passes.outcome(False, "stopped on request")
+    if not np.isfinite(passes.values).all():
+        return passes.outcome(False, NOT_FINITE)
+    return passes.outcome(False, f"the steps fell to 0 in {settings.epochs} passes")

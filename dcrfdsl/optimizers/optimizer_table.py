@@ -26,18 +26,18 @@ from ..semantics import (
     WorkingSetSettings,
 )
 from .auto import minimise_auto
+from .bcfw import minimise_bcfw
 from .cg import minimise_cg
-from .dual import minimise_bcfw, minimise_working_set
-from .gpd import minimise_gpd
+from .derived_objectives import minimise_in_units
+from .iis import minimise_iis
 from .lbfgs import minimise_lbfgs
 from .objective import Objective, Outcome, Watch
+from .online import minimise_gpd, minimise_sgd
 from .owlqn import minimise_owlqn
 from .proximal import minimise_proximal
 from .quickprop import minimise_quickprop
 from .run_state import RunState
-from .scaled_objective import minimise_in_units
-from .sgd import minimise_sgd
-from .special import minimise_iis
+from .working_set import minimise_working_set
 
 FROM_ZERO = ("working_set", "bcfw", "counting")  # optimizers and solvers to which a start makes no difference
 

@@ -4,7 +4,7 @@ Within an orthant the objective is smooth. Each step follows the direction of L-
 entries whose sign disagrees with the steepest descent, and stops at the border of the orthant: such weights become
 zero, and stay so while no slope there exceeds that of the penalty. The search stops on the pseudo-gradient, the
 subgradient of least norm, by the rule of `progress`. Weights without a corner move as in L-BFGS. Source: Andrew & Gao,
-"Scalable training of L1-regularized log-linear models" (2007). Not here: pairs (`lbfgs_memory`), the stopping rule
+"Scalable training of L1-regularized log-linear models" (2007). Not here: pairs (`lbfgs`), the stopping rule
 (`progress`).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..foundation import Floats
 from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
-from .lbfgs_memory import PairMemory
+from .lbfgs import PairMemory
 from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress

@@ -1,16 +1,17 @@
 """The current point of an optimizer, the report of its path, and the stopping rule.
 
 Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively, over
-the last ten iterations *and* what is known of its distance from the least value agrees (`certificates`; where it does
+the last ten iterations *and* what is known of its distance from the least value agrees (`is_near_least`; where it does
 not, iterations go on, by slopes where values differ by rounding alone): the gradient alone can be small while the
 objective still creeps (on CoNLL-2000 chunking L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together
 0.03). g₀ is the gradient at the start, or at the objective's `reference` if it has one; for a steep objective, at the
-last point where it had fallen to a tenth. If no
-better point is found, there are three ways to have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or ‖g‖ max(1, ‖λ‖) is
-less than the rounding of the objective (if that is convex, no point as near as 0 is lower by more); or the objective
-knows that it is almost at its least value (`CERTAIN`). At a kink none of these holds, however short steps become. A
-gradient of zero at the start is an optimum of a convex objective; otherwise it may be a saddle or a plateau, which is
-why the reason names the start. An infinite value or NaN has not converged. Not here: any method.
+last point where it had fallen to a tenth. g is the subgradient of least norm where the objective has corners.
+
+If no better point is found, there are three ways to have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or
+‖g‖ max(1, ‖λ‖) is less than the rounding of the objective (if that is convex, no point as near as 0 is lower by more);
+or the objective knows that it is almost at its least value (`CERTAIN`). At a kink none of these holds, however short
+steps become. A gradient of zero at the start is an optimum of a convex objective; otherwise it may be a saddle or a
+plateau, which is why the reason names the start. An infinite value or NaN has not converged. Not here: any method.
 """
 
 from __future__ import annotations
@@ -24,9 +25,26 @@ import numpy as np
 from ..foundation import Floats, recalled
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
-from .certificates import is_near_least
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState
+
+# whether a point may be the optimum -----------------------------------------------------------------------------------
+
+
+PART = 0.01  # of the objective, by the estimate
+
+
+def is_near_least(objective: Objective, gradient: Floats, value: float, first: float) -> bool:
+    """Whether the objective may be near its least value at a point with this gradient [W] and value.
+
+    gradient: in corners the subgradient of least norm.   first: an early value of the training.
+    """
+    gap = objective.gap(gradient)
+    if gap is not None:
+        return bool(gap <= abs(value))
+    distance = objective.distance(gradient)
+    return distance is None or bool(distance <= PART * max(abs(value), abs(first)))
+
 
 WINDOW = 10  # iterations over which the objective must have come to rest
 CONTINUED = 3  # the same where an earlier training goes on, at as slow a fall an iteration

@@ -7,7 +7,7 @@ downhill. If the joint step leads to a point higher than the last ones, because 
 halved. A point higher than the last one alone is allowed: otherwise weights would be held at a kink, and objectives
 made of best labellings are full of kinks. Converged: by the rule of `progress`, on the gradient; g₀ is the longer of
 the gradients at the start and after the passes below. If the objective is a sum over sequences, the first passes take
-steps after single sequences (`gpd`). Sources: Fahlman, "An empirical study of learning speed in back-propagation
+steps after single sequences (`online`). Sources: Fahlman, "An empirical study of learning speed in back-propagation
 networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
 """
 
@@ -18,10 +18,9 @@ import numpy as np
 from ..foundation import Floats, recalled
 from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
-from .gpd import run_descent
 from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Iteration, Objective, Outcome, Watch
-from .online import Passes, is_sum_over_sequences
+from .online import Passes, is_sum_over_sequences, run_descent
 from .progress import ROUNDING, Progress, norm_of
 from .run_state import RunState
 

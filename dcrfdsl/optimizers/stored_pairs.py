@@ -3,7 +3,7 @@
 Pairs are kept in single precision, which is accurate enough and half as much to read. Many weights may be kept as the
 upper halves of such numbers (bfloat16, 8 bits of precision): errors of single weights, at most 2⁻⁹ of each, even out in
 sums over many. On CoNLL-2000 (456,468 weights) L-BFGS then takes 167 iterations in place of 166. Source: Nocedal &
-Wright, "Numerical optimization", §7.2. Not here: what follows from pairs (`lbfgs_memory`, `proximal_memory`).
+Wright, "Numerical optimization", §7.2. Not here: what follows from pairs (`lbfgs`, `proximal`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Blocks treat the weights of a clique and labelling, of which one is the bias, by
 
 so that columns are centred as far as the prior on the bias allows it. Penalties with corners know single weights, and
 steps after single sentences the weights that a sentence touches, so both take sizes alone. Not here: an objective in
-these units (`scaled_objective`), moments of features (`criteria.feature_moments`).
+these units (`derived_objectives`), moments of features (`criteria.feature_moments`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A round considers pairs of features of one feature set that fire together; eithe
 holds the distribution p(y | x) at the present weights. For each cross and each assignment of a clique, it computes the
 gain of the best value of a new weight (`kernels.extraction.gains`). The best crosses become features, with weights of 0
 to be trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
-(`induction_rounds`), how conjunctions are looked up in new text (`features.alphabet.conjunctions`).
+(`induction_rounds`), how conjunctions are looked up in new text (`features.conjunctions`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.crfsuite import CrfsuiteModel, ModelFileError, crfsuite_bytes, read_crfsuite, read_crfsuite_file
-from dcrfdsl.crfsuite.lookup3 import lookup3
+from dcrfdsl.crfsuite.cqdb import lookup3
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")
 from crfsuite_cases import KINDS, nested_items, trained_file  # noqa: E402

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import dcrfdsl.crfsuite as ours
 from dcrfdsl.crfsuite import Tagger, Trainer, read_crfsuite_file
-from dcrfdsl.crfsuite.line_searches import LINE_SEARCHES, Failure, Ray
+from dcrfdsl.crfsuite.quasi_newton import LINE_SEARCHES, Failure, Ray
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 
 peer = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")

@@ -34,8 +34,8 @@ from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.optimizers.perceptron_steps import minimise_perceptron
 from dcrfdsl.optimizers.run_state import RunState
-from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer

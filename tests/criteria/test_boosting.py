@@ -21,8 +21,8 @@ from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.optimizers.run_state import RunState
-from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer

@@ -74,9 +74,9 @@ def test_one_by_one_is_as_together(tmp_path: Path) -> None:
 
 def test_keys_beyond_64_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Crosses of many factors are numbered in stages: here from a few values on, in the model and in the tagger."""
-    monkeypatch.setattr("dcrfdsl.features.alphabet.feature_alphabet.LARGEST", 40)
-    monkeypatch.setattr("dcrfdsl.features.alphabet.feature_alphabet.INTERNED", 1000)
-    monkeypatch.setattr("dcrfdsl.features.alphabet.feature_alphabet.DIRECT", 8)
+    monkeypatch.setattr("dcrfdsl.features.feature_alphabet.LARGEST", 40)
+    monkeypatch.setattr("dcrfdsl.features.feature_alphabet.INTERNED", 1000)
+    monkeypatch.setattr("dcrfdsl.features.feature_alphabet.DIRECT", 8)
     monkeypatch.setattr("dcrfdsl.export.tagger_description.LARGEST", 40)
     monkeypatch.setattr(
         "export_cases.FEATURES", ("word & pos & lower(word)[1] & pos[-1]", "pos & temp & word[-1] & word[1]") * 5

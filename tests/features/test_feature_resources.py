@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 from dcrfdsl import load_text, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
-from dcrfdsl.features.string_tables import pack_strings, unpack_strings
 from dcrfdsl.foundation import IncompatibleState
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.foundation.files.stored_arrays import pack_strings, unpack_strings
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 

@@ -38,8 +38,13 @@ from hypothesis import given, settings, strategies as st
 from sampling import some
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn
-from dcrfdsl.features import FeatureExtractor, Lexicons, expand_features, sentence_runs as block
-from dcrfdsl.features.alphabet import feature_alphabet as alphabet
+from dcrfdsl.features import (
+    FeatureExtractor,
+    Lexicons,
+    expand_features,
+    feature_alphabet as alphabet,
+    feature_rows as block,
+)
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 
 SHARED = Path(__file__).parents[2].parent / "shared"

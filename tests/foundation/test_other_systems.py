@@ -115,7 +115,7 @@ print(sorted(os.listdir(".")))
 
 def test_a_lock_is_seen_by_others(tmp_path: Path) -> None:
     program = """
-from dcrfdsl.foundation.files import lock
+from dcrfdsl.foundation import lock
 with open("curve.csv", "a") as one, open("curve.csv", "a") as other:
     one.write("begun")
     lock(one.fileno())

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from numba.core import config
 
-from dcrfdsl.foundation.files import cache_places as places
+from dcrfdsl.foundation import operating_system as places
 from dcrfdsl.kernels.runtime import kernel_cache as keeping
 from dcrfdsl.syntax import resources
 

@@ -17,10 +17,10 @@ from template_cases import Case, free, never
 
 from dcrfdsl.cli import run
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.foundation.errors.figures import figure
+from dcrfdsl.foundation.errors.printing import figure
+from dcrfdsl.metrics.reliability import best_temperature
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.special.temperature import best_temperature
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.tuning import tune
 

@@ -16,8 +16,7 @@ from template_cases import CASES, Case, sentences
 from dcrfdsl.cli import run
 from dcrfdsl.data.span_tokens import segments_in
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.metrics.isotonic import isotonic_fit
-from dcrfdsl.metrics.reliability import reliability_of
+from dcrfdsl.metrics.reliability import isotonic_fit, reliability_of
 from dcrfdsl.model.confidences import KINDS
 from dcrfdsl.model.predictor import KEPT_RESTRICTED
 from dcrfdsl.model.trained_model import TrainedModel

@@ -14,7 +14,7 @@ from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
-from dcrfdsl.optimizers.special.boosting_rounds import best_step, step_bounds
+from dcrfdsl.optimizers.boosting_rounds import best_step, step_bounds
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 
 HEAD = "data conll(word, y)\nlabel y\n"

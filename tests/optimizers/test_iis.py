@@ -11,9 +11,9 @@ from training_cases import RIB_ROB, many, noisy_words, objective_of
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.optimizers.iis import NEVER, roots
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.optimizers.special.iis import NEVER, roots
 from dcrfdsl.semantics.settings.training_settings import IisSettings, LbfgsSettings
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from optimizer_cases import MINIMUM, Quadratic
 
-from dcrfdsl.optimizers.lbfgs_memory import PairMemory
+from dcrfdsl.optimizers.lbfgs import PairMemory
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState

@@ -14,7 +14,7 @@ from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.optimizers.corners import Corners, WeightGroups
 from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.optimizers.proximal_memory import ProximalMemory
+from dcrfdsl.optimizers.proximal import ProximalMemory
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer, LbfgsSettings, OwlqnSettings, ProximalSettings
 

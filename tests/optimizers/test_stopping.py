@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, empty_cuts
+from dcrfdsl.optimizers.boosting_rounds import minimise_boosting
 from dcrfdsl.optimizers.objective import Iteration, Objective, Outcome, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.perceptron_steps import minimise_perceptron
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.separable import minimise_parts
-from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting
-from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.settings.optimizer_settings import (
     AutoOptimizer,
     BcfwSettings,

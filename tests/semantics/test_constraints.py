@@ -11,7 +11,7 @@ import pytest
 from condition_cases import HEAD, STATES, VIEWS, Meant, Reading, columns_of, conditions, corpus_values, sentences
 from hypothesis import assume, given, settings, strategies as st
 
-from dcrfdsl.features.values.observed import observed_codes
+from dcrfdsl.features.values.joint_tests import observed_codes
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -25,7 +25,7 @@ from condition_cases import (
 from helpers import EXAMPLES
 from hypothesis import assume, given, settings, strategies as st
 
-from dcrfdsl.features.values.observed import observed_codes
+from dcrfdsl.features.values.joint_tests import observed_codes
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import check
 from dcrfdsl.semantics.conditions.constraint_tables import HardTable

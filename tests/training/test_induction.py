@@ -17,7 +17,7 @@ from training_cases import problem_of
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.features.alphabet.conjunctions import Conjunctions, conjoined, restored_conjunctions
+from dcrfdsl.features.conjunctions import Conjunctions, conjoined, restored_conjunctions
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.foundation.errors.diagnostics import DcrfError

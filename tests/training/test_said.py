@@ -14,9 +14,9 @@ from template_cases import CASES
 
 from dcrfdsl.cli.training_progress import LiveProgress, PlainProgress, TrainingProgress, iteration_json
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.foundation.errors.figures import figure
+from dcrfdsl.foundation.errors.printing import figure
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.dual import dual_problem
+from dcrfdsl.optimizers import dual_problem
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.curves import write_curve

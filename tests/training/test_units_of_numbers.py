@@ -24,7 +24,7 @@ from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.corners import WeightGroups
-from dcrfdsl.optimizers.scaled_objective import ScaledObjective
+from dcrfdsl.optimizers.derived_objectives import ScaledObjective
 from dcrfdsl.optimizers.weight_units import UnitBlock, WeightUnits
 from dcrfdsl.semantics import stage_chain, stage_settings
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text

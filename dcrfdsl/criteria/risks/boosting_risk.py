@@ -4,7 +4,7 @@
 
 R is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's D_i
 is this one with w_i = w(T_i) / (|Y_i| − 1), which `uniform` and `divide` ask for. Without the division, long sequences
-count for more, as they can be wrong in more ways. Not here: the rounds (`optimizers.special.boosting_rounds`).
+count for more, as they can be wrong in more ways. Not here: the rounds (`optimizers.boosting_rounds`).
 """
 
 from __future__ import annotations

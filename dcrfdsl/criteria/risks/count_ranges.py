@@ -4,7 +4,7 @@
 
 Wherever a feature fires, it counts for a weight or does not. So U is the sum of its positive values in x_i minus the
 gold count, and L the sum of its negative values minus the gold count. Where it does not fire, there is no pair (i, k).
-Source: Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
+Source: Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.boosting_rounds`).
 """
 
 from __future__ import annotations

@@ -41,11 +41,21 @@ from ...semantics import (
     rewritten,
     terms,
 )
-from .joint_calls import is_joint, reads_sentence
-from .moved_terms import expansion_error, moved, offsets_of, place_at, term_variants, variants_of
-from .named_positions import with_offsets
 from .notation import condition_text
-from .segment_features import LENGTH_OF_SEGMENT, reads_segment, with_length
+from .term_places import (
+    LENGTH_OF_SEGMENT,
+    expansion_error,
+    is_joint,
+    moved,
+    offsets_of,
+    place_at,
+    reads_segment,
+    reads_sentence,
+    term_variants,
+    variants_of,
+    with_length,
+    with_offsets,
+)
 
 BIAS = "bias"
 MOST_STEPS = 10 * MOST_FEATURES  # a feature counts one step for each group around it

@@ -33,8 +33,7 @@ from ...semantics import (
     Value,
     place_text,
 )
-from .joint_calls import is_joint
-from .named_positions import place_name
+from .term_places import is_joint, place_name
 
 
 def boundary_text(offset: int) -> str:

@@ -1,23 +1,40 @@
-"""Tests that read several places (`word[-1] = word`, `first or pos[-1] is DT`), row by row.
+"""Tests that read several places (`word[-1] = word`, `first or pos[-1] is DT`), row by row; and what hard tables read.
 
-They have three values: a part that reads outside the sequence is neither true nor false, `not` leaves it so, and only a
-test that is true fires. Within a single place everything is known, so `distinct_values` needs only two.
+Tests have three values: a part that reads outside the sequence is neither true nor false, `not` leaves it so, and only
+a test that is true fires. Within a single place everything is known, so `distinct_values` needs only two.
+
+What a hard table reads is one number per token, the row of the table that applies at each anchor. There, outside the
+sequence, a test is false and a text is not a state, and `not` of a test is true where the test is false. Not here: the
+tables (`semantics.conditions.constraint_tables`, `semantics.conditions.memories`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
-from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints32
-from ...semantics import Apply, Compares, Condition, Connectives, Difference, Equals, Number, Quantity, Reference, fold
-from ..plan import condition_text, leaves, moved
-from ..sentence_runs import Block, PairBlock
-from .distinct_values import CorpusValues, Truths
+from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ...semantics import (
+    Apply,
+    Compares,
+    Condition,
+    Connectives,
+    Difference,
+    Equals,
+    Number,
+    Observed,
+    Quantity,
+    Reference,
+    fold,
+)
+from ..feature_rows import Block, PairBlock
+from ..plan import condition_text, fixed_condition, leaves, moved
+from .distinct_values import TRUTHS, CorpusValues
 from .number_values import COMPARISONS
+from .value_kinds import Truths
 
 FALSE, UNKNOWN, TRUE = 0, 1, 2
 NO_VALUE = -1
@@ -164,3 +181,35 @@ def _number_reader(quantity: Quantity, values: CorpusValues) -> NumberReader:
     source = values.source(next(leaves(values.spec, base))[0])
     of_tokens = np.append(values.numbers_of(base, source), np.nan)[source.codes]  # the code -1 reads the NaN at the end
     return lambda block: block.numbers(of_tokens, offset, outside=np.nan)
+
+
+# what hard tables read ------------------------------------------------------------------------------------------------
+
+
+def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
+    """The joint code of `observed` at each token, [N]: mixed radix, the first one slowest; 0 if there are none."""
+    corpus = values.corpus
+    block = Block(0, corpus.num_tokens, np.asarray(corpus.sentence_off, np.int64), 0, 0)
+    codes = np.zeros(corpus.num_tokens, np.int64)
+
+    def is_true(condition: Condition) -> Mask:
+        return np.asarray(joint_test(fixed_condition(values.spec, condition), values)(block) == TRUE)
+
+    for one in observed:
+        codes *= one.count
+        codes += _state_codes(one, values, block) if one.states else fold(one.term, TRUTHS, is_true)
+    return codes
+
+
+def _state_codes(one: Observed, values: CorpusValues, block: Block) -> Ints32:
+    """The state that equals the text of a term, `len(states)` if none does."""
+    term = fixed_condition(values.spec, one.term)
+    ((_, offset),) = leaves(values.spec, term)
+    base = moved(term, -offset)
+    assert isinstance(base, Reference | Apply)  # a moved term is still a term
+    source, texts = values.single(base)
+    number = {state: code for code, state in enumerate(one.states)}
+    none = len(one.states)
+    lut = np.array([*(number.get(text, none) if text is not None else none for text in texts), none], np.int32)
+    codes = np.where(source.codes >= 0, source.codes, len(texts)).astype(np.int32)
+    return block.codes(codes, lut, offset, left=none, right=none, step=0)

@@ -11,9 +11,10 @@ import numpy as np
 
 from ...data import Corpus, InternedColumn
 from ...semantics import Apply, Condition, InLexicon, ModelSpec, every_feature, nodes
-from .distinct_values import Bags, CorpusValues, Texts
+from .distinct_values import CorpusValues
 from .lexicons import Lexicons
-from .registered import RegisteredFeature
+from .user_functions import RegisteredFeature
+from .value_kinds import Bags, Texts
 
 WORTH = 1000  # one in so many tokens must match
 SHOWN = 3  # entries and tokens in a remedy

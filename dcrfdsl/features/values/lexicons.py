@@ -1,13 +1,14 @@
 """Lexicons: sets of entries, and maps from an entry to a value, read from a file once and kept in the model.
 
 A file has one entry per line; `entry TAB value` on every line makes it a map. Blank lines are skipped, there are no
-comments, and a repeated entry with the same value counts once. Not here: comparisons with entries.
+comments, and a repeated entry with the same value counts once. `span(word, places)` finds the longest entries in a
+sequence, by a trie over the codes of words. Not here: comparisons with entries.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...foundation import Count, IncompatibleState, array, check_strings, data_error, read_at_most, shortened, typed
+from ...foundation import (
+    Codes,
+    Count,
+    IncompatibleState,
+    Ints32,
+    Offsets,
+    array,
+    check_strings,
+    data_error,
+    pack_strings,
+    read_at_most,
+    shortened,
+    typed,
+    unpack_strings,
+)
+from ...kernels.extraction import insert, mark_spans
 from ...semantics import ModelSpec
-from ..string_tables import pack_strings, unpack_strings
 
 MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and the model stores all of it
 
@@ -192,3 +207,38 @@ def _pairs(name: str, text: str, file: str, key: Callable[[str], str]) -> dict[s
     if not pairs:
         raise data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
     return pairs
+
+
+# spans ----------------------------------------------------------------------------------------------------------------
+
+
+def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets, entries: Iterable[str]) -> Ints32:
+    """0 where an entry begins, 1 where it continues, -1 elsewhere, [N].
+
+    Greedy from the left, the longest entry at each place; one-word entries count too. `texts[c]` is the word of code c.
+    Entries are split at white space; an entry with a word that does not occur in the data cannot match and is skipped.
+    """
+    words: dict[str, int] = {}
+    code_of_value = np.array(
+        [words.setdefault(several[0], len(words)) if several else -1 for several in texts], np.int32
+    )
+    node_of: dict[tuple[int, int], int] = {}
+    final = [False]
+    for entry in entries:
+        path = [words.get(word, -1) for word in entry.split()]
+        if not path or min(path) < 0:
+            continue
+        node = 0
+        for code in path:
+            node = node_of.setdefault((node, code), len(final))
+            if node == len(final):
+                final.append(False)
+        final[node] = True
+    num_codes = max(1, len(words))
+    capacity = 1 << (2 * len(node_of) + 1).bit_length()
+    slot_key, slot_id = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32)
+    keys = np.array([node * num_codes + code for node, code in node_of], np.int64)
+    insert(keys, np.array(list(node_of.values()), np.int32), slot_key, slot_id)
+    tokens = code_of_value[codes] if len(texts) else np.full(len(codes), -1, np.int32)
+    tokens = np.where(codes >= 0, tokens, -1).astype(np.int32)
+    return mark_spans(tokens, np.array(sentence_off, np.int64), slot_key, slot_id, np.array(final), num_codes)

@@ -1,19 +1,23 @@
 """Numbers of texts, comparisons of numbers, and bins: what `<` and `bin` mean on arrays.
 
-A text that is no number has the number NaN, and no comparison with it is true, `!=` included. Not here: which term is
-read, and where (`distinct_values`, `joint_tests`).
+A text that is no number has the number NaN, and no comparison with it is true, `!=` included. Edges of bins that are
+quantiles are all learned from the training data, also where only a condition reads them: what is tagged must not decide
+on them. Not here: which term is read, and where (`distinct_values`, `joint_tests`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from ...foundation import Codes, Floats, Mask
-from ...semantics import bin_names
+from ...foundation import Codes, Floats, IncompatibleState, Mask
+from ...semantics import Apply, At, Bins, ModelSpec, Reference, bin_names, every_node, read_bins, rewritten
+from ..plan import term_text
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
@@ -66,3 +70,34 @@ def binned(numbers: Floats, edges: Sequence[float]) -> list[tuple[str, ...]]:
     names = [(name,) for name in bin_names(edges)]
     bins = np.searchsorted(np.asarray(edges, np.float64), numbers, side="right")
     return [() if missing else names[n] for n, missing in zip(bins.tolist(), np.isnan(numbers).tolist(), strict=True)]
+
+
+# edges that are learned -----------------------------------------------------------------------------------------------
+
+
+def quantile_bins(spec: ModelSpec) -> Iterator[Apply]:
+    """Each `bin(term, 4)` in features and conditions, once, at the position itself."""
+    seen: set[str] = set()
+    for _, node in every_node(spec):
+        if not isinstance(node, Apply) or node.function != "bin":
+            continue
+        bins, term = read_bins(node, spec.settled), _unplaced(node)
+        if isinstance(bins, Bins) and bins.count is not None and term_text(term) not in seen:
+            seen.add(term_text(term))
+            yield term
+
+
+def _unplaced(node: Any) -> Any:
+    """A term with every place at the position itself."""
+    if isinstance(node, Reference | Apply):
+        node = node.model_copy(update={"place": At(offset=0)})
+    return rewritten(node, _unplaced)
+
+
+def checked_bins(spec: ModelSpec, stored: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
+    """The edges of a model file; `IncompatibleState` unless they are those that its template needs."""
+    needed = {term_text(term) for term in quantile_bins(spec)}
+    ascending = all(all(map(isfinite, edges)) and all(a < b for a, b in pairwise(edges)) for edges in stored.values())
+    if set(stored) != needed or not ascending:
+        raise IncompatibleState("the stored edges of bins are not those of the template")
+    return {name: tuple(edges) for name, edges in stored.items()}

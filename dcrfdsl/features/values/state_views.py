@@ -15,8 +15,9 @@ from ...data import Corpus, InternedColumn
 from ...foundation import DcrfError, Diagnostic, Ints
 from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
 from ..plan import condition_text, fixed_condition, leaves
-from .distinct_values import CorpusValues, Texts, Truths
+from .distinct_values import CorpusValues
 from .lexicons import Lexicons
+from .value_kinds import Texts, Truths
 
 TRUE, FALSE = "yes", "no"
 

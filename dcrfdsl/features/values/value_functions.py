@@ -1,18 +1,37 @@
 """The built-in functions of one value: a text in, its texts out.
 
 `FEATURES` maps a name to a maker, which takes bound arguments and returns a function of one text. Signatures are in
-`semantics.schema.function_signatures`. Not here: positions and spans, which need the sequence (`distinct_values`).
+`semantics.schema.function_signatures`. Regular expressions are compiled by RE2 for matching against UTF-8: with texts,
+RE2 would also compute positions in characters, which nobody uses. Not here: positions and spans, which need the
+sequence (`distinct_values`); conditions on labels, and what is wrong with an expression (`semantics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from ...foundation import Table
+from ...foundation import DcrfError, Diagnostic, Table
 from ...semantics import Number, Range, Reference, Regex, Value
-from .regular_expressions import compiled
+
+# regular expressions --------------------------------------------------------------------------------------------------
+
+
+def compiled(regex: Regex) -> Any:
+    """The compiled pattern, without groups. Match it against encoded text."""
+    import re2  # here only: a template without regexes needs no engine
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.case_sensitive = not regex.ignore_case
+    try:
+        return re2.compile(regex.pattern, options)
+    except re2.error as error:
+        detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
+        raise DcrfError(Diagnostic("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}")) from None
+
 
 TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]
 

@@ -1,13 +1,85 @@
-"""What terms give on distinct values: texts, truth values, numbers or weighted texts. Not here: evaluation."""
+"""What terms give on distinct values: texts, truth values, numbers or weighted texts.
+
+Weighted texts are the values of a `weighted_bag` column, and of functions of its names. A function is called once for
+each distinct name; what it gives has the weight of the name, and equal results of one token add up. A test is true of a
+token if a name of weight other than 0 passes. Not here: evaluation, ids.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...foundation import Codes, Floats, Mask
-from .bag_values import Bags
+import numpy as np
+
+from ...data import BagColumn, Corpus
+from ...foundation import Codes, DcrfError, Floats, Mask, Offsets, data_error
+from ...kernels.extraction import merge_items
+from ...semantics import Apply, Condition, ModelSpec, Reference
+from ..plan import leaves
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Token n has the texts `texts[codes[i]]` with the weights `weights[i]`, for i from `off[n]` to `off[n + 1]`."""
+
+    off: Offsets  #     [N+1]
+    codes: Codes  #     [M]
+    weights: Floats  #  [M], or [0] if all are 1
+    texts: Sequence[str]
+
+    def mapped(self, function: Callable[[str], Sequence[str]]) -> Bags:
+        """What a function gives for the texts, with their weights."""
+        numbers: dict[str, int] = {}
+        results = [[numbers.setdefault(out, len(numbers)) for out in function(text)] for text in self.texts]
+        list_off = np.cumsum([0, *map(len, results)])
+        list_codes = np.array([number for result in results for number in result], np.int32)
+        lengths = np.diff(list_off)[self.codes]
+        item_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        at = np.repeat(list_off[self.codes] - item_off[:-1], lengths) + np.arange(item_off[-1])
+        weights = np.repeat(self.weights, lengths) if len(self.weights) else self.weights
+        off, codes, weights = merge_items(item_off[self.off], list_codes[at], weights, len(numbers))
+        return Bags(off, codes, np.empty(0) if (weights == 1.0).all() else weights, list(numbers))
+
+    def any(self, test: Callable[[str], object]) -> Mask:
+        """[N] whether one of the texts of each token passes."""
+        passed = np.array([bool(test(text)) for text in self.texts], np.bool_)[self.codes]
+        if len(self.weights):
+            passed &= self.weights != 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(passed)])
+        found: Mask = before[self.off[1:]] > before[self.off[:-1]]
+        return found
+
+
+def is_weighted(spec: ModelSpec, condition: Condition) -> bool:
+    """Whether a condition stands for the names of a weighted bag, or for what a function makes of them."""
+    if not isinstance(condition, Reference | Apply):
+        return False
+    columns = [spec.column(leaf.name) for leaf, _ in leaves(spec, condition) if isinstance(leaf, Reference)]
+    return any(column is not None and column.type.name == "weighted_bag" for column in columns)
+
+
+def checked_bag(name: str, column: BagColumn, corpus: Corpus) -> Bags:
+    """The values of a column, which a program may have made; kernels do not check bounds."""
+    off, codes, weights = column.off, column.codes, column.weights
+    whole = (
+        len(off) == corpus.num_tokens + 1 and off[0] == 0 and off[-1] == len(codes) and bool((np.diff(off) >= 0).all())
+    )
+    if not whole or codes.min(initial=0) < 0 or codes.max(initial=-1) >= len(column.names):
+        raise _error(name, "is no bag: its offsets or codes do not fit its items and names", corpus)
+    if len(weights) not in (0, len(codes)) or not np.isfinite(weights).all():
+        raise _error(name, "has weights that are not finite, or not one an item", corpus)
+    return Bags(
+        np.ascontiguousarray(off, np.int64),
+        np.ascontiguousarray(codes, np.int32),
+        np.ascontiguousarray(weights, np.float64),
+        column.names,
+    )
+
+
+def _error(name: str, what: str, corpus: Corpus) -> DcrfError:
+    return data_error("bad-value", f"column `{name}` {what}", file=corpus.file)
 
 
 @dataclass(frozen=True)

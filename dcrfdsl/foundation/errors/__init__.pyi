@@ -13,23 +13,26 @@ from .diagnostics import (
     DcrfWarning as DcrfWarning,
     Diagnostic as Diagnostic,
     Label as Label,
+    QuickFix as QuickFix,
     Source as Source,
     Span as Span,
     data_error as data_error,
     in_a_line as in_a_line,
+    quick_fix as quick_fix,
     render as render,
     render_all as render_all,
     warn_of as warn_of,
+    word_instead as word_instead,
 )
-from .figures import figure as figure, number_text as number_text
 from .printing import (
+    figure as figure,
     json_text as json_text,
+    number_text as number_text,
     printable as printable,
     printable_lines as printable_lines,
     shell_word as shell_word,
     shortened as shortened,
 )
-from .quick_fixes import QuickFix as QuickFix, quick_fix as quick_fix, word_instead as word_instead
 from .registry import (
     MOST_SHOWN as MOST_SHOWN,
     SpellingGuesses as SpellingGuesses,

@@ -1,8 +1,9 @@
-"""Texts of unknown origin made safe to print, and values as JSON.
+"""Values as text: safe to print, as JSON, as figures for people; and texts cut at white space.
 
 Data, templates, file names and models contain texts of unknown origin. In a message such a text must not move the
 cursor, reverse the line or look like another line, so each invisible or acting character is replaced by its escape,
-`\\x1b`. Data that goes to stdout is not changed. Not here: the messages (`problems`).
+`\\x1b`. Data that goes to stdout is not changed. Not here: the messages (`diagnostics`), tables of figures
+(`cli.report`), tokenizers.
 """
 
 from __future__ import annotations
@@ -64,3 +65,28 @@ def _of_finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_of_finite(item) for item in value]
     return value
+
+
+# numbers --------------------------------------------------------------------------------------------------------------
+
+
+def figure(value: float) -> str:
+    """Four decimals, or five significant digits for values below 1: `3395.5312`, `0.10542`, `3.1e-07`."""
+    return f"{value:.4f}" if not abs(value) < 1.0 else f"{value:.5g}"
+
+
+def number_text(value: float) -> str:
+    """Six significant digits at most, as a template has them: `0.5`, `1e-12`, `1e6`."""
+    return f"{value:g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+
+
+# white space ----------------------------------------------------------------------------------------------------------
+
+
+ASCII_SPACE = " \t\n\v\f\r"
+_PART = re.compile(f"[^{ASCII_SPACE}]+")
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a text between white space."""
+    return _PART.findall(text)

@@ -1,5 +1,3 @@
-from .cache_places import is_writable as is_writable, keeping_places as keeping_places
-from .file_locks import lock as lock
 from .stored_arrays import (
     Count as Count,
     IncompatibleState as IncompatibleState,
@@ -9,8 +7,10 @@ from .stored_arrays import (
     check_offsets as check_offsets,
     check_strings as check_strings,
     check_within as check_within,
+    pack_strings as pack_strings,
     recalled as recalled,
     typed as typed,
+    unpack_strings as unpack_strings,
 )
 from .whole_files import (
     LONGEST_TEMPLATE as LONGEST_TEMPLATE,

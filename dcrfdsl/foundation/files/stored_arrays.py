@@ -1,22 +1,23 @@
-"""Checks of the contents of a model file: dtypes, lengths, offsets, numbers within bounds, UTF-8.
+"""Checks of the contents of a model file (dtypes, lengths, offsets, bounds, UTF-8), and tables of strings.
 
 A checksum tells that a file is unchanged, not that we wrote it. Kernels do not check bounds, so every number used as an
 index is checked here, once, when a model is loaded. Each part of a model knows its own requirements (`restore` of
-alphabets, weights, voters …); this module has the vocabulary for them. Not here: the container (`model.file_format`),
-the meaning of the parts.
+alphabets, weights, voters …); this module has the vocabulary for them. Strings are stored as two arrays, so that a
+process can map them from disk. Not here: the container (`model.file_format`), the meaning of the parts.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ..arrays import Floats, Offsets
+from ..arrays import Floats, Ints, Offsets
 from ..errors import DcrfError, Diagnostic
 
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or an index in JSON
@@ -110,7 +111,7 @@ def check_finite(numbers: Floats, name: str) -> None:
 
 def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
     """`IncompatibleState` unless the bytes are UTF-8 and each offset is the start of a character, as in packed strings
-    (`features.string_tables`)."""
+    (`foundation.files.stored_arrays`)."""
     check_offsets(off, len(data), name)
     raw = data.tobytes()
     if raw.isascii():
@@ -142,3 +143,25 @@ def typed(kind: Any, value: object, name: str) -> Any:
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     """The adapter of a type, cached: building it takes longer than using it."""
     return TypeAdapter(kind)
+
+
+# strings --------------------------------------------------------------------------------------------------------------
+
+
+def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], Ints]:
+    """The UTF-8 bytes of all strings in a row, and their offsets: string i has the bytes `off[i]` to `off[i + 1]`."""
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    off = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(one) for one in encoded], out=off[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), off
+
+
+def unpack_strings(data: NDArray[np.uint8], off: Offsets) -> list[str]:
+    """The strings that `pack_strings` packed. `off` may be a slice of a longer table's offsets."""
+    first = int(off[0])
+    raw = data[first : int(off[-1])].tobytes()
+    ends = (off - first).tolist()
+    if raw.isascii():
+        text = raw.decode("ascii")
+        return [text[start:end] for start, end in pairwise(ends)]
+    return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)]

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import DcrfError, data_error, did_you_mean
-from .file_locks import HAS_POSIX_FILES, lock
+from ..operating_system import HAS_POSIX_FILES, lock
 
 LONGEST_TEMPLATE = 1 << 24  # bytes
 MOST_NAMES = 10_000  # of a folder, among which a misspelt one is sought

@@ -1,5 +1,3 @@
-from .block_html import block_html as block_html
-from .notebook_output import notebook_html as notebook_html
 from .page_blocks import (
     Block as Block,
     Cell as Cell,
@@ -13,8 +11,9 @@ from .page_blocks import (
     Picture as Picture,
     Stretch as Stretch,
     TextTable as TextTable,
+    block_html as block_html,
     inline_svg as inline_svg,
     signed_shade as signed_shade,
     whole_shade as whole_shade,
 )
-from .style_sheets import notebook_style as notebook_style, parts_style as parts_style
+from .style_sheets import notebook_html as notebook_html, notebook_style as notebook_style, parts_style as parts_style

@@ -1,14 +1,20 @@
 """The style sheets of blocks: for a page of their own, and for outputs of notebooks, which stand in a foreign page.
 
 In a notebook every rule is held within `.dcrf`. Colours follow the notebook's theme where it names one, else the
-browser's preference. Not here: HTML.
+browser's preference. An output needs no other file and no network, has no script, and stands by itself: exported
+notebooks keep it. Not here: the HTML of a block (`page_blocks`), what objects say of themselves.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+
+from markupsafe import Markup
+
+from .page_blocks import Block, block_html
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COLOUR = re.compile(r"(--[\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);")
@@ -56,3 +62,12 @@ def _within(selectors: str, body: str) -> str:
 
 def _sheet(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+# outputs of notebooks -------------------------------------------------------------------------------------------------
+
+
+def notebook_html(blocks: Iterable[Block]) -> str:
+    """The blocks as one element of HTML with its style."""
+    inner = Markup("\n").join(block_html(block) for block in blocks)
+    return str(Markup('<div class="dcrf">\n<style>{}</style>\n{}\n</div>').format(Markup(notebook_style()), inner))

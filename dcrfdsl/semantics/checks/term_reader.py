@@ -3,7 +3,7 @@
 One reader for all terms: in feature lists only observations may be read; `forbid`, `memory` and `view` may also read
 labels, and a `view` functions of them; the list of a `segment` reads whole segments. Not here: which places of a
 template to read (`name_rules`), regexes (`pattern_rules`), places in brackets (`clique_rules`), what a function of the
-user's returns, which is known on data alone (`features.values.user_calls`).
+user's returns, which is known on data alone (`features.values.user_functions`).
 """
 
 from __future__ import annotations

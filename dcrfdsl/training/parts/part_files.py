@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...features import FeatureRows, Pairs, pack_strings, unpack_strings
-from ...foundation import DcrfError, Diagnostic, Floats, Ints
+from ...features import FeatureRows, Pairs
+from ...foundation import DcrfError, Diagnostic, Floats, Ints, pack_strings, unpack_strings
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 

@@ -1,6 +1,6 @@
 """The perceptron's loss over data in parts, and passes over each part from the same weights.
 
-Not here: how the weights of parts are mixed (`optimizers.special.mixed_perceptron`), the steps (`perceptron_steps`).
+Not here: the steps, and how the weights of parts are mixed (`optimizers.perceptron_steps`).
 """
 
 from __future__ import annotations

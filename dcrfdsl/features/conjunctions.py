@@ -1,0 +1,97 @@
+"""Induced features: conjunctions of two features that fire in the same row; each may itself be a conjunction.
+
+A feature set with F features in its alphabet and K conjunctions has the features 0 … F+K−1. Conjunction k is the
+feature F + k, and its two members have smaller numbers. New text is treated like training data: first the alphabet is
+looked up, then conjunctions are formed. Not here: the choice of conjunctions (`training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..foundation import IncompatibleState, Ints, Ints32, array
+from ..kernels.extraction import conjoin
+from .feature_rows import FeatureRows
+
+
+@dataclass(frozen=True, eq=False)
+class Conjunctions:
+    """`members` [K, 2] int32: the two features of each conjunction; `first` is the number of conjunction 0."""
+
+    first: int
+    members: Ints32
+
+    @classmethod
+    def none(cls, num_features: int) -> Conjunctions:
+        return cls(num_features, np.zeros((0, 2), np.int32))
+
+    @property
+    def num_features(self) -> int:
+        """Features of the alphabet and conjunctions together."""
+        return self.first + len(self.members)
+
+    def extended(self, members: Ints32) -> Conjunctions:
+        return Conjunctions(self.first, np.concatenate([self.members, members]))
+
+    def atoms(self, feature: int) -> frozenset[int]:
+        """The features of the alphabet that a feature is made of."""
+        met, left = {feature}, [feature]
+        while left:  # each member once, however often it occurs
+            if (at := left.pop() - self.first) >= 0:
+                new = set(self.members[at].tolist()) - met
+                met |= new
+                left += new
+        return frozenset(one for one in met if one < self.first)
+
+    def partners(self) -> tuple[Ints, Ints32, Ints32]:
+        """For each feature its partners in conjunctions: offsets, the other member, the conjunction."""
+        number = np.arange(self.first, self.num_features, dtype=np.int32)
+        one, other = np.concatenate([self.members, self.members[:, ::-1]]).T if len(number) else self.members.T
+        order = np.argsort(one, kind="stable")
+        off = np.searchsorted(one[order], np.arange(self.num_features + 1)).astype(np.int64)
+        return off, np.ascontiguousarray(other[order]), np.concatenate([number, number])[order]
+
+
+def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
+    """The rows with the conjunctions that fire there after their features; the value of a conjunction is 1."""
+    if not len(conjunctions.members):
+        return rows
+    row_off, feature = conjoin(rows.row_off, rows.feature, *conjunctions.partners())
+    value = rows.value
+    if len(value):
+        value = np.ones(len(feature))
+        lengths = np.diff(rows.row_off)
+        place = np.arange(len(rows.value)) + np.repeat(row_off[:-1] - rows.row_off[:-1], lengths)
+        value[place] = rows.value
+    return rows._replace(row_off=row_off, feature=feature, value=value)
+
+
+# storage ------------------------------------------------------------------------------------------------------------
+
+
+def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, Ints32]:
+    """The members of each set's conjunctions, for the sets that have any."""
+    return {
+        f"conjunctions.{n}": conjunctions.members for n, conjunctions in enumerate(sets) if len(conjunctions.members)
+    }
+
+
+def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDArray]) -> list[Conjunctions]:
+    """From stored arrays. `IncompatibleState` unless every member is an earlier feature; kernels do not check
+    bounds.
+    """
+    restored = []
+    for n, first in enumerate(num_features):
+        conjunctions = Conjunctions.none(first)
+        if (name := f"conjunctions.{n}") in arrays:
+            members = array(arrays, name, np.int32, 2)
+            known = np.arange(len(members))[:, None] + first
+            if members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
+                raise IncompatibleState("the stored conjunctions do not fit the alphabet")
+            conjunctions = Conjunctions(first, np.ascontiguousarray(members))
+        restored.append(conjunctions)
+    return restored

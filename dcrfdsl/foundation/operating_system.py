@@ -1,0 +1,164 @@
+"""What the operating system says and gives: memory, locks on open files, folders for caches.
+
+Each works on every system that Python runs on, and says so where a system has none. A lock ends with the process that
+holds it. Windows has none of the calls of POSIX: there a byte far behind any content is locked, so that the content can
+still be read. Not here: what work will take; what a lock means to those who take it (`whole_files`, `training.curves`);
+what is in a cache (`syntax.resources`, `kernels.runtime.kernel_cache`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_CONTAINER_FILES = (
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+)
+
+
+def memory_in_use() -> int:
+    """In bytes: now; at its peak where a system says no more; 0 where it says nothing."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def give_back_memory() -> None:
+    """Returns memory that was freed to the system, where its C library keeps it for later (glibc)."""
+    import ctypes  # here only: commands that train nothing start without it
+
+    with suppress(OSError, AttributeError, TypeError):  # another library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def memory_left() -> int | None:
+    """In bytes, that this process can still take: what the machine, its container and `ulimit -v` leave.
+
+    None where the system does not say.
+    """
+    found = [left for left in (_available(), _of_container(), _of_address_space()) if left is not None]
+    return max(0, min(found)) if found else None
+
+
+def _available() -> int | None:
+    """What Linux says it can give without swapping."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _of_container() -> int | None:
+    """What a control group leaves, in either version of them."""
+    for most, used in _CONTAINER_FILES:
+        with suppress(OSError, ValueError):
+            folder = Path("/sys/fs/cgroup")
+            return int((folder / most).read_text()) - int((folder / used).read_text())
+    return None
+
+
+def _of_address_space() -> int | None:
+    """What `ulimit -v` leaves."""
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            return most - pages * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+# locks ----------------------------------------------------------------------------------------------------------------
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+HAS_POSIX_FILES = fcntl is not None  # whether an open file can be renamed and removed, too
+FAR = 2**40  # bytes: behind the content of any file that is locked
+
+
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Locks an open file. OSError where there are no locks.
+
+    wait: until another process gives up its lock, where a system can; otherwise that is a BlockingIOError.
+    """
+    _LOCKS[HAS_POSIX_FILES](descriptor, wait)
+
+
+def _flock(descriptor: int, wait: bool) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def _lock_byte(descriptor: int, wait: bool) -> None:
+    import msvcrt
+
+    before = os.lseek(descriptor, 0, os.SEEK_CUR)
+    try:
+        os.lseek(descriptor, FAR, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except PermissionError as error:
+        raise BlockingIOError(*error.args) from error
+    finally:
+        os.lseek(descriptor, before, os.SEEK_SET)
+
+
+_LOCKS: dict[bool, Callable[[int, bool], None]] = {True: _flock, False: _lock_byte}
+
+
+# places for caches ----------------------------------------------------------------------------------------------------
+
+
+def keeping_places(package: Path) -> Iterator[Path]:
+    """Folders to try, the best first: beside the modules of a package, the user's cache, a temporary folder.
+
+    They need not exist or be writable, except the last one, which is created on request.
+    """
+    yield package / "__pycache__"
+    home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
+    if cache_home := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(cache_home) / "dcrfdsl"
+    elif os.path.isdir(home):
+        yield Path(home) / ".cache" / "dcrfdsl"
+    temporary = _temporary_place()
+    if temporary is not None:
+        yield temporary
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be created in a folder; a missing folder is created."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _temporary_place() -> Path | None:
+    """A folder that only this user can write to, because its files are executed; None if there is none."""
+    if not hasattr(os, "getuid"):  # on Windows a user has a temporary folder of their own
+        return Path(tempfile.gettempdir()) / "dcrfdsl"
+    try:
+        folder = Path(tempfile.gettempdir()) / f"dcrfdsl-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return None
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+    return folder if is_own else None
