@@ -6,7 +6,7 @@ with the weights of the `segment` statement, each with the feature rows of the c
 Cliques that join the label with a neighbouring position are over the memory instead, seen through the label, so that
 elimination carries one variable on in the place of two. Wider ones stay over the label: what they carry on from earlier
 positions is then its few states, not those of the memory. Not here: the states of the memory
-(`semantics.conditions.segment_runs`).
+(`semantics.conditions.implied_memories`).
 """
 
 from __future__ import annotations

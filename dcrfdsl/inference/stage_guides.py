@@ -5,7 +5,7 @@ stage gave no weight have potential 1, so they are left out: a stage that trains
 these. Where constraints on several labels could leave no labelling of what survives, the guide's best one does survive.
 Lists are made once for each data set, in parts that depend on the data alone.
 
-Not here: pruning itself (`methods.pruned_method`), which stage guides (`semantics.guiding_stages`).
+Not here: pruning itself (`methods.pruned_method`), which stage guides (`semantics.implied_settings`).
 """
 
 from __future__ import annotations

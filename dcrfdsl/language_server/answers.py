@@ -1,5 +1,5 @@
 """What answers are made of: places as offsets in a text, edits, items of lists. The protocol's forms of them are made
-in `protocol_values`. Not here: any question.
+in `lsp_server`. Not here: any question.
 """
 
 from __future__ import annotations

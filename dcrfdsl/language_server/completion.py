@@ -8,33 +8,110 @@ stands around the cursor (`cursor_context`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
-from ..semantics import FORMATS, SettingEntry
+from ..semantics import FORMATS, ReferenceEntry, SettingEntry
 from .answers import Proposal
-from .cursor_context import context_at
-from .proposal_lists import (
-    RANK_WORDS,
-    CursorPlace,
-    files,
-    named,
-    of_entries,
-    of_names,
-    of_settings,
-    of_states,
-    of_words,
-)
-from .reference_words import (
+from .cursor_context import (
+    CursorContext,
+    context_at,
     entries_of,
+    entry_markdown,
     facts_of_setting,
     kinds_here,
+    setting_markdown,
     settings_here,
     values_of,
 )
-from .template_index import Template, Workspace
-from .text_words import is_name
+from .editor_text import STATE, is_name
+from .label_states import states_of
+from .template_index import Declaration, Names, Placed, Template, Workspace
+
+MOST_FILES = 200
+RANK_NAMES, RANK_WORDS, RANK_CLAUSES = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class CursorPlace:
+    """All that the lists depend on."""
+
+    template: Template
+    placed: Placed
+    context: CursorContext
+    names: Names
+    workspace: Workspace
+    learned: Mapping[str, Sequence[str]]
+
+    @property
+    def keyword(self) -> str:
+        return self.context.keyword
+
+
+def of_entries(entries: Iterable[ReferenceEntry], rank: int = RANK_WORDS) -> Iterator[Proposal]:
+    for entry in entries:
+        if is_name(entry.name) and not entry.name.isupper():
+            yield Proposal(entry.name, entry.kind, entry.usage, entry_markdown(entry), rank=rank)
+
+
+def of_names(place: CursorPlace, *kinds: str) -> Iterator[Proposal]:
+    own = place.placed
+    for declaration in place.names.of_kind(*kinds):
+        if declaration.placed is own and declaration.declared.kind != "column":
+            continue  # not inside its own declaration
+        yield named(declaration)
+
+
+def named(declaration: Declaration) -> Proposal:
+    first = declaration.placed.facts.text.partition("\n")[0].strip()
+    kind = declaration.declared.kind
+    return Proposal(declaration.declared.name, kind, first, declaration.placed.doc, rank=RANK_NAMES)
+
+
+def of_settings(settings: Iterable[SettingEntry]) -> Iterator[Proposal]:
+    for setting in settings:
+        default = setting.default if setting.default not in ("", "required") else "…"
+        yield Proposal(
+            setting.name, "setting", f"= {default}", setting_markdown(setting), f"{setting.name} = ", RANK_WORDS
+        )
+
+
+def of_states(place: CursorPlace, label: str) -> Iterator[Proposal]:
+    for state in states_of(label, place.names, place.learned):
+        written = state if STATE.fullmatch(state) and state != "not" else f'"{state}"'
+        yield Proposal(written, "state", f"of {label}", rank=RANK_NAMES)
+
+
+def of_words(words: Iterable[str], detail: str = "") -> Iterator[Proposal]:
+    for word in words:
+        yield Proposal(word, "word", detail, rank=RANK_CLAUSES)
+
+
+def files(place: CursorPlace) -> Iterator[Proposal]:
+    """Files beside the template, for `use`, lexicons and state files."""
+    if place.keyword not in ("use", "lexicon", "label", "latent", "memory"):
+        return
+    text = place.placed.facts.text[place.context.start + 1 :]
+    written = text.partition('"')[0].partition("\n")[0]
+    folder = place.template.path.parent / written.rpartition("/")[0]
+    suffix = ".dcrf" if place.keyword == "use" else ""
+    prefix = written.rpartition("/")[0]
+    for name in _listed(folder, suffix):
+        yield Proposal(f"{prefix}/{name}" if prefix else name, "file")
+
+
+def _listed(folder: Path, suffix: str) -> list[str]:
+    try:
+        found = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir() if not path.name.startswith("."))
+    except (OSError, ValueError):
+        return []
+    return [name for name in found if name.endswith((suffix, "/"))][:MOST_FILES]
+
+
+# which lists apply ----------------------------------------------------------------------------------------------------
+
 
 OBSERVED = ("column", "label", "latent variable", "memory", "view", "feature group")
 VARIABLES = ("label", "latent variable", "memory", "view")
@@ -272,7 +349,7 @@ def _kinds(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
     return lambda place: of_entries(entries_of(*kinds))
 
 
-def _names(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
+def _names_of(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
     def listed(place: CursorPlace) -> Iterator[Proposal]:
         if place.context.last in (place.context.clause, ",", place.keyword, "locked") or place.context.new_item:
             yield from of_names(place, *kinds)
@@ -332,7 +409,7 @@ def _column_names(place: CursorPlace) -> Iterator[Proposal]:
 HEADS: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
     "data": _kinds("data format"), "infer": _kinds("inference method"), "decode": _kinds("decoding rule"),
     "train": _kinds("training criterion"), "evaluate": _metrics, "label": _column_names,
-    "clique": _names(*VARIABLES), "segment": _names("label", "view"), "once": _names("label"),
+    "clique": _names_of(*VARIABLES), "segment": _names_of("label", "view"), "once": _names_of("label"),
     "forbid": _expression, "require": _expression,
 }  # fmt: skip
 
@@ -346,12 +423,12 @@ CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] =
     ("label", "for"): _unit,
     ("clique", "where"): _expression,
     ("piece", ":"): _members,
-    ("piece", "over"): _names("label", "latent variable"),
-    ("train", "after"): _names("stage"),
+    ("piece", "over"): _names_of("label", "latent variable"),
+    ("train", "after"): _names_of("stage"),
     ("evaluate", ":"): _metrics,
     ("let", "="): _lets,
     ("let", "tune"): _kinds("search range"),
     ("memory", "initially"): lambda place: of_states(place, place.context.before[1].text),
     ("segment", "up"): lambda place: of_words(("to",)),
-    ("segment", "to"): _names("constant"),
+    ("segment", "to"): _names_of("constant"),
 }

@@ -1,9 +1,9 @@
-"""Reads a data file for an editor: the states that it teaches, and what each clique costs.
+"""What a data file says of a model, as hover and inlay hints show it: states, table entries, weights.
 
-It runs in a process of its own, `python -c "from dcrfdsl.language_server import print_costs; print_costs()"`: the
-engine takes seconds to load and more to compile, and answers must not wait for it. The request comes as JSON on stdin,
-the answer goes as JSON to stdout. Own feature functions are not loaded, since an editor must not run code of the folder
-that it shows; a template with such functions has no costs. Not here: the form of the answer (`cost_report`).
+The file is read in a process of its own, `python -c "from dcrfdsl.language_server import print_costs; print_costs()"`:
+the engine takes seconds to load and more to compile, and answers must not wait for it. The request comes as JSON on
+stdin, the answer goes as JSON to stdout. Own feature functions are not loaded, since an editor must not run code of the
+folder that it shows; a template with such functions has no costs.
 """
 
 from __future__ import annotations
@@ -11,12 +11,54 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..foundation import DcrfError, read_template, render_all
 from ..semantics import check, load_text
+
+
+@dataclass(frozen=True)
+class CliqueCost:
+    """states: of its sites, `45 × 45`.   entries: of its table, None for segments, which have none."""
+
+    states: str
+    entries: int | None
+    weights: int
+
+    def words(self) -> str:
+        entries = "" if self.entries is None else f", {self.entries:,} entries"
+        return f"{self.states} states{entries}, {self.weights:,} weight{'' if self.weights == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """states: of every variable, by name.   cliques: by their name, or by their sites as written.   problem: why there
+    is no more.
+    """
+
+    data_name: str = ""
+    states: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    cliques: Mapping[str, CliqueCost] = field(default_factory=dict)
+    problem: str = ""
+
+    def of_clique(self, label: str) -> CliqueCost | None:
+        return self.cliques.get(label)
+
+
+NO_COSTS = CostReport()
+
+
+def report_of(answer: Mapping[str, Any], data_name: str) -> CostReport:
+    """The report that the other process has written as JSON."""
+    cliques = {label: CliqueCost(*cost) for label, cost in answer.get("cliques", {}).items()}
+    states = {name: tuple(listed) for name, listed in answer.get("states", {}).items()}
+    return CostReport(data_name, states, cliques, str(answer.get("problem", "")))
+
+
+# in a process of its own ----------------------------------------------------------------------------------------------
 
 
 def print_costs() -> None:

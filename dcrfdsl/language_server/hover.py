@@ -1,6 +1,7 @@
-"""What stands under the cursor, in words: a declared name with its documentation, or a word of the language.
+"""What stands under the cursor, in words: a declared name with its documentation, a word of the language, a call.
 
     hover(template, offset, workspace, costs)
+    signature(template, offset)   -> how what is called is written, and which of its arguments stands there
 
 What is said of a word is what `dcrfdsl explain` says. Not here: the cost of a clique, which data tells (`data_costs`).
 """
@@ -11,22 +12,25 @@ from collections.abc import Iterator, Sequence
 
 from ..semantics import ReferenceEntry, entries_named
 from ..syntax import CLAUSE_WORDS
-from .answers import HoverText
-from .cost_report import CostReport
-from .cursor_context import CursorContext, context_at
-from .label_states import states_of
-from .name_navigation import name_at
-from .reference_words import (
+from .answers import HoverText, SignatureText
+from .cursor_context import (
+    CursorContext,
+    OpenCall,
     callee_kinds,
+    context_at,
     entry_markdown,
     entry_of,
+    facts_of_setting,
     kinds_here,
     setting_markdown,
     settings_here,
     values_of,
 )
+from .data_costs import CostReport
+from .editor_text import Word
+from .label_states import states_of
+from .name_navigation import name_at
 from .template_index import Declaration, Names, Placed, Template, Workspace
-from .text_words import Word
 
 SHOWN_STATES = 24
 # A statement's clause -> the entry that explains its word.
@@ -144,3 +148,42 @@ def _entry(word: str, kinds: Sequence[str]) -> str | None:
         if entry.kind in kinds and entry.name == word:
             return entry_markdown(entry)
     return None
+
+
+# signatures -----------------------------------------------------------------------------------------------------------
+
+
+def signature(template: Template, offset: int) -> SignatureText | None:
+    """The signature of the innermost call that is open at an offset, or None."""
+    placed = template.at(offset)
+    if placed is None:
+        return None
+    context = context_at(template.text[placed.start : max(placed.end, offset)], offset - placed.start)
+    if context.inside == "comment":
+        return None
+    for depth in range(len(context.calls) - 1, -1, -1):
+        call = context.calls[depth]
+        entry = entry_of(call.callee, callee_kinds(context, depth)) if call.opener == "(" and call.callee else None
+        if entry is not None:
+            return _text(entry, call)
+    return None
+
+
+def _text(entry: ReferenceEntry, call: OpenCall) -> SignatureText:
+    parts: list[str] = []
+    places: list[tuple[int, int, str]] = []
+    place = len(entry.name) + 1
+    for setting in entry.settings:
+        default = setting.default
+        text = setting.name if default in ("required", "") else f"{setting.name} = {default}"
+        parts.append(text)
+        places.append((place, place + len(text), f"{setting.meaning} ({facts_of_setting(setting)})"))
+        place += len(text) + 2
+    label = f"{entry.name}({', '.join(parts)})"
+    return SignatureText(label, entry.summary, tuple(places), _active([one.name for one in entry.settings], call))
+
+
+def _active(names: Sequence[str], call: OpenCall) -> int | None:
+    if call.key in names:
+        return names.index(call.key)
+    return call.argument if call.argument < len(names) else None

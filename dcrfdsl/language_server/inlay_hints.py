@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ..syntax import ast
 from .answers import InlayText
-from .cost_report import CostReport
+from .data_costs import CostReport
 from .template_index import Placed, Template
 
 

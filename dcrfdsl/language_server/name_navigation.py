@@ -13,8 +13,8 @@ from pathlib import Path
 from ..semantics import entries_named
 from ..syntax import RESERVED, ast
 from .answers import Edit, Edits, Refused, Spot
+from .editor_text import is_name
 from .template_index import Declaration, Names, Placed, Template, absolute
-from .text_words import is_name
 
 
 @dataclass(frozen=True)

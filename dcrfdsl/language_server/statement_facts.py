@@ -17,7 +17,7 @@ from typing import Any
 
 from ..semantics import CRITERIA, FORMATS
 from ..syntax import KEYWORDS, RESERVED, ast, parse_partial
-from .text_words import Word, words_of
+from .editor_text import Word, words_of
 
 # keyword -> the kind of what it declares, in the words of the checker
 KINDS: Mapping[str, str] = {

@@ -204,7 +204,7 @@ class BoostingProblem(Protocol):
 
     ranges: for each feature, bounds L and U on how much more often a wrong labelling counts it than the gold one;
     sequences with equal bounds are a group.   rounds, tolerance, max_step, update: see
-    `semantics.settings.risk_settings`.   most_weights: the largest number of weights that can count in a sequence.
+    `semantics.settings.training_settings`.   most_weights: the largest number of weights that can count in a sequence.
     """
 
     rounds: int

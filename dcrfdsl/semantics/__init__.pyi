@@ -8,10 +8,30 @@ from .conditions.condition_tables import (
     HardTable as HardTable,
     Observed as Observed,
     Views as Views,
+    constraint_sites as constraint_sites,
+    constraint_table as constraint_table,
+    index_gaps as index_gaps,
+    is_of_sentence as is_of_sentence,
     is_word as is_word,
 )
-from .conditions.constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table
-from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
+from .conditions.feature_groups import (
+    DEEPEST as DEEPEST,
+    MOST_FEATURES as MOST_FEATURES,
+    without_windows as without_windows,
+)
+from .conditions.implied_memories import (
+    SegmentMemory as SegmentMemory,
+    SegmentStates as SegmentStates,
+    SingleRuns as SingleRuns,
+    is_implied as is_implied,
+    once_constraint as once_constraint,
+    once_refusal as once_refusal,
+    once_words as once_words,
+    searched_runs as searched_runs,
+    segment_memory as segment_memory,
+    segment_states as segment_states,
+    unrolled_spec as unrolled_spec,
+)
 from .conditions.label_diagrams import (
     ALL as ALL,
     NONE as NONE,
@@ -21,24 +41,6 @@ from .conditions.label_diagrams import (
 )
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
-from .conditions.once_constraint import (
-    SingleRuns as SingleRuns,
-    once_constraint as once_constraint,
-    once_refusal as once_refusal,
-    once_words as once_words,
-    searched_runs as searched_runs,
-)
-from .conditions.position_gaps import index_gaps as index_gaps
-from .conditions.segment_runs import (
-    SegmentMemory as SegmentMemory,
-    SegmentStates as SegmentStates,
-    is_implied as is_implied,
-    segment_memory as segment_memory,
-    segment_states as segment_states,
-    unrolled_spec as unrolled_spec,
-)
-from .conditions.sentence_variables import is_of_sentence as is_of_sentence
-from .conditions.spread_windows import without_windows as without_windows
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,
@@ -159,41 +161,47 @@ from .schema.unparse import (
     value_text as value_text,
 )
 from .schema.unparsed_terms import is_plain_name as is_plain_name
-from .settings.decode_rules import decode_rule as decode_rule, decoding as decoding
 from .settings.decoding_settings import (
     DECODINGS as DECODINGS,
     bounding_decoding as bounding_decoding,
     read_decoding as read_decoding,
 )
-from .settings.expectation_settings import EpSettings as EpSettings
-from .settings.guiding_stages import (
+from .settings.implied_settings import (
+    decode_rule as decode_rule,
+    decoding as decoding,
     guiding_stage as guiding_stage,
     guiding_stages as guiding_stages,
     stage_inference as stage_inference,
+    with_defaults as with_defaults,
 )
-from .settings.importance_settings import (
-    SentenceImportance as SentenceImportance,
-    StateImportance as StateImportance,
-    TokenImportance as TokenImportance,
-    state_factors as state_factors,
+from .settings.infer_settings import (
+    INFERENCE as INFERENCE,
+    AutoSettings as AutoSettings,
+    BpSettings as BpSettings,
+    EpSettings as EpSettings,
+    ExactSettings as ExactSettings,
+    GbpSettings as GbpSettings,
+    GibbsSettings as GibbsSettings,
+    MeanFieldSettings as MeanFieldSettings,
+    PrunedSettings as PrunedSettings,
+    TrpSettings as TrpSettings,
+    TrwSettings as TrwSettings,
 )
 from .settings.loss_settings import (
-    BalancedLoss as BalancedLoss,
-    LabelLoss as LabelLoss,
-    LogisticSmoothing as LogisticSmoothing,
-    MceSettings as MceSettings,
-    MeasureLoss as MeasureLoss,
-    SequenceLoss as SequenceLoss,
-)
-from .settings.margin_settings import (
     KERNELS as KERNELS,
+    BalancedLoss as BalancedLoss,
     CostLoss as CostLoss,
     HammingLoss as HammingLoss,
     HmsvmSettings as HmsvmSettings,
+    LabelLoss as LabelLoss,
     LinearKernel as LinearKernel,
+    LogisticSmoothing as LogisticSmoothing,
+    MceSettings as MceSettings,
+    MeasureLoss as MeasureLoss,
     PolyKernel as PolyKernel,
     RbfKernel as RbfKernel,
     SegmentsLoss as SegmentsLoss,
+    SequenceLoss as SequenceLoss,
     state_costs as state_costs,
 )
 from .settings.method_settings import (
@@ -201,7 +209,6 @@ from .settings.method_settings import (
     MethodSettings as MethodSettings,
     OptimizerSettings as OptimizerSettings,
 )
-from .settings.nota_settings import AllCases as AllCases, LikelyCases as LikelyCases, SampledCases as SampledCases
 from .settings.optimizer_settings import (
     AutoOptimizer as AutoOptimizer,
     BcfwSettings as BcfwSettings,
@@ -233,31 +240,28 @@ from .settings.prior_settings import (
     NoPrior as NoPrior,
     Prior as Prior,
 )
-from .settings.retired_settings import without_retired_settings as without_retired_settings
-from .settings.risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
 from .settings.settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,
     inference_settings as inference_settings,
     stage_chain as stage_chain,
     stage_settings as stage_settings,
+    without_retired_settings as without_retired_settings,
 )
 from .settings.training_settings import (
     CRITERIA as CRITERIA,
-    INFERENCE as INFERENCE,
-    AutoSettings as AutoSettings,
-    BpSettings as BpSettings,
-    ExactSettings as ExactSettings,
-    GbpSettings as GbpSettings,
-    GibbsSettings as GibbsSettings,
+    AdaboostSettings as AdaboostSettings,
+    AllCases as AllCases,
+    ExponentialSettings as ExponentialSettings,
     HmmSettings as HmmSettings,
     InduceSettings as InduceSettings,
-    MeanFieldSettings as MeanFieldSettings,
+    LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
-    PrunedSettings as PrunedSettings,
     RescaleSettings as RescaleSettings,
+    SampledCases as SampledCases,
+    SentenceImportance as SentenceImportance,
+    StateImportance as StateImportance,
+    TokenImportance as TokenImportance,
     TrainSettings as TrainSettings,
-    TrpSettings as TrpSettings,
-    TrwSettings as TrwSettings,
+    state_factors as state_factors,
 )
-from .settings.written_defaults import with_defaults as with_defaults

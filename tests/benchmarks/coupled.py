@@ -11,14 +11,14 @@ from work import FACTORIAL, ROUNDS, SMOKE, corpus_of, criterion_of, resolved_of
 
 from dcrfdsl.criteria.margin.margin_objective import Hmsvm
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.semantics.settings.loss_settings import LOSSES, MceSettings
-from dcrfdsl.semantics.settings.margin_settings import HammingLoss, HmsvmSettings, SegmentsLoss
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
+from dcrfdsl.semantics.settings.loss_settings import LOSSES, HammingLoss, HmsvmSettings, MceSettings, SegmentsLoss
 from dcrfdsl.semantics.settings.method_settings import CriterionSettings
-from dcrfdsl.semantics.settings.risk_settings import ExponentialSettings, MarginalSettings
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.semantics.settings.training_settings import (
-    ExactSettings,
-    GaussianPrior,
+    ExponentialSettings,
     LikelihoodSettings,
+    MarginalSettings,
     PerceptronSettings,
     TrainSettings,
 )

@@ -19,7 +19,7 @@ from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import SearchLimits, bounded_labelling, infer_graph
 from dcrfdsl.inference.run_status import GraphResult
 from dcrfdsl.semantics import EpSettings, GbpSettings, MethodSettings
-from dcrfdsl.semantics.settings.training_settings import BpSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, TrpSettings
 
 SLACK = 1e-9
 FEW = ("chain_T5_K2", "cycle7_K4")  # of a short run

@@ -12,7 +12,7 @@ from work import CHUNKING, FACTORIAL, POS, ROUNDS, SMOKE, corpus_of, objective, 
 
 from dcrfdsl.graph.factor_graph import FactorGraph
 from dcrfdsl.inference import infer_graph
-from dcrfdsl.semantics.settings.training_settings import BpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings
 
 
 def _pass(source: str, threads: int, method: str | None = None) -> float:

@@ -29,8 +29,9 @@ from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.settings.loss_settings import LOSSES, MceSettings
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.semantics.settings.settings_reading import inference_settings
-from dcrfdsl.semantics.settings.training_settings import GaussianPrior, TrainSettings
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
 

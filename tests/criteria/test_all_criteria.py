@@ -38,7 +38,7 @@ from dcrfdsl.optimizers.perceptron_steps import minimise_perceptron
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]

@@ -17,13 +17,9 @@ from dcrfdsl.criteria.supervision import ResolvedInference
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.semantics.settings.training_settings import (
-    AutoOptimizer,
-    BpSettings,
-    ExactSettings,
-    LbfgsSettings,
-    MethodSettings,
-)
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer, LbfgsSettings
 from dcrfdsl.training.problem import assemble
 
 Floats = NDArray[np.float64]

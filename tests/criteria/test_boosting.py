@@ -24,8 +24,8 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
-from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer
+from dcrfdsl.semantics.settings.training_settings import AdaboostSettings
 from dcrfdsl.training.pipeline import fit
 
 HEAD = "data conll(word, y)\nlabel y\n"

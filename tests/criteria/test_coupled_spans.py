@@ -23,8 +23,8 @@ from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.smoothing import smoothing_of
 from dcrfdsl.criteria.mce.span_errors import ErrorBatches, SpanCounter
 from dcrfdsl.inference import METHODS, run_decoding, score_sequences
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.loss_settings import MeasureLoss
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
 
 STATES = {"y": ["B-A", "I-A", "B-B", "I-B", "O"], "z": ["B-C", "I-C", "O"], "u": ["P", "Q"]}

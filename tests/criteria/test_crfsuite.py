@@ -8,7 +8,7 @@ from model_cases import objective_of
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `bench`")

@@ -11,7 +11,7 @@ from template_cases import CASES
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings, TrpSettings
 from dcrfdsl.training.pipeline import fit
 
 

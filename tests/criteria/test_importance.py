@@ -21,7 +21,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.importance_settings import SentenceImportance
+from dcrfdsl.semantics.settings.training_settings import SentenceImportance
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]

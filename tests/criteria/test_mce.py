@@ -23,6 +23,7 @@ from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.sequence_errors import SequenceCounter
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings
 from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
     LogisticSmoothing,
@@ -30,15 +31,9 @@ from dcrfdsl.semantics.settings.loss_settings import (
     SequenceLoss,
     SigmoidSmoothing,
 )
-from dcrfdsl.semantics.settings.training_settings import (
-    BpSettings,
-    ExactSettings,
-    LikelihoodSettings,
-    MethodSettings,
-    NoPrior,
-    TrainSettings,
-    TrpSettings,
-)
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
+from dcrfdsl.semantics.settings.prior_settings import NoPrior
+from dcrfdsl.semantics.settings.training_settings import LikelihoodSettings, TrainSettings
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
           "forbidden moves", "a view that ties weights"]  # fmt: skip

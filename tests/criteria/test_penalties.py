@@ -12,14 +12,15 @@ from template_cases import CASES
 from training_cases import objective_of, problem_of
 
 from dcrfdsl.criteria.likelihood import Likelihood
-from dcrfdsl.semantics.settings.prior_settings import GroupLassoPrior, Prior
-from dcrfdsl.semantics.settings.training_settings import (
+from dcrfdsl.semantics.settings.prior_settings import (
     PRIORS,
     ElasticNetPrior,
     GaussianPrior,
+    GroupLassoPrior,
     LaplacePrior,
     LphiPrior,
     NoPrior,
+    Prior,
 )
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from dcrfdsl.criteria.perceptron_loss import PerceptronLoss
 from dcrfdsl.optimizers.objective import Iteration, Objective, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check
-from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]

@@ -22,11 +22,11 @@ from dcrfdsl.inference import Binder, Expectations
 from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.nota_settings import LikelyCases
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
+from dcrfdsl.semantics.settings.prior_settings import NoPrior
 from dcrfdsl.semantics.settings.training_settings import (
-    ExactSettings,
     LikelihoodSettings,
-    NoPrior,
+    LikelyCases,
     RescaleSettings,
     TrainSettings,
 )

@@ -28,15 +28,10 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.expressions import Here, Named
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
-from dcrfdsl.semantics.settings.nota_settings import AllCases
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable
-from dcrfdsl.semantics.settings.training_settings import (
-    ExactSettings,
-    LikelihoodSettings,
-    NoPrior,
-    PwplSettings,
-    TrainSettings,
-)
+from dcrfdsl.semantics.settings.prior_settings import NoPrior
+from dcrfdsl.semantics.settings.training_settings import AllCases, LikelihoodSettings, PwplSettings, TrainSettings
 from dcrfdsl.training import fit
 
 PLAIN = {

@@ -22,9 +22,9 @@ from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.separable import minimise_parts
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings
 from dcrfdsl.semantics.settings.piece_shorthands import pieces_of
 from dcrfdsl.semantics.settings.training_settings import (
-    LbfgsSettings,
     PieceSettings,
     PiecewiseSettings,
     PseudolikelihoodSettings,

@@ -24,15 +24,14 @@ from dcrfdsl.inference import Workers
 from dcrfdsl.inference.bound import chain_graphs as chains
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.decode_rules import decoding
-from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
+from dcrfdsl.semantics.settings.implied_settings import decoding
+from dcrfdsl.semantics.settings.infer_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.semantics.settings.training_settings import (
-    AutoSettings,
-    BpSettings,
-    ExactSettings,
-    GaussianPrior,
+    AdaboostSettings,
+    ExponentialSettings,
     LikelihoodSettings,
-    TrpSettings,
+    MarginalSettings,
 )
 from dcrfdsl.training.pipeline import fit
 

@@ -33,9 +33,7 @@ from dcrfdsl.semantics.settings.loss_settings import (
     SigmoidSmoothing,
     SmoothingSettings,
 )
-from dcrfdsl.semantics.settings.training_settings import (
-    GaussianPrior,
-)
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.training.pipeline import fit
 
 # positions and segments ----------------------------------------------------------------------------------------------

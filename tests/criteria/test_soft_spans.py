@@ -18,7 +18,12 @@ from dcrfdsl.criteria.mce.span_errors import SpanCounter
 from dcrfdsl.foundation import DcrfError
 from dcrfdsl.inference.bound.chain_graphs import ChainRuns
 from dcrfdsl.inference.bound.linked_chains import LinkedChains
-from dcrfdsl.semantics.settings.loss_settings import LOSSES, LogisticSmoothing, SigmoidSmoothing, SmoothingSettings
+from dcrfdsl.semantics.settings.loss_settings import (
+    LOSSES,
+    LogisticSmoothing,
+    SigmoidSmoothing,
+    SmoothingSettings,
+)
 
 HEAD = "data conll(word, y)\nlabel y in bio(A, B)\nclique y: bias, word\n"
 MOVES = {

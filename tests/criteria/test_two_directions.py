@@ -14,7 +14,7 @@ from template_cases import Case, sentences
 from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.decode_rules import decode_rule
+from dcrfdsl.semantics.settings.implied_settings import decode_rule
 from dcrfdsl.training.pipeline import fit
 
 CHAIN = """

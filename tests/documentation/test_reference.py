@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -28,7 +30,6 @@ from dcrfdsl.semantics.reference.method_entries import TABLES
 from dcrfdsl.semantics.schema import statement_options as options
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
-from dcrfdsl.semantics.settings import importance_settings, loss_settings, margin_settings, training_settings
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.syntax import KEYWORDS
 
@@ -51,8 +52,11 @@ def names_of(kind: str) -> set[str]:
 
 
 def method_tables() -> dict[str, Table[type]]:
-    modules = (training_settings, loss_settings, margin_settings, importance_settings)
-    return {table.kind: table for module in modules for table in vars(module).values() if isinstance(table, Table)}
+    """The tables of all modules of settings."""
+    room = "dcrfdsl.semantics.settings"
+    names = [module.name for module in pkgutil.iter_modules(importlib.import_module(room).__path__)]
+    found = [vars(importlib.import_module(f"{room}.{name}")).values() for name in names]
+    return {table.kind: table for values in found for table in values if isinstance(table, Table)}
 
 
 # nothing is left out --------------------------------------------------------------------------------------------------

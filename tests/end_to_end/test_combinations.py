@@ -21,7 +21,8 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import CRITERIA, INFERENCE
+from dcrfdsl.semantics.settings.infer_settings import INFERENCE
+from dcrfdsl.semantics.settings.training_settings import CRITERIA
 from dcrfdsl.training.pipeline import fit
 
 ROOT = Path(__file__).parents[2]

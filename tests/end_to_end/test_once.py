@@ -17,9 +17,9 @@ from dcrfdsl.foundation import DcrfError
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks import check
-from dcrfdsl.semantics.conditions import once_constraint
+from dcrfdsl.semantics.conditions import implied_memories
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
 
@@ -147,7 +147,7 @@ def case(request):
 
 @pytest.fixture
 def by_search(monkeypatch):
-    monkeypatch.setattr(once_constraint, "MOST_JOINT", 0)
+    monkeypatch.setattr(implied_memories, "MOST_JOINT", 0)
 
 
 def test_value_gradient_and_marginals(case):
@@ -194,7 +194,7 @@ def test_best_labellings_by_search(case, by_search):
 @pytest.mark.parametrize("searched", [False, True])
 def test_given_labels_are_kept(case, searched, monkeypatch):
     if searched:
-        monkeypatch.setattr(once_constraint, "MOST_JOINT", 0)
+        monkeypatch.setattr(implied_memories, "MOST_JOINT", 0)
     own, labels = Own(case), 0
     rows, some = [], []
     for sentence, enumerated, known in zip(own.rows, own.sentences, own.known, strict=True):
@@ -212,7 +212,7 @@ def test_given_labels_are_kept(case, searched, monkeypatch):
 @pytest.mark.parametrize("searched", [False, True])
 def test_given_labels_that_break_the_rule(searched, monkeypatch):
     if searched:
-        monkeypatch.setattr(once_constraint, "MOST_JOINT", 0)
+        monkeypatch.setattr(implied_memories, "MOST_JOINT", 0)
     own = Own("bio")
     corpus = corpus_from_rows([[("a", "B-A"), ("b", "O"), ("a", "B-A")], [("a", "_")]], own.model.spec.data)
     given = encode_known_labels(own.model.spec, own.model.states, corpus)
@@ -297,7 +297,7 @@ def test_training_that_does_without_it_gives_the_same_labels_by_search(criterion
     train = corpus_from_rows([[("abc"[rng.integers(3)], state) for state in states] for states in gold * 3], data)
     test = corpus_from_rows([[(word, "O") for word in rng.choice(list("abc"), 6)] for _ in range(20)], data)
     inside = fit(load_text(text), train)
-    monkeypatch.setattr(once_constraint, "MOST_JOINT", 0)
+    monkeypatch.setattr(implied_memories, "MOST_JOINT", 0)
     searched = fit(load_text(text), train)
     np.testing.assert_allclose(inside.weights, searched.weights, atol=1e-6)
     np.testing.assert_allclose(inside.predict(test).scores, searched.predict(test).scores, atol=1e-5)

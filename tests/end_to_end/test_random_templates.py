@@ -30,7 +30,8 @@ from dcrfdsl.inference.bound.clamped_data import bind_clamped
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.expressions import Reference
-from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings, MethodSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import UntrainedModel, assemble
 

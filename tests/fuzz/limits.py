@@ -10,12 +10,7 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from dcrfdsl.foundation.errors.registry import Table
-from dcrfdsl.semantics.settings import (
-    loss_settings as losses,
-    margin_settings as margins,
-    training_settings as settings,
-)
+from dcrfdsl.semantics.reference.method_entries import TABLES
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
 
 from .material import NUMBERS, PATHS, WORDS
@@ -23,12 +18,7 @@ from .material import NUMBERS, PATHS, WORDS
 if TYPE_CHECKING:
     from .grammar import Draw
 
-METHODS: Mapping[str, Mapping[str, type[MethodSettings]]] = {
-    table.kind: table
-    for room in (settings, losses, margins)
-    for table in vars(room).values()
-    if isinstance(table, Table)
-}
+METHODS: Mapping[str, Mapping[str, type[MethodSettings]]] = {table.kind: table for table in TABLES}
 # Settings that ask for more work. Cases that run take small values of these.
 WORK = frozenset(
     ("max_iterations", "epochs", "rounds", "samples", "burn_in", "thin", "sweeps", "iterations", "online", "restarts",

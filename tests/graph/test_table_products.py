@@ -11,7 +11,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.graph import ModelGraph
 from dcrfdsl.graph.table_products import TableProduct, candidate_products
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 
 TIED = ["three chains", "tied layers"]
 LAYERS = "data conll(word, x, y, z)\nlabel x\nlabel y\nlabel z\nclique x: word\nclique y: word\nclique z: word\n"

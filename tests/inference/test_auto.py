@@ -13,7 +13,7 @@ from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds, mes
 from dcrfdsl.graph.programs.elimination import OrderCost
 from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import AutoSettings
+from dcrfdsl.semantics.settings.infer_settings import AutoSettings
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
 

@@ -14,7 +14,7 @@ from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.inference.run_status import contradiction_message
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import INFERENCE, BpSettings
+from dcrfdsl.semantics.settings.infer_settings import INFERENCE, BpSettings
 from dcrfdsl.training.pipeline import fit
 
 NO = -np.inf

@@ -19,7 +19,7 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.unparse import to_text
-from dcrfdsl.semantics.settings.decode_rules import decode_rule
+from dcrfdsl.semantics.settings.implied_settings import decode_rule
 from dcrfdsl.training.pipeline import fit
 
 TWO = """data conll(word, pos, chunk)

@@ -15,8 +15,7 @@ from template_cases import CASES
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph, approximations
 from dcrfdsl.inference import infer_graph
-from dcrfdsl.semantics.settings.expectation_settings import EpSettings
-from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, EpSettings, ExactSettings, TrpSettings
 
 pytestmark = pytest.mark.long  # its kernels take a minute to compile
 

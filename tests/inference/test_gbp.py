@@ -19,7 +19,7 @@ from dcrfdsl.graph import FactorGraph, regions
 from dcrfdsl.graph.regions import ClusterLimits, bank_regions
 from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.inference import infer_graph
-from dcrfdsl.semantics.settings.training_settings import BpSettings, GbpSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, GbpSettings, TrpSettings
 
 pytestmark = pytest.mark.long  # its kernels take a minute to compile
 

@@ -14,7 +14,7 @@ from strategies import FAMILIES, TREES, factor_graphs, random_tables
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph, read_uai, read_uai_evidence
 from dcrfdsl.inference import METHODS, infer_graph
-from dcrfdsl.semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
 
 EXACT = 1e-10  # agreement with enumeration
 SHARED = Path(__file__).parents[2].parent / "shared" / "reference"
@@ -153,7 +153,7 @@ OTHERS = {"mean_field", "gibbs", "automaton", "pruned", "segments"}  # a bound, 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - OTHERS))
 def test_every_listed_method_answers_every_task(method):
-    from dcrfdsl.semantics.settings.training_settings import INFERENCE
+    from dcrfdsl.semantics.settings.infer_settings import INFERENCE
 
     graph = family_graph("chain")
     total = reference.joint(graph.cards, graph.scopes, graph.log_tables)

@@ -10,7 +10,7 @@ from model_cases import columns, twin_of
 from template_cases import Case, sentences
 
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
-from dcrfdsl.semantics.conditions.once_constraint import is_run_memory
+from dcrfdsl.semantics.conditions.implied_memories import is_run_memory
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 

@@ -14,7 +14,7 @@ from dcrfdsl.graph.programs.periods import ProgramBuilder, RepeatedProgram
 from dcrfdsl.graph.templates import LAST
 from dcrfdsl.inference import METHODS, Binder, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
 
 pytestmark = pytest.mark.long

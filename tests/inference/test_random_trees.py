@@ -15,7 +15,7 @@ from dcrfdsl.inference import infer_graph
 from dcrfdsl.inference.bound import bind_factor_graph
 from dcrfdsl.inference.methods import message_method
 from dcrfdsl.kernels.messages import first_trees
-from dcrfdsl.semantics.settings.training_settings import TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import TrpSettings
 
 FINE = {"tolerance": 1e-10, "max_iterations": 5000}
 GRID = (

@@ -15,7 +15,7 @@ from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.inference.run_status import RunStatus
 from dcrfdsl.kernels.messages.propagation import PATIENCE
-from dcrfdsl.semantics.settings.training_settings import BpSettings, TrpSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, TrpSettings
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "reference" / "graphs"
 NAMES = sorted(path.stem for path in SHARED.glob("*.json") if path.with_suffix(".npz").exists()) or ["absent"]

@@ -12,7 +12,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.programs.elimination import forest_order, order_cost
 from dcrfdsl.inference import METHODS, Binder, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings
 from dcrfdsl.training import fit
 from dcrfdsl.training.problem import assemble
 

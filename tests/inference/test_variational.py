@@ -25,8 +25,8 @@ from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stret
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
 from dcrfdsl.kernels.tables.kernel_arguments import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.settings.expectation_settings import EpSettings
-from dcrfdsl.semantics.settings.training_settings import (
+from dcrfdsl.semantics.settings.infer_settings import (
+    EpSettings,
     ExactSettings,
     GbpSettings,
     GibbsSettings,

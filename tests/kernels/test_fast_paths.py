@@ -15,17 +15,17 @@ from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.inference.base import Expectations
 from dcrfdsl.kernels.sequences.expectations import score_labellings
-from dcrfdsl.semantics.settings.expectation_settings import EpSettings
-from dcrfdsl.semantics.settings.training_settings import (
+from dcrfdsl.semantics.settings.infer_settings import (
     AutoSettings,
     BpSettings,
+    EpSettings,
     ExactSettings,
     GbpSettings,
     MeanFieldSettings,
-    MethodSettings,
     TrpSettings,
     TrwSettings,
 )
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.training.problem import assemble
 
 

@@ -9,7 +9,7 @@ from lsp_client import LspClient
 
 from dcrfdsl import load_template, read_corpus
 from dcrfdsl.language_server.data_costs import measured
-from dcrfdsl.language_server.workspace_settings import read_settings
+from dcrfdsl.language_server.editor_session import read_settings
 from dcrfdsl.training import fit
 
 TEXT = (

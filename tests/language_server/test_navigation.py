@@ -8,12 +8,10 @@ import pytest
 from editor_cases import BASE, CURSOR, PATH, applied, marked, names_of, workspace
 
 from dcrfdsl.language_server.answers import Refused
-from dcrfdsl.language_server.call_signatures import signature
-from dcrfdsl.language_server.cost_report import NO_COSTS, CliqueCost, CostReport
-from dcrfdsl.language_server.hover import hover
+from dcrfdsl.language_server.data_costs import NO_COSTS, CliqueCost, CostReport
+from dcrfdsl.language_server.hover import hover, signature
 from dcrfdsl.language_server.name_navigation import definitions, name_at, references, rename
-from dcrfdsl.language_server.outline import folds, symbols
-from dcrfdsl.language_server.word_colours import colours
+from dcrfdsl.language_server.whole_text import colours, folds, symbols
 from dcrfdsl.semantics import check, load_text
 
 WHOLE = BASE + (

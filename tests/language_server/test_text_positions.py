@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from dcrfdsl.language_server.text_positions import UNITS, EditorText
+from dcrfdsl.language_server.editor_text import UNITS, EditorText
 
 TEXT = "a é\t𝔸b\r\nlabel ß\n\rz\u2028y\x0cx"
 TEXTS = st.text(st.sampled_from("ab é𝔸\t\n\r\ufeff\u2028\x0c#"), max_size=40)

@@ -15,7 +15,7 @@ from template_cases import CASES, Case, sentences
 
 from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.optimizers.boosting_rounds import best_step, step_bounds
-from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
+from dcrfdsl.semantics.settings.training_settings import AdaboostSettings
 
 HEAD = "data conll(word, y)\nlabel y\n"
 CHAINS = {

@@ -16,10 +16,10 @@ from dcrfdsl.kernels.optimization.descent import secant_steps
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.online import best_rate
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.semantics.settings.training_settings import (
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
+from dcrfdsl.semantics.settings.optimizer_settings import (
     CgSettings,
     GpdSettings,
-    MethodSettings,
     OwlqnSettings,
     QuickpropSettings,
     SgdSettings,

@@ -14,7 +14,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.iis import NEVER, roots
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.semantics.settings.training_settings import IisSettings, LbfgsSettings
+from dcrfdsl.semantics.settings.optimizer_settings import IisSettings, LbfgsSettings
 
 Floats = NDArray[np.float64]
 FREE = ("train.prior=none", "train.infer=exact")

@@ -12,10 +12,7 @@ from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState
 from dcrfdsl.optimizers.stored_pairs import MANY
-from dcrfdsl.semantics.settings.training_settings import (
-    LbfgsSettings,
-    QuickpropSettings,
-)
+from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings, QuickpropSettings
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from training_cases import many, objective_of
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.semantics.settings.training_settings import AutoOptimizer, LbfgsSettings, OwlqnSettings
+from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer, LbfgsSettings, OwlqnSettings
 
 Floats = NDArray[np.float64]
 PRIORS = {

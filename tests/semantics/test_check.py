@@ -23,7 +23,8 @@ from slugs import slugs_of
 from dcrfdsl.data import READERS, read_corpus
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
-from dcrfdsl.semantics.checks.checker import Context, check, check_or_raise
+from dcrfdsl.semantics.checks.checker import check, check_or_raise
+from dcrfdsl.semantics.checks.context import Context
 from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.checks.training_rules import METRICS
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS, explain

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.features.values.joint_tests import observed_codes
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
+from dcrfdsl.semantics.conditions.condition_tables import HardTable, Observed, constraint_table
 from dcrfdsl.semantics.resolve.resolution import load_text
 
 LABELS = {"a": ("x", "y", "yes"), "b": ("y", "B-x"), "c": ("0", "1")}

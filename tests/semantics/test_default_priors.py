@@ -7,6 +7,7 @@ import pytest
 from dcrfdsl.semantics import stage_settings, to_text
 from dcrfdsl.semantics.reference.method_entries import method_entries
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.implied_settings import with_defaults
 from dcrfdsl.semantics.settings.prior_settings import (
     PRIORS,
     ElasticNetPrior,
@@ -18,7 +19,6 @@ from dcrfdsl.semantics.settings.prior_settings import (
     Prior,
 )
 from dcrfdsl.semantics.settings.training_settings import CRITERIA, TrainSettings
-from dcrfdsl.semantics.settings.written_defaults import with_defaults
 
 HEAD = "data conll(word, chunk)\nlabel chunk in bio(NP)\nclique chunk as words: word\nclique chunk[-1], chunk\n"
 

@@ -28,7 +28,7 @@ from hypothesis import assume, given, settings, strategies as st
 from dcrfdsl.features.values.joint_tests import observed_codes
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import check
-from dcrfdsl.semantics.conditions.constraint_tables import HardTable
+from dcrfdsl.semantics.conditions.condition_tables import HardTable
 from dcrfdsl.semantics.conditions.memories import memory_states, memory_tables
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec

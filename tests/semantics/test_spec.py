@@ -25,15 +25,11 @@ from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.schema.segment_schemes import learn_types, legal_moves, scheme_states, violations
 from dcrfdsl.semantics.schema.unparse import to_text
-from dcrfdsl.semantics.settings.decode_rules import decoding
+from dcrfdsl.semantics.settings.implied_settings import decoding
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior, NoPrior
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
-from dcrfdsl.semantics.settings.training_settings import (
-    ExactSettings,
-    GaussianPrior,
-    LbfgsSettings,
-    NoPrior,
-    TrpSettings,
-)
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.dcrf"))
 

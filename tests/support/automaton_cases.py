@@ -14,7 +14,7 @@ from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.inference.bound.potentials import BoundData
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.kernels.sequences.expectations import score_labellings
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.problem import assemble
 
 Floats = NDArray[np.float64]

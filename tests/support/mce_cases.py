@@ -10,8 +10,10 @@ from model_cases import columns, gold_of, trained, twin_of
 from template_cases import Case
 from template_twin import Enumerated
 
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.loss_settings import MceSettings, SmoothingSettings
-from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
+from dcrfdsl.semantics.settings.prior_settings import NoPrior
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
 
 
 def settings_of(**criterion: Any) -> TrainSettings:

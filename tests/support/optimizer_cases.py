@@ -19,6 +19,7 @@ from template_cases import CASES, Case
 from training_cases import RIB_ROB, many, noisy_words, objective_of
 
 from dcrfdsl.optimizers import Objective
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.semantics.settings.optimizer_settings import (
     AutoOptimizer,
     BcfwSettings,
@@ -32,7 +33,6 @@ from dcrfdsl.semantics.settings.optimizer_settings import (
     SgdSettings,
     WorkingSetSettings,
 )
-from dcrfdsl.semantics.settings.training_settings import MethodSettings
 
 Floats = NDArray[np.float64]
 

@@ -16,12 +16,9 @@ from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
 from dcrfdsl.semantics.schema.model_spec import Piece
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, earlier_first, later_first
-from dcrfdsl.semantics.settings.training_settings import (
-    ExactSettings,
-    PiecewiseSettings,
-    TrainSettings,
-)
+from dcrfdsl.semantics.settings.training_settings import PiecewiseSettings, TrainSettings
 from dcrfdsl.training.problem import assemble
 
 SHORTHANDS = {

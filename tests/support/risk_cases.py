@@ -9,7 +9,9 @@ from mce_cases import scores_of
 from piece_twin import supervised
 from template_cases import Case
 
-from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
+from dcrfdsl.semantics.settings.prior_settings import NoPrior
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
 
 
 def settings_of(criterion: Any, **more: Any) -> TrainSettings:

@@ -17,7 +17,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import assignment_states
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.semantics import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.problem import assemble
 
 HEAD = "dcrf 1\ndata conll(word, y)\n"

@@ -16,7 +16,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import assignment_states
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.semantics import load_text
-from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.problem import assemble
 
 INTENTS, STATES = ("BUY", "GO", "SAY"), ("P", "Q", "R")

@@ -17,8 +17,8 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
-from dcrfdsl.semantics.settings.trainable import SMOOTH
-from dcrfdsl.semantics.settings.training_settings import OPTIMIZERS as SETTINGS
+from dcrfdsl.semantics.settings.optimizer_settings import OPTIMIZERS as SETTINGS
+from dcrfdsl.semantics.settings.training_settings import SMOOTH
 from dcrfdsl.training.pipeline import fit
 
 needs_data = pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the real corpora are not on this machine")
@@ -159,7 +159,7 @@ def test_the_gradient_at_the_optimum_vanishes():
     model = fit(case.resolved("train.optimizer=lbfgs(tolerance=1e-8)"), case.corpus())
     from model_cases import objective_of
 
-    from dcrfdsl.semantics.settings.training_settings import ExactSettings
+    from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 
     objective = objective_of(model, case.corpus(), ExactSettings(), precision=0.1)
     _, gradient = objective.value_and_gradient(model.weights)

@@ -16,9 +16,9 @@ from dcrfdsl.criteria.hidden_markov import Hmm
 from dcrfdsl.optimizers.auto import SOLVERS
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS as METHODS
 from dcrfdsl.semantics.checks.checker import check
-from dcrfdsl.semantics.settings.prior_settings import Prior
-from dcrfdsl.semantics.settings.trainable import TRAINED_BY, TREATS, WITHOUT_PENALTY
-from dcrfdsl.semantics.settings.training_settings import CRITERIA, OPTIMIZERS, PRIORS
+from dcrfdsl.semantics.settings.optimizer_settings import OPTIMIZERS
+from dcrfdsl.semantics.settings.prior_settings import PRIORS, Prior
+from dcrfdsl.semantics.settings.training_settings import CRITERIA, TRAINED_BY, TREATS, WITHOUT_PENALTY
 from dcrfdsl.training.pipeline import fit
 
 # the settings that make an optimizer stop early, and a prior that it treats

@@ -5,7 +5,7 @@ a test that is true fires. Within a single place everything is known, so `distin
 
 What a hard table reads is one number per token, the row of the table that applies at each anchor. There, outside the
 sequence, a test is false and a text is not a state, and `not` of a test is true where the test is false. Not here: the
-tables (`semantics.conditions.constraint_tables`, `semantics.conditions.memories`).
+tables (`semantics.conditions.condition_tables`, `semantics.conditions.memories`).
 """
 
 from __future__ import annotations

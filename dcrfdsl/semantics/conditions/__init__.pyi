@@ -4,16 +4,25 @@ from .condition_tables import (
     HardTable as HardTable,
     Sites as Sites,
     compile_regex as compile_regex,
+    constraint_sites as constraint_sites,
+    constraint_table as constraint_table,
+    index_gaps as index_gaps,
+    is_of_sentence as is_of_sentence,
     is_word as is_word,
+    sentence_labels as sentence_labels,
     view_label as view_label,
 )
-from .constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table
 from .feature_groups import (
     COUNT_LIMIT as COUNT_LIMIT,
     DEEPEST as DEEPEST,
     MOST_FEATURES as MOST_FEATURES,
     GroupTree as GroupTree,
     held_names as held_names,
+)
+from .implied_memories import (
+    bound_types as bound_types,
+    once_refusal as once_refusal,
+    searched_runs as searched_runs,
 )
 from .markov_structure import obstacles as obstacles
 from .memories import (
@@ -22,6 +31,3 @@ from .memories import (
     memory_tables as memory_tables,
     stray_state as stray_state,
 )
-from .once_constraint import bound_types as bound_types, once_refusal as once_refusal, searched_runs as searched_runs
-from .position_gaps import index_gaps as index_gaps
-from .sentence_variables import is_of_sentence as is_of_sentence, sentence_labels as sentence_labels

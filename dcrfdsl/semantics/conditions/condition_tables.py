@@ -2,15 +2,19 @@
 
 All combinations of states and observations are evaluated at once, by arrays with named axes that broadcast against each
 other. Any part that reads only the data, however long, is a single observation (`Observed`): its value at the anchor is
-one axis, so tables stay small. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
-table by `forbid` or a memory, evaluating tests on data (`features`).
+one axis, so tables stay small. Outside the sequence a test is false, and `not` of it true. The table of a `forbid` or
+`require` has every assignment of the sites that it names, for every value of its observations. Not here: memories
+(`memories`), evaluating tests on data (`features`), the places of instances (`graph`), whether a constraint is
+meaningful (`checks`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
@@ -18,7 +22,11 @@ from ..schema import (
     FUNCTIONS,
     And,
     Apply,
+    CliqueSpec,
+    Compares,
     Condition,
+    Constraint,
+    Difference,
     Equals,
     Has,
     Here,
@@ -26,11 +34,14 @@ from ..schema import (
     Is,
     Matches,
     ModelSpec,
+    Named,
     Not,
+    Number,
     Or,
     Reference,
     Regex,
     View,
+    conjuncts,
     nodes,
     place_offset,
     plain,
@@ -334,3 +345,105 @@ _UNREADABLE: Mapping[str, tuple[str, str, str]] = {
         "join tests of the positions by `and` or `or`",
     ),
 }
+
+
+# constraints ----------------------------------------------------------------------------------------------------------
+
+
+NO_VIEWS: Views = MappingProxyType({})
+
+
+def constraint_table(
+    spec: ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+) -> HardTable:
+    """The sites of a constraint in order of first mention, its observations, and the assignments that it allows.
+
+    `states_of`: the states of every label, latent variable and memory that it names. `views`: for each view its label
+    and the text that it maps each state to; a condition that reads a view has a site of the label. Raises `DcrfError`
+    if the condition names no such variable or cannot be a table, or if the table would be too large.
+    """
+    sites = constraint_sites(spec, constraint)
+    if not sites:
+        message = f"this `{constraint.action}` says nothing about a label"
+        raise DcrfError(Diagnostic("no-label-in-constraint", message, help="name a label in it, or remove it"))
+    reader = ConditionReader(spec, states_of, views)
+    allowed = reader.truth(constraint.condition)
+    if constraint.action == "forbid":
+        allowed = combined(np.logical_not, allowed)
+    if constraint.when is not None:
+        allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
+    observed, table = as_table(allowed, sites, [len(states_of[name]) for name, _ in sites])
+    return HardTable(sites, observed, table, name=constraint.name or "constraint")
+
+
+def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
+    """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
+    sites: dict[tuple[str, int], None] = {}
+    for condition in (constraint.condition, constraint.when):
+        for term in terms(condition) if condition is not None else ():
+            site = site_of(spec, term)
+            if site is not None:
+                sites[site] = None
+    return tuple(sites)
+
+
+# labels of whole sentences --------------------------------------------------------------------------------------------
+
+
+def sentence_labels(spec: ModelSpec) -> frozenset[str]:
+    """The labels that are declared `for sentence`, and their views."""
+    labels = {label.name for label in spec.labels if label.per == "sentence"}
+    return frozenset(labels | {view.name for view in spec.views if labels and view_label(spec, view) in labels})
+
+
+def is_of_sentence(spec: ModelSpec, clique: CliqueSpec) -> bool:
+    """Whether a clique is over labels of the sentence alone: it lies once in it, and reads all of its positions."""
+    return sentence_labels(spec).issuperset(site.variable for site in clique.sites)
+
+
+# distances ------------------------------------------------------------------------------------------------------------
+
+
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def index_gaps(spec: ModelSpec, where: Condition, positions: Sequence[str]) -> tuple[int | None, int | None]:
+    """The least and the largest j − i that `where` allows by comparisons of `index`, None for no bound.
+
+    positions: the names of i and j.
+    """
+    least: int | None = None
+    most: int | None = None
+    for part in conjuncts(where):
+        bound = _bound(spec, part, positions)
+        if bound is None:
+            continue
+        sign, number = bound
+        if sign in ("<", "<=", "="):
+            high = math.ceil(number) - 1 if sign == "<" else math.floor(number)
+            most = high if most is None else min(most, high)
+        if sign in (">", ">=", "="):
+            low = math.floor(number) + 1 if sign == ">" else math.ceil(number)
+            least = low if least is None else max(least, low)
+    return least, most
+
+
+def _bound(spec: ModelSpec, part: Condition, positions: Sequence[str]) -> tuple[str, float] | None:
+    """`j − i sign number`, if a part of the condition says that."""
+    if not isinstance(part, Compares) or not isinstance(part.left, Difference) or spec.column("index") is not None:
+        return None
+    number = spec.settled(part.right) if isinstance(part.right, Reference) else part.right
+    places = [
+        side.place
+        for side in (part.left.left, part.left.right)
+        if isinstance(side, Reference) and side.name == "index" and isinstance(side.place, Named)
+    ]
+    if not isinstance(number, Number) or len(places) != 2 or len(positions) != 2 or part.sign == "!=":
+        return None
+    first, second = places
+    bound = number.value - first.shift + second.shift
+    if [first.position, second.position] == [positions[1], positions[0]]:
+        return part.sign, bound
+    if [first.position, second.position] == list(positions):
+        return TURNED.get(part.sign, part.sign), -bound
+    return None

@@ -28,8 +28,9 @@ from ..schema import (
     terms,
 )
 from .condition_tables import (
-    BOOLEAN as BOOLEAN,
+    BOOLEAN,
     FALSE_STATE,
+    NO_VIEWS,
     TRUE_STATE,
     AxisArray,
     ConditionReader,
@@ -42,7 +43,6 @@ from .condition_tables import (
     is_word,
     site_of,
 )
-from .constraint_tables import NO_VIEWS
 
 if TYPE_CHECKING:
     import numpy as np

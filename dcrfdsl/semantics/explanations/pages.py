@@ -1,19 +1,101 @@
 """A page for every slug: the meaning of the message, and the remedy. `dcrfdsl check --explain SLUG` prints it.
 
-`EXPLANATIONS` is the table; a test checks that it has a page for every slug of the package, and no other page.
+`EXPLANATIONS` is the table; a test checks that it has a page for every slug of the package, and no other page. The
+pages of the checker stand here; those of texts, data files and models in the modules beside.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...foundation import Table
-from .constraint_pages import CONSTRAINTS
-from .conversion_pages import CONVERSION
 from .data_pages import DATA
-from .idle_pages import IDLE
 from .model_pages import MODEL
-from .syntax_pages import SYNTAX
+from .syntax_pages import CONVERSION, SYNTAX
+
+CONSTRAINTS: Mapping[str, tuple[str, str]] = {
+    "contradictory": (
+        "No labelling can satisfy the constraint, by itself or together with what else holds.",
+        "Weaken or remove one of those that the message shows.",
+    ),
+    "once-not-a-label": (
+        "`once` says that each segment, or state, of a label occurs at most once; what it names is no label.",
+        "Name a label.",
+    ),
+    "once-twice": (
+        "Two `once` name the same label.",
+        "Join them: what may come again stands in one list after `except`.",
+    ),
+    "once-unknown-type": (
+        "What stands after `except` is no type of the label's segments, and without segments none of its states.",
+        "Name types, as `STREET` for `B-STREET` and `I-STREET`. `O` need not be named.",
+    ),
+    "no-bound": (
+        "`decode certified` and `decode optimal` bound what any labelling scores. That needs the potentials of all "
+        "labels at once, and labels alone: a latent variable is summed out, and `infer pruned` leaves most labels out.",
+        "Write `decode joint`, or leave the latent variable out, or choose another `infer`.",
+    ),
+    "once-not-exact": (
+        "`once` holds on whole sequences. Up to about nine types it is a part of the graph; with more, decoding "
+        "searches for labellings that keep to it. What is named here can do neither.",
+        "Write `infer exact` and `decode joint`, or bind fewer types by `except`. Beside a clique with `where` nothing "
+        "keeps to `once`.",
+    ),
+    "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
+    "needs-when": (
+        "A `require` holds wherever it lies, whatever the data says there; a test of the data in it must then be true.",
+        "A condition that must be met first is written after `when`: `require chunk is O when word is the`.",
+    ),
+    "label-as-argument": (
+        "Functions and lexicons are evaluated on the data before anything is predicted; a label has no value then.",
+        "Map the label's states by a `view` and test the view, list states in `{…}`, or use a regex.",
+    ),
+    "reads-too-much": (
+        "A condition is tried on every combination of the states and of the readings of the data that it names.",
+        "Write several constraints that read fewer things each, or let a memory keep what several positions say.",
+    ),
+    "no-label-in-constraint": (
+        "A constraint restricts labels, and this condition reads only what is observed.",
+        "Name a label in it.",
+    ),
+}
+
+
+IDLE: Mapping[str, tuple[str, str]] = {
+    "bad-name": (
+        "A model that was made in Python has a name or state that reads as something else in a template.",
+        "Rename it: names are letters, digits and `_`.",
+    ),
+    "bad-specification": (
+        "A specification that was made in Python has a field that no template could give it, or cannot be written.",
+        "Build it with `dcrfdsl.Template`, or read it from a text with `load_text`; `model_copy` looks at nothing.",
+    ),
+    "idle-constant": (
+        "No setting, feature or other constant in use names this constant: its value changes nothing.",
+        "Name it where its value is meant to count, or remove it.",
+    ),
+    "idle-group": (
+        "No clique lists this group of features, itself or by way of another group: the model does not see them.",
+        "List the group in a clique, or remove it. Groups of a file that is used by `use` may stay idle.",
+    ),
+    "metric-of-nothing": (
+        "A metric counts what the data does not have, such as segments where all is outside; its value says nothing.",
+        "Score on data that has what is measured, or choose another metric.",
+    ),
+    "one-state": (
+        "A label with a single state is always right, and a model of it learns nothing.",
+        "Declare its other states, or look whether the data has its values in another column.",
+    ),
+    "same-clique": (
+        "Two cliques have the same variables and features, or neither has a name and both are called the same.",
+        "Remove one, join their features in one list, or name them with `as NAME`.",
+    ),
+    "unseen-state": (
+        "A label declares, or a constraint names, a state or a type of segments that the training data never has.",
+        "Correct its spelling or the data's column, or remove it: what has no example is never predicted.",
+    ),
+}
 
 
 @dataclass(frozen=True)

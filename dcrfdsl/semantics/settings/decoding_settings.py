@@ -1,7 +1,7 @@
 """The ways to decode: how labels are read off a model, and the settings of those that search for bounds.
 
 A rule travels as text, `optimal(nodes = 500)`, in stages, records and calls of Python; settings that are left out have
-their defaults. Not here: which rule a stage has (`decode_rules`), decoding itself.
+their defaults. Not here: which rule a stage has (`implied_settings`), decoding itself.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from pydantic import ValidationError
 
 from ...foundation import Table, did_you_mean
 from ..schema import CallSpec, ModelSpec, as_call, expressions as ex, value_text
+from .infer_settings import INFERENCE
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer
 from .prior_settings import PRIORS
-from .trainable import TRAINED_BY, WITHOUT_PENALTY
-from .training_settings import CRITERIA, INFERENCE
+from .training_settings import CRITERIA, TRAINED_BY, WITHOUT_PENALTY
 
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
 _PASSES = ("epochs", "max_iterations", "rounds")

@@ -1,18 +1,20 @@
-"""Settings of minimum classification error: the errors that a loss counts, and the functions that smooth the count.
+"""Settings of `mce` and `hmsvm`: the errors that their losses count, smoothing functions, observation kernels.
 
-Source: Suzuki, McDermott & Isozaki 2006. Not here: the computations (`criteria.mce`, `criteria.mce.measures`).
+Sources: Suzuki, McDermott & Isozaki 2006 (minimum classification error); Altun & Hofmann 2003 §5 (the hidden Markov
+SVM). Not here: the computations (`criteria.mce`, `criteria.margin`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import field_validator
 from pydantic_core import PydanticCustomError
 
 from ...foundation import Table
-from .method_settings import LEAST, LONGEST, CriterionSettings, MethodSettings, setting
+from .method_settings import LARGEST, LEAST, LONGEST, CriterionSettings, MethodSettings, setting
 
 
 class SmoothingSettings(MethodSettings):
@@ -155,3 +157,153 @@ class MceSettings(CriterionSettings):
         if LONGEST < psi < math.inf:
             raise PydanticCustomError("too_sharp", "at most 1e6, or `inf`")
         return psi
+
+
+# `hmsvm` --------------------------------------------------------------------------------------------------------------
+
+
+class KernelSettings(MethodSettings):
+    """How alike two positions are, by the features of a clique there: Φ(x)·Φ(x') in a space of its own."""
+
+
+class LinearKernel(KernelSettings):
+    """φ(x)·φ(x'): the same model as without a kernel, by its dual."""
+
+    method = "linear"
+    example = "train hmsvm: kernel.words = linear"
+
+
+class PolyKernel(KernelSettings):
+    """(scale φ(x)·φ(x') + constant)^degree."""
+
+    method = "poly"
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm: kernel.words = poly(degree = 2)"
+    degree: int = setting(2, "the power", ge=1, le=20)
+    scale: float = setting(1.0, "the factor of φ(x)·φ(x')", ge=LEAST, le=LONGEST)
+    constant: float = setting(1.0, "what is added before the power is taken", ge=0, le=LONGEST)
+
+
+class RbfKernel(KernelSettings):
+    """exp(−gamma ‖φ(x) − φ(x')‖²)."""
+
+    method = "rbf"
+    example = "train hmsvm: kernel.words = rbf(gamma = 0.05)"
+    gamma: float = setting(
+        0.1, "how fast likeness falls with the distance", unit="per squared distance", ge=LEAST, le=LARGEST
+    )
+
+
+class ZeroOneLoss(MethodSettings):
+    """Every wrong labelling costs 1."""
+
+    method = "zero_one"
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm(loss = zero_one)"
+
+
+class HammingLoss(MethodSettings):
+    """A wrong labelling costs as much as it has wrong states."""
+
+    method = "hamming"
+    example = "train hmsvm(loss = hamming(chunk))"
+    names = "labels"
+    labels: tuple[str, ...] = setting((), "the labels that count; by default all")
+
+
+class CostLoss(MethodSettings):
+    """A wrong labelling costs the sum over its wrong states: texts `"GOLD PREDICTED NUMBER"` for some pairs of states,
+    `*` for any state. Of several texts for a pair the last one holds.
+    """
+
+    method = "cost"
+    source = "Tsochantaridis et al. 2005, margin rescaling"
+    example = 'train hmsvm(loss = cost(chunk, "B-NP O 3", "* I-NP 0.5", others = 1))'
+    names = "labels"
+    texts = "costs"
+    labels: tuple[str, ...] = setting((), "the label")
+    costs: tuple[str, ...] = setting(
+        (), "texts of a gold state, a predicted state and what the pair costs, from 0 to 1e6"
+    )
+    others: float = setting(1.0, "what other wrong states cost", unit="per state", ge=0, le=LONGEST)
+
+
+class SegmentsLoss(MethodSettings):
+    """A wrong labelling costs 1 for each gold segment that it does not have, and 1 for each of its segments that is not
+    a gold one: FN + FP. A segment with a wrong end, or of a wrong type, costs 2. Needs `exact`.
+    """
+
+    method = "segments"
+    source = "Tsochantaridis et al. 2005, margin rescaling; counts of Suzuki 2006, §4"
+    example = "train hmsvm(loss = segments(chunk))"
+    names = "labels"
+    labels: tuple[str, ...] = setting((), "the labels whose segments count, one or more")
+
+
+def state_costs(settings: CostLoss, states: Sequence[str]) -> list[list[float]]:
+    """What each predicted state costs for each gold state; 0 for the gold state itself.
+
+    ValueError, with the text, where a text is no pair of states and a number.
+    """
+    number = {state: n for n, state in enumerate(states)}
+    table = [[0.0 if n == m else settings.others for m in range(len(states))] for n in range(len(states))]
+    for text in settings.costs:
+        try:
+            gold, predicted, written = text.split()
+            cost = float(written)
+        except ValueError:
+            raise ValueError(text) from None
+        if not 0.0 <= cost <= LONGEST or any(s != "*" and s not in number for s in (gold, predicted)):
+            raise ValueError(text)
+        if gold == predicted != "*":
+            raise ValueError(text)
+        for n in range(len(states)) if gold == "*" else [number[gold]]:
+            for m in range(len(states)) if predicted == "*" else [number[predicted]]:
+                table[n][m] = 0.0 if n == m else cost
+    return table
+
+
+KERNELS: Table[type[MethodSettings]] = Table(
+    "observation kernel",
+    {s.method: s for s in (LinearKernel, PolyKernel, RbfKernel)},
+    {"polynomial": "poly", "gaussian": "rbf", "gauss": "rbf"},
+)
+MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
+    "loss of a margin",
+    {s.method: s for s in (ZeroOneLoss, HammingLoss, CostLoss, SegmentsLoss)},
+    {"label": "hamming", "sequence": "zero_one", "zero-one": "zero_one"},
+)
+
+
+class HmsvmSettings(CriterionSettings):
+    """The hidden Markov support vector machine: ½ ‖λ‖² + C Σ ξ, where (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong
+    labellings y.
+
+    `kernel.CLIQUE` replaces the features of a clique by an observation kernel: see `TrainSettings.clique_kernels`.
+    """
+
+    method = "hmsvm"
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm(C = 1, loss = hamming)"
+    offers = ("margins",)
+    takes_prior = False
+    margin = True
+    methods = {"loss": MARGIN_LOSSES}
+    idle_beside = dict.fromkeys(("most", "weight"), ("slack", "sequence"))
+    C: float = setting(
+        1.0, "the weight of the slacks: the larger, the fewer errors on the training data", ge=LEAST, le=1e9
+    )
+    slack: Literal["sequence", "labelling"] = setting(
+        "sequence", "a slack ξ for each `sequence` (SVM1), or for each wrong `labelling` (SVM2)"
+    )
+    loss: MethodSettings = setting(ZeroOneLoss(), "what a wrong labelling costs")
+    most: int = setting(
+        100, "under `slack = labelling`, how many labellings of a sequence are looked at", unit="labellings", ge=1
+    )
+    weight: float = setting(
+        1.0, "under `slack = labelling`, a sequence's slacks count this number to the power of its number of labels",
+        gt=0, le=1,
+    )  # fmt: skip
+    tolerance: float = setting(
+        1e-4, "it has converged where the duality gap is below this share of the objective", unit="relative", gt=0, lt=1
+    )

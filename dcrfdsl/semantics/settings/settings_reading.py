@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table
+from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, number_text
 from ..schema import (
     CallSpec,
     Frozen,
@@ -28,15 +29,19 @@ from ..schema import (
     unknown_stage,
 )
 from .decoding_settings import DECODINGS, decoding_text
-from .expected_values import expected_words
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
-from .importance_settings import IMPORTANCE, column_alone, unnamed_texts
-from .margin_settings import KERNELS, HmsvmSettings
+from .infer_settings import INFERENCE
+from .loss_settings import KERNELS, HmsvmSettings
 from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .prior_settings import PRIORS
-from .retired_settings import RETIRED
-from .training_settings import CRITERIA, INFERENCE, TrainSettings
+from .training_settings import (
+    CRITERIA,
+    IMPORTANCE,
+    TrainSettings,
+    column_alone,
+    unnamed_texts,
+)
 
 DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 
@@ -384,3 +389,71 @@ def _python_value(value: ex.Value) -> Any:
             return _WORDS.get(value.name, value.name)
         case _:
             return value
+
+
+# the value that a setting expects, in words ---------------------------------------------------------------------------
+
+
+EXPECTED: Mapping[str, str] = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number, {limits}",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "bool_parsing": "`yes` or `no`",
+    "bool_type": "`yes` or `no`",
+}
+
+
+def expected_words(detail: ErrorDetails, settings: type[BaseModel]) -> str:
+    """What pydantic expected of a value of `settings`, in the words of the language."""
+    context = {name: _limit_text(value) for name, value in detail.get("ctx", {}).items()}
+    template = EXPECTED.get(detail["type"])
+    if "expected" in context:
+        context["expected"] = context["expected"].replace("'", "`")
+    if detail["type"] == "int_parsing_size":
+        context["limits"] = _limits(settings, str(detail["loc"][0]))
+    return template.format(**context) if template else detail["msg"].lower()
+
+
+def _limit_text(value: object) -> str:
+    if isinstance(value, float):
+        return number_text(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _limits(settings: type[BaseModel], name: str) -> str:
+    """Those of a whole number. Numbers of the language have at most 18 digits."""
+    declared = settings.model_fields[name].metadata
+    least = next((f"at least {limit.ge}" for limit in declared if hasattr(limit, "ge")), "")
+    most = next((f"at most {limit.le:,}" for limit in declared if hasattr(limit, "le")), "of at most 18 digits")
+    return ", ".join(filter(None, (least, most)))
+
+
+# settings that the language no longer has -----------------------------------------------------------------------------
+
+
+# What does the work of each now.
+RETIRED: Mapping[str, str] = {
+    "checkpoint": "remove it: `dcrfdsl train` writes checkpoints by itself, `--checkpoint SECONDS` says how often, and "
+    "`--resume` goes on from one",
+}
+
+
+def without_retired_settings(spec: ModelSpec) -> ModelSpec:
+    """The specification without retired settings: a model file, which nobody can edit, may still have them."""
+    stages = []
+    for stage in spec.stages:
+        call = stage.criterion
+        arguments = tuple(item for item in call.arguments if item.name not in RETIRED)
+        settings = tuple(item for item in call.settings if ".".join(item.key) not in RETIRED)
+        call = call.model_copy(update={"arguments": arguments, "settings": settings})
+        stages.append(stage.model_copy(update={"criterion": call}))
+    return spec.model_copy(update={"stages": tuple(stages)})

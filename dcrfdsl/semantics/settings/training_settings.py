@@ -1,148 +1,92 @@
-"""Settings of inference methods and criteria: one frozen class per method, with its defaults and limits.
+"""Settings of criteria and of training stages: one frozen class per method, with its defaults and limits.
 
-`INFERENCE` and `CRITERIA` are the tables that the checker and the rooms below share: a method is known if it is listed
-in one. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients (norm over norm at
-the start). Not here: priors (`prior_settings`), optimizers (`optimizer_settings`), and the classes of margins, losses
-and risks (`margin_settings`, `loss_settings`, `risk_settings`).
+`CRITERIA` is the table that the checker and the rooms below share: a criterion is known if it is listed there.
+`TRAINED_BY` and `TREATS` follow from the classes: a criterion declares what it `offers` and an optimizer what it
+`needs` (`method_settings`), and the checker refuses all other pairs. Tolerances are relative, norm of the gradient over
+norm at the start. Sources: McCallum & Sutton 2004 §3 (cases of NOTA), Altun & Hofmann 2003 §3, 4, 6 (risks). Not here:
+inference (`infer_settings`), priors (`prior_settings`), optimizers (`optimizer_settings`), the losses of `mce` and
+`hmsvm` (`loss_settings`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ...foundation import Table
-from ..schema import Frozen
-from .expectation_settings import EpSettings
-from .loss_settings import MceSettings
-from .margin_settings import HmsvmSettings
-from .method_settings import LARGEST, LEAST, CriterionSettings, MethodSettings, OptimizerSettings, setting
-from .nota_settings import CASES
+from ..schema import CallSpec, Frozen, ModelSpec, expressions as ex
+from .loss_settings import HmsvmSettings, MceSettings
+from .method_settings import (
+    LARGEST,
+    LEAST,
+    LONGEST,
+    Access,
+    CriterionSettings,
+    MethodSettings,
+    OptimizerSettings,
+    Shape,
+    setting,
+)
 from .optimizer_settings import (
-    OPTIMIZERS as OPTIMIZERS,
-    AutoOptimizer as AutoOptimizer,
-    CgSettings as CgSettings,
-    GpdSettings as GpdSettings,
-    IisSettings as IisSettings,
-    LbfgsSettings as LbfgsSettings,
-    OnlineSettings as OnlineSettings,
-    OwlqnSettings as OwlqnSettings,
-    QuickpropSettings as QuickpropSettings,
-    SgdSettings as SgdSettings,
-    StoppingSettings as StoppingSettings,
+    OPTIMIZERS,
+    AutoOptimizer,
 )
 from .prior_settings import (
-    PRIORS as PRIORS,
-    ElasticNetPrior as ElasticNetPrior,
-    GaussianPrior as GaussianPrior,
-    LaplacePrior as LaplacePrior,
-    LphiPrior as LphiPrior,
-    NoPrior as NoPrior,
-    Prior as Prior,
+    GaussianPrior,
+    NoPrior,
+    Prior,
 )
-from .pruned_settings import PrunedSettings as PrunedSettings
-from .region_settings import GbpSettings as GbpSettings
-from .risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
 
-# inference ------------------------------------------------------------------------------------------------------
+# cases in which none of the above is right ----------------------------------------------------------------------------
 
 
-class ExactSettings(MethodSettings):
-    """Variable elimination: exact marginals, log Z and labellings, on any graph whose tables fit."""
+class _Cases(MethodSettings):
+    """Base of sets of cases."""
 
-    method = "exact"
-    source = "Sutton 2004, §3.1"
-    example = "infer exact"
-    max_table: int = setting(
-        2**24, "the largest table that it may build; a graph that needs a larger one is refused before anything runs",
-        unit="entries, 8 bytes each", ge=1, le=2**30,
-    )  # fmt: skip
+    reach: Literal["all", "one"] = setting(
+        "all", "every joint value of what a piece conditions on, or those that differ from the gold in `one` variable"
+    )
 
 
-class _MessagePassing(MethodSettings):
-    """Base of methods that send messages, or update marginals, until they rest."""
+class AllCases(_Cases):
+    """Every case."""
 
-    tolerance: float = setting(1e-3, "it has converged where no entry of a message, which sums to 1, moves by as much",
-                               unit="absolute", gt=0, lt=1)  # fmt: skip
-    max_iterations: int = setting(1000, "it ends after so many iterations, and says so if it did not converge",
-                                  unit="iterations", ge=1)  # fmt: skip
-    damping: float = setting(0.0, "the share of the old message that a new one keeps", unit="share", ge=0, lt=1)
-    seed: int = setting(0, "draws spanning trees, or the order of messages", ge=0)
+    method = "all"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = all)"
 
 
-class _TreePassing(_MessagePassing):
-    """Base of methods that send messages along random spanning trees."""
+class SampledCases(_Cases):
+    """Cases drawn at random, once, for each sentence by `seed` and its number in the data."""
 
-    trees: Literal["random", "cover"] = setting(
-        "cover", "the spanning tree of each iteration: `random`; or `cover`, which is random too, but edges come first "
-        "that have not been in a tree for the longest, never-used ones before all others",
-    )  # fmt: skip
-
-
-class TrpSettings(_TreePassing):
-    """Tree-based reparameterization: messages along a new random tree in each iteration. Approximate on loops."""
-
-    method = "trp"
-    source = "Sutton 2004, §3.2; Wainwright et al. 2001"
-    example = "infer trp(trees = cover, tolerance = 1e-4)"
+    method = "sampled"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = sampled(0.2))"
+    positional = ("rate",)
+    rate: float = setting(0.1, "the probability of each case", unit="probability", gt=0, le=1)
+    seed: int = setting(0, "draws the cases", ge=0)
 
 
-class BpSettings(_MessagePassing):
-    """Belief propagation: messages in an order that `schedule` names. Approximate on graphs with loops."""
+class LikelyCases(_Cases):
+    """The cases that the model at hand holds likely, by the product of its marginals, chosen once."""
 
-    method = "bp"
-    source = "Sutton 2004, §3.2"
-    example = "infer bp(schedule = residual)"
-    schedule: Literal["random", "flood", "residual"] = setting(
-        "random", "`random`: all edges one way in a random order, then all the other way; `flood`: all at once; "
-        "`residual`: always the message that would change most",
-    )  # fmt: skip
-
-
-class AutoSettings(_TreePassing):
-    """`exact` where it is cheap enough, else `trp` with these settings. `check --data` says which, and why."""
-
-    method = "auto"
-    example = "infer auto"
-    max_table: int = setting(
-        2**24, "the largest table of exact inference; where a graph needs a larger one, `trp` is taken",
-        unit="entries, 8 bytes each", ge=1, le=2**30,
-    )  # fmt: skip
+    method = "above"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = above(0.2, 20))"
+    positional = ("threshold", "after")
+    threshold: float = setting(0.2, "the least probability of a case", unit="probability", gt=0, lt=1)
+    after: int = setting(20, "the iteration after which they are chosen", unit="iterations", ge=1)
 
 
-class MeanFieldSettings(_MessagePassing):
-    """Naive mean field: a lower bound on log Z. `seed` draws where it starts."""
-
-    method = "mean_field"
-    source = "Sutton 2004, §5"
-    example = "infer mean_field(tolerance = 1e-5)\ntrain likelihood: infer = exact"
-    tolerance: float = setting(1e-3, "it has converged where no marginal moves by as much", unit="absolute", gt=0, lt=1)
+CASES: Table[type[MethodSettings]] = Table(
+    "set of cases for `nota`", {s.method: s for s in (AllCases, SampledCases, LikelyCases)}
+)
 
 
-class TrwSettings(_MessagePassing):
-    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees."""
-
-    method = "trw"
-    source = "Wainwright, Jaakkola & Willsky 2005"
-    example = "infer trw(tolerance = 1e-5)"
-    tolerance: float = setting(1e-3, "it has converged where no log message moves by as much", unit="nats", gt=0, lt=1)
-
-
-class GibbsSettings(MethodSettings):
-    """Gibbs sampling: marginals as shares of samples. It has no log Z, so it cannot train."""
-
-    method = "gibbs"
-    example = "infer gibbs(samples = 2000, burn_in = 200)\ntrain likelihood: infer = exact"
-    gives_log_z = False
-    samples: int = setting(1000, "sweeps that count", unit="sweeps", ge=1)
-    burn_in: int = setting(100, "sweeps before the first that counts", unit="sweeps", ge=0)
-    thin: int = setting(1, "of the later sweeps each so many-th counts", unit="sweeps", ge=1)
-    seed: int = setting(0, "draws the samples", ge=0)
-
-
-# criteria -------------------------------------------------------------------------------------------------------
+# criteria -------------------------------------------------------------------------------------------------------------
 
 
 class LikelihoodSettings(CriterionSettings):
@@ -307,22 +251,76 @@ class HmmSettings(CriterionSettings):
         return 1, 1
 
 
-INFERENCE: Table[type[MethodSettings]] = Table(
-    "inference method",
-    {
-        s.method: s
-        for s in (
-            ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GbpSettings,
-            EpSettings,
-            GibbsSettings, PrunedSettings,
-        )
-    },
-    {
-        "kikuchi": "gbp", "expectation_propagation": "ep", "power_ep": "ep", "cvm": "gbp", "loopy": "bp",
-        "belief_propagation": "bp", "lbp": "bp", "viterbi": "exact", "junction_tree": "exact",
-        "forward_backward": "exact", "beam": "pruned", "coarse_to_fine": "pruned",
-    },
-)  # fmt: skip
+# risks ----------------------------------------------------------------------------------------------------------------
+
+
+Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
+
+
+class MarginalSettings(CriterionSettings):
+    """−Σ log p(y_v | x) of every label by itself. Its models decode label by label."""
+
+    method = "marginal"
+    source = "Altun & Hofmann 2003, eq. 10"
+    example = "train marginal: prior = gaussian(variance = 10)"
+    decode = "marginal"
+
+
+class ExponentialSettings(CriterionSettings):
+    """The exponential risk of wrong labellings, Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)), by its gradient."""
+
+    method = "exponential"
+    source = "Altun & Hofmann 2003, eq. 13"
+    example = "train exponential(weight = 1): prior = gaussian(variance = 1)"
+    weight: Weight = setting(
+        "uniform", "w_i of a sequence: `uniform` is 1 over the number of its wrong labellings, so that each sequence "
+        "counts 1 where all weights are 0; a number π gives π to the power of the number of its labels",
+    )  # fmt: skip
+
+    @property
+    def ease(self) -> float:
+        """Weights below 1 fall with the power of the length, so that any penalty outweighs all but the shortest."""
+        return 1.0 if self.weight == 1.0 else math.inf
+
+
+class AdaboostSettings(CriterionSettings):
+    """Label sequence boosting: the exponential risk, lowered by one feature a round."""
+
+    method = "adaboost"
+    source = "Altun & Hofmann 2003, algorithm 2, eq. 13–16"
+    example = "train adaboost(rounds = 100)"
+    offers = ()  # it brings steps of its own
+    takes_prior = False
+    rounds: int = setting(500, "rounds, at most", unit="rounds", ge=1)
+    tolerance: float = setting(
+        1e-5, "it ends when a round cannot promise to lower the risk by this share", unit="relative", ge=0, lt=1
+    )
+    max_step: float = setting(
+        1.0, "the longest step of a feature that speaks for one side alone, for which no step would be long enough; "
+        "under `steepest`, of any feature", unit="weight", ge=LEAST, le=LONGEST,
+    )  # fmt: skip
+    update: Literal["sequential", "parallel", "steepest"] = setting(
+        "sequential", "by bounds of each sequence the best feature (`sequential`), or all features, each by a small "
+        "step (`parallel`); `steepest` takes the feature with the largest derivative, and searches for the least risk",
+    )  # fmt: skip
+    weight: Weight = setting(
+        "uniform", "as in `exponential`, of a risk that is 1 at the start: `uniform` gives each sequence the same "
+        "share, 1 gives it to each wrong labelling, and so most of it to the longest sequences",
+    )  # fmt: skip
+    divide: bool = setting(
+        False, "divides what a number as `weight` gives a sequence among its wrong labellings: the paper's D₀ with "
+        "w(T) = π to the power T, where `uniform` is that with w(T) = 1",
+    )  # fmt: skip
+    bounds: Literal["sequence", "all"] = setting(
+        "sequence", "how much more often a wrong labelling may count a feature than the known one: bounds of each "
+        "sequence by itself, or one pair for `all` of them, under which a step has a closed form and promises less",
+    )  # fmt: skip
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        return self.rounds, self.rounds
+
+
 CRITERIA: Table[type[CriterionSettings]] = Table(
     "training criterion",
     {
@@ -335,6 +333,93 @@ CRITERIA: Table[type[CriterionSettings]] = Table(
     },
     {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
 )  # fmt: skip
+
+
+# importance -----------------------------------------------------------------------------------------------------------
+
+
+MOST = 1e9  # of the number of a state
+
+
+class SentenceImportance(MethodSettings):
+    """A sentence counts as often as a column of numbers says, the same number on all of its tokens: 2 counts as if it
+    stood twice in the data, 0 leaves it out. `importance = COLUMN` is short for it.
+    """
+
+    method = "sentences"
+    example = (
+        "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
+        "train likelihood: importance = sentences(trust)"
+    )
+    names = "columns"
+    columns: tuple[str, ...] = setting((), "a `float` or `int` column, of numbers of 0 or more")
+
+
+class TokenImportance(MethodSettings):
+    """Each token counts as often as a column of numbers says, where the criterion is a sum over tokens. A piece over
+    several tokens counts with the mean of their numbers.
+    """
+
+    method = "tokens"
+    example = (
+        "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
+        "train marginal: importance = tokens(trust)"
+    )
+    names = "columns"
+    columns: tuple[str, ...] = setting((), "a `float` or `int` column, of numbers of 0 or more")
+
+
+class StateImportance(MethodSettings):
+    """Each token counts as often as its gold state says, where the criterion is a sum over tokens: texts `"STATE
+    NUMBER"` for some states. A token whose state is not known counts once.
+    """
+
+    method = "states"
+    example = 'train pseudolikelihood: importance = states(chunk, "B-NP 2", "I-NP 1.5", others = 0.5)'
+    names = "labels"
+    texts = "factors"
+    labels: tuple[str, ...] = setting((), "the label")
+    factors: tuple[str, ...] = setting((), "texts of a state, a space and its number, from 0 to 1e9")
+    others: float = setting(1.0, "the number of states that are not named", unit="times", ge=0, le=MOST)
+
+
+IMPORTANCE: Table[type[MethodSettings]] = Table(
+    "kind of importance",
+    {s.method: s for s in (SentenceImportance, TokenImportance, StateImportance)},
+    {"sentence": "sentences", "token": "tokens", "state": "states", "labels": "states", "classes": "states"},
+)
+
+
+def column_alone(spec: ModelSpec, written: ex.Value) -> SentenceImportance | None:
+    """A column by itself is that of sentences; None for anything else."""
+    value = spec.settled(written)
+    if isinstance(value, ex.Reference) and isinstance(value.place, ex.Here) and value.name not in IMPORTANCE:
+        return SentenceImportance(columns=(value.name,))
+    return None
+
+
+def unnamed_texts(call: CallSpec) -> tuple[str, ...]:
+    """The unnamed arguments of a call that are texts."""
+    values = [argument.value for argument in call.arguments if argument.name is None]
+    return tuple(value.value for value in values if isinstance(value, ex.Text))
+
+
+def state_factors(written: Sequence[str]) -> Mapping[str, float]:
+    """The number of each state in texts `STATE NUMBER`. ValueError, with the text, where one is something else."""
+    out: dict[str, float] = {}
+    for text in written:
+        state, _, number = text.strip().rpartition(" ")
+        try:
+            factor = float(number)
+        except ValueError:
+            raise ValueError(text) from None
+        if not state.strip() or not 0.0 <= factor <= MOST or state.strip() in out:
+            raise ValueError(text)
+        out[state.strip()] = factor
+    return out
+
+
+# a stage --------------------------------------------------------------------------------------------------------------
 
 
 Chosen = TypeVar("Chosen", bound=CriterionSettings)
@@ -378,3 +463,19 @@ class TrainSettings(Frozen, Generic[Chosen]):
 
 def _eased(prior: Any, criterion: CriterionSettings) -> Any:
     return prior.eased(criterion.ease) if isinstance(prior, Prior) else prior
+
+
+# which optimizers train which criterion -------------------------------------------------------------------------------
+
+
+def _needing(*access: Access | None) -> tuple[str, ...]:
+    return tuple(name for name, settings in OPTIMIZERS.items() if settings.needs in access)
+
+
+SMOOTH = _needing(None, "gradient")
+STEPWISE = _needing("sequences")
+TRAINED_BY: Mapping[str, tuple[str, ...]] = {
+    name: _needing(None, *settings.offers) for name, settings in CRITERIA.items()
+}
+WITHOUT_PENALTY = tuple(name for name, settings in CRITERIA.items() if not settings.takes_prior)
+TREATS: Mapping[str, tuple[Shape, ...]] = {name: settings.treats for name, settings in OPTIMIZERS.items()}

@@ -1,20 +1,70 @@
-"""The kind of each word of a template, for colours that know what names stand for.
+"""Answers about the whole text: the list of its statements, lines that fold away, the kinds of its words, its layout.
 
+    symbols(template), folds(template)
     colours(template, names)   -> the words in their order, none of which crosses the end of a line
+    layout_edits(text)         -> what `dcrfdsl fmt` writes, as edits of single lines, so that the cursor stays
 
-Not here: grammars that colour without a server (`grammar/editors`).
+Not here: names and their uses (`name_navigation`), grammars that colour without a server (`grammar/editors`), the
+layout itself (`syntax.format`).
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 
-from ..syntax import CLAUSE_WORDS, RESERVED
-from .answers import Colour
+from ..syntax import CLAUSE_WORDS, RESERVED, format_template, parse_partial
+from .answers import Colour, Edit, Fold, Symbol
+from .editor_text import Word
 from .statement_facts import StatementFacts, Use
-from .template_index import Names, Template
-from .text_words import Word
+from .template_index import Names, Placed, Template
+
+COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\r?\n[ \t]*#[^\n]*)+", re.MULTILINE)
+
+
+def symbols(template: Template) -> tuple[Symbol, ...]:
+    """A symbol a statement, with the columns below `data`; statements that are not finished are among them."""
+    return tuple(_symbol(placed) for placed in template.statements if placed.facts.keyword)
+
+
+def _symbol(placed: Placed) -> Symbol:
+    facts, start = placed.facts, placed.start
+    first = facts.text.partition("\n")[0].strip()
+    own = [one for one in facts.declared if one.kind != "column"]
+    head = re.match(r"\w+[ \t]*([^:\n]*)", facts.text)
+    words = head[1].strip() if head else ""
+    name = own[0].name if own else words or facts.keyword
+    name_start, name_end = (own[0].start, own[0].end) if own else (0, len(facts.keyword))
+    children = tuple(
+        Symbol(one.name, one.kind, "", start + one.start, start + one.end, start + one.start, start + one.end)
+        for one in facts.declared
+        if one.kind == "column"
+    )
+    kind = own[0].kind if own else facts.keyword
+    return Symbol(
+        name, kind, first.removesuffix(":"), start, placed.end, start + name_start, start + name_end, children
+    )
+
+
+def folds(template: Template) -> tuple[Fold, ...]:
+    """Blocks of statements, and comments of several lines."""
+    return (*_blocks(template), *_comments(template))
+
+
+def _blocks(template: Template) -> Iterator[Fold]:
+    for placed in template.statements:
+        if "\n" in placed.facts.text:
+            yield Fold(placed.start, placed.end)
+
+
+def _comments(template: Template) -> Iterator[Fold]:
+    for match in COMMENTS.finditer(template.text):
+        yield Fold(match.start(), match.end(), "comment")
+
+
+# colours --------------------------------------------------------------------------------------------------------------
+
 
 # The legend: kinds of the protocol, so that every editor's theme knows them.
 COLOURS = (
@@ -40,7 +90,7 @@ def colours(template: Template, names: Names) -> tuple[Colour, ...]:
     found: list[Colour] = []
     place = 0
     for placed in template.statements:
-        found += _comments(template.text, place, placed.start)
+        found += _comments_between(template.text, place, placed.start)
         kinds = tuple(_kind_of(use, names) for use in placed.facts.uses)
         by = placed.start
         found += [
@@ -48,11 +98,11 @@ def colours(template: Template, names: Names) -> tuple[Colour, ...]:
             for start, end, kind, declares, documents in _of_statement(placed.facts, kinds)
         ]
         place = placed.end
-    found += _comments(template.text, place, len(template.text))
+    found += _comments_between(template.text, place, len(template.text))
     return tuple(found)
 
 
-def _comments(text: str, start: int, end: int) -> Iterator[Colour]:
+def _comments_between(text: str, start: int, end: int) -> Iterator[Colour]:
     for match in COMMENT.finditer(text, start, end):
         yield _comment(match[0], match.start())
 
@@ -114,3 +164,26 @@ def _of_use(facts: StatementFacts, n: int, word: Word, use: str | None) -> str:
     if rest.startswith("="):
         return "property"
     return "method" if use is None else "function"
+
+
+# layout ---------------------------------------------------------------------------------------------------------------
+
+
+def layout_edits(text: str) -> tuple[Edit, ...]:
+    """The edits; none if the text has a syntax error, or is in this layout. Line ends stay what they are."""
+    template, problems = parse_partial(text, places=False)
+    if problems:
+        return ()
+    new = format_template(template)
+    if "\r\n" in text:
+        new = new.replace("\n", "\r\n")
+    before, after = text.splitlines(keepends=True), new.splitlines(keepends=True)
+    offsets = [0]
+    for line in before:
+        offsets.append(offsets[-1] + len(line))
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return tuple(
+        Edit(offsets[first], offsets[last], "".join(after[start:end]))
+        for kind, first, last, start, end in matcher.get_opcodes()
+        if kind != "equal"
+    )

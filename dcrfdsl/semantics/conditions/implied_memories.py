@@ -1,10 +1,19 @@
-"""`once`: which runs of a label's states may occur only once in a sequence, and the memories that say so exactly.
+"""Memories that `once` and `segment` stand for, so that both are a part of the graph like any other.
 
-Each type that a `once` binds gets a memory, which is true as soon as the type has come by, and a constraint that it
-does not begin again. So the rule is a part of the graph like any other, in training, marginals and decoding. The sets
-of used types grow as 2^types: where too many are bound, there are no memories, and decoding alone keeps to the rule
+`once`: each type that it binds gets a memory, which is true as soon as the type has come by, and a constraint that it
+does not begin again. So the rule holds in training, marginals and decoding. The sets of used types grow as 2^types:
+where too many are bound, there are no memories, and decoding alone keeps to the rule
 (`inference.decoding.single_run_search`). The choice depends on the statements and the states alone, so that a model
-file makes it again. Not here: the search, the checks.
+file makes it again.
+
+`segment`: a memory says how far the segment of each token has come. Its states are (class, number of tokens so far,
+whether the segment ends here). So the features of a segment are those of one state at its last token, the moves between
+states are hard constraints, and everything that knows graphs knows segments: other labels beside them, all criteria,
+all methods of inference. Exact inference takes the automaton of these states, which costs as much as a recursion over
+segments.
+
+Not here: the search, the checks, the features of segments (`graph.segment_factors`), the states of known labels
+(`graph.segment_shapes`).
 """
 
 from __future__ import annotations
@@ -12,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule
 from ..schema import (
@@ -22,6 +31,7 @@ from ..schema import (
     At,
     Condition,
     Constraint,
+    Domain,
     InSet,
     Label,
     Memory,
@@ -32,11 +42,12 @@ from ..schema import (
     Scheme,
     ValueIf,
     legal_moves,
+    longest_segment,
+    segment_classes,
     shift_of_site,
     split_state,
 )
-from .condition_tables import BOOLEAN
-from .constraint_tables import constraint_sites
+from .condition_tables import BOOLEAN, HardTable, constraint_sites
 from .memories import memory_sites
 
 if TYPE_CHECKING:
@@ -281,3 +292,99 @@ def _beginning(runs: SingleRuns, legal: Mask, states: Sequence[str], number: int
             after = tuple(states[before] for before in np.flatnonzero(begins).tolist())
             cases.append(And(parts=(taken, InSet(term=Reference(name=label, place=At(offset=-1)), states=after))))
     return cases[0] if len(cases) == 1 else Or(parts=tuple(cases))
+
+
+# segments -------------------------------------------------------------------------------------------------------------
+
+
+SEGMENT_OF = "segment of "  # begins the names of memories; other names have no blanks
+LAST = -1  # the position of a table that holds at the last token
+
+
+class SegmentMemory(Memory):
+    """The memory of a `segment` statement over `label`.   limit: tokens of a segment.   together: longer ones pass."""
+
+    label: str
+    label_domain: Domain
+    limit: int
+    together: bool
+
+
+class SegmentStates(NamedTuple):
+    """The states of a `SegmentMemory`, R of them: classes in the order of `segment_classes`, shorter segments first.
+
+    length: tokens so far; `limit` + 1 stands for all longer segments that end here, `limit` for all that go on.
+    """
+
+    names: tuple[str, ...]
+    label: Ints  #   [R] the state of the label
+    kind: Ints  #    [R] the class
+    length: Ints  #  [R]
+    begins: Mask  #  [R] whether this is the first token
+    ends: Mask  #    [R] whether this is the last token
+
+    def tables(self, memory: SegmentMemory) -> tuple[HardTable, ...]:
+        """Its moves, its first and last states, and the label that each state has."""
+        after = self.length[:, None] + 1  # tokens with the next one; those that go on are counted up to the limit
+        reached = np.where(self.ends, after, np.minimum(after, memory.limit)) == self.length
+        goes_on = ~self.ends[:, None] & ~self.begins & (self.kind[:, None] == self.kind) & reached
+        next_one = self.ends[:, None] & self.begins
+        if not isinstance(memory.label_domain, Scheme):  # segments are runs: the next one has another state
+            next_one &= self.label[:, None] != self.label
+        name, states = memory.name, int(self.label.max(initial=0)) + 1
+        has = self.label[:, None] == np.arange(states)
+        return (
+            HardTable(((name, -1), (name, 0)), (), (goes_on | next_one)[None], None, name),
+            HardTable(((name, 0),), (), self.begins[None], 0, name),
+            HardTable(((name, 0),), (), self.ends[None], LAST, name),
+            HardTable(((name, 0), (memory.label, 0)), (), has[None], None, name),
+        )
+
+
+def segment_states(memory: SegmentMemory, label_states: Sequence[str]) -> SegmentStates:
+    """The states of the memory over a label with these states."""
+    rows = list[tuple[str, int, int, int, bool, bool]]()
+    for n, one in enumerate(segment_classes(memory.label_domain, label_states)):
+        if not one.name:
+            rows.append((label_states[one.single], one.single, n, 1, True, True))
+            continue
+        for length in range(1, memory.limit + memory.together):
+            state = one.first if length == 1 else one.inside
+            rows.append((f"{one.name} {length}…", state, n, length, length == 1, False))
+        for length in range(1, memory.limit + 1 + memory.together):
+            state = one.single if length == 1 else one.last
+            more = "+" if length > memory.limit else ""
+            rows.append((f"{one.name} {length - bool(more)}{more}", state, n, length, length == 1, True))
+    names, *columns = zip(*rows, strict=True)
+    label, kind, lengths, begins, ends = (np.array(column) for column in columns)
+    return SegmentStates(names, label.astype(np.int64), kind.astype(np.int64), lengths.astype(np.int64), begins, ends)
+
+
+def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
+    """The memory for the `segment` statement of a specification, if it has one."""
+    clique = next((clique for clique in spec.cliques if clique.segmental), None)
+    if clique is None:
+        return None
+    label = spec.labels_by_name[clique.sites[0].variable]
+    return SegmentMemory(
+        name=SEGMENT_OF + label.name, value=ValueIf(value=Reference(name=label.name)), label=label.name,
+        label_domain=label.domain, limit=longest_segment(spec, clique), together=clique.longer == "together",
+    )  # fmt: skip
+
+
+def is_implied(variable: str) -> bool:
+    """Whether a variable of a graph is a memory that a `once` or a `segment` stands for."""
+    return is_run_memory(variable) or variable.startswith(SEGMENT_OF)
+
+
+def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
+    """The specification that is unrolled: with the memories that `once` and `segment` stand for, where these fit.
+
+    states: at least those of every declared variable. Returns the states of all variables too.
+    """
+    memory = segment_memory(spec)
+    unrolled, known = with_run_memories(spec, states)
+    if memory is None:
+        return unrolled, known
+    known[memory.name] = segment_states(memory, known[memory.label]).names
+    return unrolled.model_copy(update={"memories": (*unrolled.memories, memory)}), known
