@@ -8,7 +8,7 @@ search. Labellings leave the search best first, so the first one is proven best.
 `MOST_STEPS` steps, a beam finds labellings that keep to the rule too and are not proven.
 
 Positions are taken with all their variables at once, so that factors may reach to neighbours only. Source: Held & Karp
-1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions.once_constraint`), which
+1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions.implied_memories`), which
 sentences are searched (`single_run_decoding`).
 """
 

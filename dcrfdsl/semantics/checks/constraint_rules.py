@@ -6,7 +6,7 @@ of two the wider one is reported as superfluous. All constraints over the same s
 compared with one table for each shape of sites within its own, and not with every earlier constraint. Only variables
 with declared states can be judged, and no views. Not here: whether the training data satisfies the constraints
 (training checks that), which types a `once` binds, and whether they fit into the graph
-(`semantics.conditions.once_constraint`).
+(`semantics.conditions.implied_memories`).
 """
 
 from __future__ import annotations
