@@ -17,7 +17,8 @@ import numpy as np
 from ..foundation import Floats
 from ..kernels.chain import CONFIDENCE, PASSIVE_AGGRESSIVE, PERCEPTRON, AttributeChain, gradient_pass, mistake_pass
 from ..kernels.optimization import dot
-from .quasi_newton import norm_of, relative_fall
+from ..optimizers import norm_of
+from .quasi_newton import relative_fall
 from .trainer_parameters import Value
 from .training_data import Features, Sequences
 

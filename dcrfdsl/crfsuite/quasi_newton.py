@@ -31,6 +31,7 @@ import numpy as np
 
 from ..foundation import Floats
 from ..kernels.optimization import dot
+from ..optimizers import Corners, norm_of
 
 SUFFICIENT = 1e-4  # µ
 FLAT = 0.9
@@ -297,7 +298,7 @@ def minimise_as_crfsuite(
     objective: Objective, num_weights: int, rules: Rules, watch: Callable[[QuasiNewtonStep], None]
 ) -> tuple[Floats, int]:
     """The weights of the last iteration that was reported to `watch`, and why it ended."""
-    search = _Corners(objective, rules) if rules.c1 > 0.0 else _Smooth(objective, rules)
+    search = _Corners(objective, rules, num_weights) if rules.c1 > 0.0 else _Smooth(objective, rules)
     weights = np.zeros(num_weights)
     value, gradient = search.evaluate(weights)
     slope = search.slope(weights, gradient)
@@ -331,10 +332,6 @@ def minimise_as_crfsuite(
         memory.append((move, change, float(dot(move, change))))
         direction = search.aligned(_two_loops(memory, -slope), slope)
         step = 1.0
-
-
-def norm_of(vector: Floats) -> float:
-    return float(np.sqrt(dot(vector, vector)))
 
 
 def relative_fall(before: float, value: float) -> float:
@@ -377,8 +374,8 @@ class _Smooth:
 class _Corners:
     """The objective and c1 ‖λ‖₁ by OWL-QN: a step stays within the orthant of its start."""
 
-    def __init__(self, objective: Objective, rules: Rules):
-        self._objective, self._rules = objective, rules
+    def __init__(self, objective: Objective, rules: Rules, num_weights: int):
+        self._objective, self._rules, self._corners = objective, rules, Corners(np.full(num_weights, rules.c1), None)
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
         """The value with its corners, and the gradient of the smooth part."""
@@ -387,9 +384,7 @@ class _Corners:
 
     def slope(self, weights: Floats, gradient: Floats) -> Floats:
         """The pseudo-gradient: in a corner the least slope of both sides."""
-        c1 = self._rules.c1
-        least = np.sign(gradient) * np.maximum(np.abs(gradient) - c1, 0.0)
-        return np.where(weights != 0.0, gradient + c1 * np.sign(weights), least)
+        return self._corners.least(weights, gradient + self._rules.c1 * np.sign(weights))
 
     def aligned(self, direction: Floats, slope: Floats) -> Floats:
         return np.where(direction * slope >= 0.0, 0.0, direction)

@@ -1,9 +1,3 @@
-from .by_sentence import (
-    SentenceCounts as SentenceCounts,
-    correct_sentences as correct_sentences,
-    correct_tokens as correct_tokens,
-    sentence_counts as sentence_counts,
-)
 from .class_scores import (
     NOTHING as NOTHING,
     ClassScores as ClassScores,
@@ -32,9 +26,13 @@ from .evaluation import (
 )
 from .metric_table import (
     METRICS as METRICS,
+    SentenceCounts as SentenceCounts,
+    correct_sentences as correct_sentences,
+    correct_tokens as correct_tokens,
     default_metrics as default_metrics,
     first_metric as first_metric,
     goodness as goodness,
+    sentence_counts as sentence_counts,
 )
 from .reliability import (
     Reliability as Reliability,

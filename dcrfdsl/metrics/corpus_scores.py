@@ -16,10 +16,10 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Diagnostic, Integers, Mask, data_error, did_you_mean
-from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, plain, violations
+from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, violations
 from .class_scores import segments_compared
 from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
-from .metric_table import default_metrics, metric_error, tally_of
+from .metric_table import default_metrics, lacking, metric_error, tally_of, written_call
 from .tallies import Counts, ExactSum, Tally, Values, values_of
 
 NO_VIEWS: Mapping[str, View] = MappingProxyType({})
@@ -121,10 +121,9 @@ def evaluation_of(
 
 
 def _tallies(evaluation: Evaluation, metrics: Sequence[CallSpec]) -> list[Tally]:
-    known = {label: evaluation.known_states(label) for label in evaluation.gold}
     unseen = sum(int(np.count_nonzero(evaluation.unseen(label))) for label in evaluation.gold)
     return [
-        *(tally_of(evaluation, call) for call in metrics or default_metrics(known)),
+        *(tally_of(evaluation, call) for call in metrics or default_metrics(evaluation.known_texts)),
         _number("tokens", evaluation.num_tokens),
         _number("sentences", len(evaluation.sentence_off) - 1),
         _number("unseen_labels", unseen),
@@ -143,7 +142,7 @@ def _left_out(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
         tallies.append(_number(f"not_scored({label.name})", missing))
         if label.ambiguous is not None:
             tallies.append(_number(f"ambiguous({label.name})", len(evaluation.ambiguous(label.name))))
-    metrics = spec.evaluate or default_metrics({label: evaluation.known_states(label) for label in evaluation.gold})
+    metrics = spec.evaluate or default_metrics(evaluation.known_texts)
     counts: dict[str, int] = {}
     for call in metrics if partial else ():
         counts |= _left_out_of(call, evaluation, {label.name for label in partial})
@@ -152,8 +151,8 @@ def _left_out(spec: ModelSpec, evaluation: Evaluation) -> list[Tally]:
 
 def _left_out_of(call: CallSpec, evaluation: Evaluation, partial: Collection[str]) -> dict[str, int]:
     """What a metric of segments or of several labels leaves out, as not all labels are known."""
-    names = [str(plain(argument.value)) for argument in call.arguments]
-    written = f"({', '.join(names)})" if names else ""
+    names, written = written_call(call)
+    written = written.removeprefix(call.name)
     if call.name == "joint_accuracy":
         tokens = evaluation.of(names).at_every_token()
         scored = np.logical_and.reduce([tokens.scored(label) for label in names or evaluation.gold])
@@ -178,7 +177,7 @@ def _as_it_is(name: str, counts: Counts) -> Values:
     return {name: counts[0]}
 
 
-# metrics that have nothing to count -----------------------------------------------------------------------------------
+# metrics that have nothing to count ---------------------------------------------------------------------------------
 
 
 def empty_metric_warnings(
@@ -195,73 +194,10 @@ def empty_metric_warnings(
     """
     if not all(isinstance(corpus.columns.get(label.name), InternedColumn) for label in spec.labels):
         return []  # measuring reports this itself
-    golds = {label.name: encode_gold(label, states[label.name], corpus) for label in spec.labels}
-    evaluation = Evaluation(
-        gold={name: gold.codes for name, gold in golds.items()},
-        predicted={},
-        states={name: gold.states for name, gold in golds.items()},
-        sentence_off=corpus.sentence_off,
-        known={name: len(states[name]) for name in golds},
-        sets={name: gold.sets for name, gold in golds.items()},
-        oov=lambda column: unseen_values(corpus.text_column(column), known_values(column)),
-        views=views,
-    )
-    warnings = []
-    for call in spec.evaluate or default_metrics({name: states[name] for name in golds}):
-        names = [str(plain(argument.value)) for argument in call.arguments]
-        labels = names if call.name == "joint_accuracy" else names[:1]
-        judged = evaluation.of(labels) if labels else evaluation
-        lacking = _LACKING[call.name](judged, *names) if call.name in _LACKING else None
-        if lacking is not None:
-            written = f"{call.name}({', '.join(names)})" if names else call.name
-            message = f"`{written}` measures nothing here: {lacking}"
-            warnings.append(Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file))
-    return warnings
-
-
-def _known(evaluation: Evaluation, label: str) -> str | None:
-    return None if evaluation.scored(label).any() else f"no token has a known value of `{label}`"
-
-
-def _all_known(evaluation: Evaluation, *labels: str) -> str | None:
-    tokens = evaluation.at_every_token()
-    together = np.logical_and.reduce([tokens.scored(label) for label in labels or tokens.gold])
-    return None if together.any() else f"no token has known values of all {'these ' * bool(labels)}labels"
-
-
-def _some_known(evaluation: Evaluation, *labels: str) -> str | None:
-    some = any(evaluation.scored(label).any() for label in labels or evaluation.gold)
-    return None if some else f"no token has a known value of {f'`{labels[0]}`' if labels else 'a label'}"
-
-
-def _segments(evaluation: Evaluation, label: str, runs: str = "") -> str | None:
-    codes = np.unique(evaluation.gold[label])
-    states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
-    if not any(state != "O" for state in states):
-        return f"`{label}` has no segment"
-    nothing = np.full(evaluation.num_tokens, -1)
-    found = segments_compared(replace(evaluation, predicted={label: nothing}), label, runs=bool(runs))
-    return None if len(found.golds.start) else f"no segment of `{label}` has two known ends"
-
-
-def _unknown_words(evaluation: Evaluation, label: str, column: str) -> str | None:
-    assert evaluation.oov is not None
-    some = (evaluation.scored(label) & evaluation.oov(column)).any()
-    return None if some else f"training has shown every value of `{column}`"
-
-
-# For each metric that can have nothing to count: the words for what is absent, or None.
-_LACKING: Mapping[str, Callable[..., str | None]] = MappingProxyType(
-    {
-        "accuracy": _known,
-        "joint_accuracy": _all_known,
-        "sentence_accuracy": _some_known,
-        "segments": _segments,
-        "by_state": _known,
-        "by_type": _segments,
-        "confusion": _known,
-        "oov_accuracy": _unknown_words,
-        "zero_one_risk": _some_known,
-        "hamming_risk": _some_known,
-    }
-)
+    evaluation = evaluation_of(spec, corpus, {}, states, views, known_values)
+    absent = (lacking(evaluation, call) for call in spec.evaluate or default_metrics(evaluation.known_texts))
+    return [
+        Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file)
+        for message in absent
+        if message is not None
+    ]

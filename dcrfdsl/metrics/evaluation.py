@@ -133,6 +133,11 @@ class Evaluation:
     def known_states(self, label: str) -> Sequence[str]:
         return self.states[label][: self.known.get(label)]
 
+    @property
+    def known_texts(self) -> dict[str, Sequence[str]]:
+        """The states of every label that the model knows."""
+        return {label: self.known_states(label) for label in self.gold}
+
     def gold_text(self, corpus: Corpus, label: str, token: int) -> str:
         """What the data say that the label of a token is."""
         return corpus.text_column(label).text(int(self.told_at[label][token]) if label in self.told_at else token)

@@ -1,17 +1,25 @@
-"""The metrics of `evaluate`: accuracies, segment scores, risks. Each counts, and makes its values of the counts.
+"""The metrics of `evaluate`: accuracies, segment scores, risks; for each sentence, so that sentences can be drawn.
 
-Shares lie in 0–1, and are 0 if there is nothing to count. Not here: what is right (`evaluation`), scores of a corpus
-(`corpus_scores`).
+Each metric counts, and makes its values of the counts. Shares lie in 0–1, and are 0 if there is nothing to count. The
+counts of each sentence:
+
+    accuracy(y): right, scored tokens       segments(y), segments(y).TYPE: right, predicted, gold segments
+    joint_accuracy: tokens right in all labels, scored ones       sentence_accuracy: sentences without a mistake, scored
+    by_state(y).macro_f1, by_type(y).macro_f1: right, predicted and gold of each class
+
+To add a metric: a function that counts, and a line of `METRICS`. Not here: what is right (`evaluation`), scores of a
+corpus (`corpus_scores`), intervals and tests (`significance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Mask, Offsets, Table, did_you_mean, json_text
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Offsets, Table, did_you_mean, json_text
 from ..semantics import (
     Argument,
     CallSpec,
@@ -22,11 +30,165 @@ from ..semantics import (
     plain,
     unmarked_state,
 )
-from .by_sentence import correct_tokens
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
-from .segment_scores import SegmentCounts, ratio
+from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio
 from .tallies import Counts, Tally, Values
+
+
+class SentenceCounts(NamedTuple):
+    """name: of the score.   counts [S, C]: of each sentence: right and all, or right, predicted and gold segments; with
+    `macro` the last three of one class after another.
+    """
+
+    name: str
+    counts: Ints
+    macro: bool = False
+
+    def score(self, sums: Floats) -> Floats:
+        """The share of right ones, F1 or its mean over classes, [...]; 0 where there is nothing.
+
+        sums [..., C]: of counts of sentences.
+        """
+        if self.macro:
+            classes = sums.reshape(*sums.shape[:-1], -1, 3)
+            there = (classes[..., 1:].sum(axis=-1) > 0).sum(axis=-1)
+            return _quotient(_share_of(classes).sum(axis=-1), there)
+        return _share_of(sums)
+
+    @property
+    def value(self) -> float:
+        """The score of all sentences."""
+        return float(self.score(self.counts.sum(axis=0).astype(np.float64)))
+
+
+def _share_of(sums: Floats) -> Floats:
+    """right / all, or 2 right / (predicted + gold), [...]."""
+    times = 1.0 if sums.shape[-1] == 2 else 2.0
+    return _quotient(times * sums[..., 0], sums[..., 1:].sum(axis=-1))
+
+
+def _quotient(part: Floats, whole: Floats | Ints) -> Floats:
+    shares: Floats = np.divide(part, whole, out=np.zeros(np.shape(part)), where=np.not_equal(whole, 0))
+    return shares
+
+
+# the counts of sentences: of the metric itself first ------------------------------------------------------------------
+
+
+def _tokens(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    yield SentenceCounts(name, _by_sentence(correct_tokens(evaluation, labels), evaluation.sentence_off))
+
+
+def _tokens_of_all(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """The tokens with each of these labels right, among those whose labels are all known.
+
+    Ambiguous counts as known. A token with a missing label is left out: judged by its other labels it would be easier
+    than the rest. A label of the sentence counts at each token.
+    """
+    return _tokens(evaluation.at_every_token(), name, labels)
+
+
+def _sentences(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """The sentences without a wrong one of these labels, among those with a scored one."""
+    yield SentenceCounts(name, np.stack(correct_sentences(evaluation, labels), axis=1).astype(np.int64))
+
+
+def _new_words(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
+    if evaluation.oov is not None:
+        label, column = names
+        new = evaluation.oov(column)
+        right, scored = correct_tokens(evaluation, [label])
+        yield SentenceCounts(name, _by_sentence((right & new, scored & new), evaluation.sentence_off))
+
+
+def _wrong_sentences(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """The sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
+    right, scored = correct_sentences(evaluation, labels)
+    yield SentenceCounts(name, np.stack((scored & ~right, scored), axis=1).astype(np.int64))
+
+
+def _wrong_labels(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """The wrong labels among all scored labels of all label variables (Altun 2003 eq. 7)."""
+    of_labels = (correct_tokens(evaluation, [label]) for label in labels)
+    counts = [_by_sentence((scored & ~right, scored), evaluation.sentence_off) for right, scored in of_labels]
+    yield SentenceCounts(name, np.sum(counts, axis=0))
+
+
+def _segments(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
+    """Of all segments of a label, then of each type."""
+    off = evaluation.sentence_off
+    golds, ours, same, *_, types = segments_compared(evaluation, names[0], runs=len(names) > 1)
+
+    def counts(kind: int | None) -> Ints:
+        chosen = [same, np.ones(len(ours.start), np.bool_), np.ones(len(golds.start), np.bool_)]
+        parts = [ours, ours, golds]
+        if kind is not None:
+            chosen = [mask & (part.kind == kind) for mask, part in zip(chosen, parts, strict=True)]
+        starts = [part.start[mask] for mask, part in zip(chosen, parts, strict=True)]
+        size = len(off) - 1
+        numbers = [np.bincount(np.searchsorted(off, start, side="right") - 1, minlength=size) for start in starts]
+        return np.stack(numbers, axis=1).astype(np.int64)
+
+    yield SentenceCounts(name, counts(None))
+    for kind in sorted(range(len(types)), key=types.__getitem__):
+        if (ours.kind == kind).any() or (golds.kind == kind).any():
+            yield SentenceCounts(f"{name}.{types[kind]}", counts(kind))
+
+
+def _states(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """Right, predicted and gold tokens of each state; tokens with several gold states or none do not count."""
+    (label,) = labels
+    gold, predicted = np.asarray(evaluation.gold[label]), np.asarray(evaluation.predicted[label])
+    counted = gold >= UNSEEN
+    predicted = np.where(predicted < 0, MISSING, predicted)  # what is not predicted is no class
+    codes = np.unique(np.concatenate([gold[counted], predicted[counted]]))
+    masks = [
+        counted & mask
+        for code in codes[codes >= UNSEEN].tolist()
+        for mask in ((gold == code) & (predicted == code), predicted == code, gold == code)
+    ]
+    yield SentenceCounts(f"{name}.macro_f1", _by_sentence(masks, evaluation.sentence_off), macro=True)
+
+
+def _types(evaluation: Evaluation, name: str, names: Sequence[str]) -> Iterator[SentenceCounts]:
+    parts = [one.counts for one in _segments(evaluation, name, names)][1:]
+    counts = np.concatenate(parts, axis=1) if parts else np.zeros((len(evaluation.sentence_off) - 1, 3), np.int64)
+    yield SentenceCounts(f"{name}.macro_f1", counts, macro=True)
+
+
+def _right_states(evaluation: Evaluation, name: str, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    """Right tokens among those with one gold state, as the confusion matrix counts them."""
+    gold = np.asarray(evaluation.gold[labels[0]])
+    right, counted = (gold == np.asarray(evaluation.predicted[labels[0]])) & (gold >= 0), gold >= UNSEEN
+    yield SentenceCounts(f"{name}.right", _by_sentence((right & counted, counted), evaluation.sentence_off))
+
+
+def correct_tokens(evaluation: Evaluation, labels: Sequence[str]) -> tuple[Mask, Mask]:
+    """[N] whether all these labels are known and right, and whether all are known."""
+    right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in labels:
+        right &= evaluation.right(label)
+        scored &= evaluation.scored(label)
+    return right & scored, scored
+
+
+def correct_sentences(evaluation: Evaluation, labels: Sequence[str]) -> tuple[Mask, Mask]:
+    """[S] whether a sentence has a known label and no wrong one, and whether it has a known one."""
+    wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in labels:
+        scored |= evaluation.scored(label)
+        wrong |= evaluation.scored(label) & ~evaluation.right(label)
+    counts = _by_sentence((wrong, scored), evaluation.sentence_off)
+    return (counts[:, 0] == 0) & (counts[:, 1] > 0), counts[:, 1] > 0
+
+
+def _by_sentence(masks: Sequence[Mask], off: Offsets) -> Ints:
+    """How many tokens of each sentence each mask marks, [S, masks]."""
+    before = [np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)]) for mask in masks]
+    if not before:
+        return np.zeros((len(off) - 1, 0), np.int64)
+    return np.stack([sums[off[1:]] - sums[off[:-1]] for sums in before], axis=1)
 
 
 def goodness(name: str, value: float) -> float:
@@ -40,8 +202,7 @@ def first_metric(metrics: Sequence[CallSpec], states: Mapping[str, Sequence[str]
     metrics: of the template.   states: the model's, of each scored label.
     """
     call = (tuple(metrics) or default_metrics(states))[0]
-    names = [str(plain(argument.value)) for argument in call.arguments]
-    written = f"{call.name}({', '.join(names)})" if names else call.name
+    _, written = written_call(call)
     metric = METRICS[call.name]
     return f"1 - {written}" if metric.is_risk else written + metric.first
 
@@ -64,54 +225,76 @@ def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
     if not fits_metric(metric.takes, names):
         expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, metric.takes))
         raise metric_error(f"found `{written}`, expected {expected}", None)
-    labels = names if metric.takes[:1] == ("label*",) else names[:1]
+    labels = judged_names(call)
     if unknown := [name for name in labels if name not in {*evaluation.views, *evaluation.gold}]:
         guess = did_you_mean(unknown[0], evaluation.gold)
         raise metric_error(
             f"`{written}`: `{unknown[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
         )
     evaluation = evaluation.of(labels) if labels else evaluation
-    return Tally(written if names else call.name, metric.count(evaluation, *names), metric.values)
+    return Tally(written if names else call.name, metric.counts(evaluation, call.name, names), metric.values)
 
 
-# what they count --------------------------------------------------------------------------------------------------
+def sentence_counts(
+    evaluation: Evaluation, labels: Sequence[str], metrics: Sequence[CallSpec] = ()
+) -> Iterator[SentenceCounts]:
+    """The counts of all common scores of these labels. Types of segments follow their label, in alphabetical order.
 
-
-def _accuracy(evaluation: Evaluation, label: str) -> Counts:
-    return _part(evaluation.right(label), evaluation.scored(label))
-
-
-def _joint_accuracy(evaluation: Evaluation, *labels: str) -> Counts:
-    """The tokens with each of these labels right (of all, if none is named), among those whose labels are all known.
-
-    Ambiguous counts as known. A token with a missing label is left out: judged by its other labels it would be easier
-    than the rest. A label of the sentence counts at each token.
+    metrics: of the template, whose scores follow where they are of these labels and are not among the common ones;
+    `log_likelihood` and `rank_risk`, which are not counts, do not.
     """
-    right, scored = correct_tokens(evaluation.at_every_token(), labels or tuple(evaluation.gold))
-    return _part(right, scored)
+    told = set()
+    for one in (*_common(evaluation, labels), *_of_metrics(evaluation, labels, metrics)):
+        if one.name not in told:
+            yield one
+        told.add(one.name)
 
 
-def _sentence_accuracy(evaluation: Evaluation, *labels: str) -> Counts:
-    """The sentences without a wrong one of these labels (of all, if none is named), among those with a scored one."""
-    wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
-    for label in labels or evaluation.gold:
-        scored |= evaluation.scored(label)
-        wrong |= evaluation.scored(label) & ~evaluation.right(label)
-    off = evaluation.sentence_off
-    return _part(~_any_by_sentence(wrong, off), _any_by_sentence(scored, off))
+def _common(evaluation: Evaluation, labels: Sequence[str]) -> Iterator[SentenceCounts]:
+    for label in labels:
+        yield from _tokens(evaluation, f"accuracy({label})", [label])
+        if has_segments(evaluation.known_states(label)):
+            yield from _segments(evaluation, f"segments({label})", [label])
+    if len(labels) > 1:
+        yield from _tokens_of_all(evaluation, "joint_accuracy", labels)
+    yield from _sentences(evaluation, "sentence_accuracy", labels)
 
 
-def _segments(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
-    _require_segments(evaluation, "segments", label, runs)
-    return segments_compared(evaluation, label, runs=bool(runs)).counts
+def _of_metrics(evaluation: Evaluation, labels: Sequence[str], metrics: Sequence[CallSpec]) -> Iterator[SentenceCounts]:
+    for call in metrics:
+        names, written = written_call(call)
+        of = judged_names(call)
+        sources = [evaluation.views[name].label if name in evaluation.views else name for name in of]
+        count = METRICS[call.name].sentences
+        if count is not None and set(sources) <= set(labels):
+            yield from count(evaluation.of(of) if of else evaluation, written, names or labels)
 
 
-def _by_type(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
-    _require_segments(evaluation, "by_type", label, runs)
-    return (scores_by_type(evaluation, label, runs=bool(runs)),)
+def lacking(evaluation: Evaluation, call: CallSpec) -> str | None:
+    """What the data lacks if a metric has nothing to count there, in the words of a message; else None."""
+    metric, (names, written), of = METRICS[call.name], written_call(call), judged_names(call)
+    if metric.lacking is None:
+        return None
+    absent = metric.lacking(evaluation.of(of) if of else evaluation, *names)
+    return None if absent is None else f"`{written}` measures nothing here: {absent}"
 
 
-def _require_segments(evaluation: Evaluation, metric: str, label: str, runs: str) -> None:
+def written_call(call: CallSpec) -> tuple[list[str], str]:
+    """The arguments of a call, and the call as it is written."""
+    names = [str(plain(argument.value)) for argument in call.arguments]
+    return names, f"{call.name}({', '.join(names)})" if names else call.name
+
+
+def judged_names(call: CallSpec) -> list[str]:
+    """The labels and views that a metric looks at, as its call names them."""
+    names = written_call(call)[0]
+    return names if METRICS[call.name].takes[:1] == ("label*",) else names[:1]
+
+
+# what can be counted, and counts that are none of sentences -----------------------------------------------------------
+
+
+def _require_segments(evaluation: Evaluation, metric: str, label: str, runs: str = "") -> None:
     """DcrfError unless the states of a label have the marks of segments, or, for runs of a state, none."""
     known = evaluation.known_states(label)
     if runs and has_segments(known):
@@ -126,6 +309,15 @@ def _require_segments(evaluation: Evaluation, metric: str, label: str, runs: str
         )
 
 
+def _require_known_words(evaluation: Evaluation, metric: str, *names: str) -> None:
+    if evaluation.oov is None:
+        raise metric_error(f"`{metric}({', '.join(names)})`: the values of the training data are not known here", None)
+
+
+def _by_type(evaluation: Evaluation, label: str, runs: str = "") -> Counts:
+    return (scores_by_type(evaluation, label, runs=bool(runs)),)
+
+
 def _by_state(evaluation: Evaluation, label: str) -> Counts:
     return (confusion_of(evaluation, label).scores,)
 
@@ -134,32 +326,10 @@ def _confusion(evaluation: Evaluation, label: str) -> Counts:
     return (confusion_of(evaluation, label),)
 
 
-def _oov_accuracy(evaluation: Evaluation, label: str, column: str) -> Counts:
-    if evaluation.oov is None:
-        name = f"oov_accuracy({label}, {column})"
-        raise metric_error(f"`{name}`: the values of the training data are not known here", None)
-    return _part(evaluation.right(label), evaluation.scored(label) & evaluation.oov(column))
-
-
 def _log_likelihood(evaluation: Evaluation) -> Counts:
     if evaluation.log_likelihood is None:
         raise metric_error("`log_likelihood` needs the model's probabilities, and only labels are given", None)
     return (evaluation.log_likelihood(),)
-
-
-def _zero_one_risk(evaluation: Evaluation) -> Counts:
-    """The sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
-    off = evaluation.sentence_off
-    scored = np.logical_or.reduce([evaluation.scored(label) for label in evaluation.gold])
-    wrong = np.logical_or.reduce([evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold])
-    return _part(_any_by_sentence(wrong, off), _any_by_sentence(scored, off))
-
-
-def _hamming_risk(evaluation: Evaluation) -> Counts:
-    """The wrong labels among all scored labels of all label variables (Altun 2003 eq. 7)."""
-    scored = np.concatenate([evaluation.scored(label) for label in evaluation.gold])
-    right = np.concatenate([evaluation.right(label) for label in evaluation.gold])
-    return _part(~right, scored)
 
 
 def _rank_risk(evaluation: Evaluation) -> Counts:
@@ -167,6 +337,40 @@ def _rank_risk(evaluation: Evaluation) -> Counts:
     if evaluation.rank_risk is None:
         raise metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
     return evaluation.rank_risk()
+
+
+# what is absent, in words, where there is nothing to count; else None -------------------------------------------------
+
+
+def _lacks_known(evaluation: Evaluation, label: str) -> str | None:
+    return None if evaluation.scored(label).any() else f"no token has a known value of `{label}`"
+
+
+def _lacks_all_known(evaluation: Evaluation, *labels: str) -> str | None:
+    tokens = evaluation.at_every_token()
+    together = np.logical_and.reduce([tokens.scored(label) for label in labels or tokens.gold])
+    return None if together.any() else f"no token has known values of all {'these ' * bool(labels)}labels"
+
+
+def _lacks_some_known(evaluation: Evaluation, *labels: str) -> str | None:
+    some = any(evaluation.scored(label).any() for label in labels or evaluation.gold)
+    return None if some else f"no token has a known value of {f'`{labels[0]}`' if labels else 'a label'}"
+
+
+def _lacks_segments(evaluation: Evaluation, label: str, runs: str = "") -> str | None:
+    codes = np.unique(evaluation.gold[label])
+    states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
+    if not any(state != "O" for state in states):
+        return f"`{label}` has no segment"
+    nothing = np.full(evaluation.num_tokens, -1)
+    found = segments_compared(replace(evaluation, predicted={label: nothing}), label, runs=bool(runs))
+    return None if len(found.golds.start) else f"no segment of `{label}` has two known ends"
+
+
+def _lacks_new_words(evaluation: Evaluation, label: str, column: str) -> str | None:
+    assert evaluation.oov is not None
+    some = (evaluation.scored(label) & evaluation.oov(column)).any()
+    return None if some else f"training has shown every value of `{column}`"
 
 
 # the values of counts ---------------------------------------------------------------------------------------------
@@ -221,34 +425,66 @@ def _mean_rank(name: str, counts: Counts) -> Values:
 
 @dataclass(frozen=True)
 class Metric:
-    """`takes` names the arguments of the call, a label first; those that may be left out end in `?`, and after the
-    first they are words; `label*` stands for any number of labels.   count: of some sentences and the arguments; counts
-    of several parts add up.   values: of name and counts.   first: what the name of the first value ends in.
+    """A metric of labels, whose `counts` of several parts of some data add up.
+
+    takes: the arguments of the call, a label first; those that may be left out end in `?`, and after the first they are
+    words; `label*` stands for any number of labels.
+    sentences: the counts of each sentence, if they are such; of what, the name of the score, the arguments, all labels
+    where none is named.
+    values: of name and counts.   first: what the name of the first value ends in.
     is_risk: whether less is better, in 0–1.
+    count: the counts of all, if they are not the sums of those of sentences.   check: raises DcrfError if it cannot be
+    computed.   lacking: words for what is absent if there is nothing to count.
     """
 
     takes: tuple[str, ...]
-    count: Callable[..., Counts]
-    values: Callable[[str, Counts], Values] = _share
+    sentences: Callable[[Evaluation, str, Sequence[str]], Iterable[SentenceCounts]] | None
+    values: Callable[[str, Counts], Values]
     first: str = ""
     is_risk: bool = False
+    count: Callable[..., Counts] | None = None
+    check: Callable[..., None] | None = None
+    lacking: Callable[..., str | None] | None = None
+
+    def counts(self, evaluation: Evaluation, name: str, names: Sequence[str]) -> Counts:
+        """What is counted in all sentences."""
+        if self.check is not None:
+            self.check(evaluation, name, *names)
+        if self.count is not None or self.sentences is None:
+            assert self.count is not None
+            return self.count(evaluation, *names)
+        first = next(iter(self.sentences(evaluation, name, names or tuple(evaluation.gold))))
+        return tuple(first.counts.sum(axis=0).tolist())
 
 
+_LABEL, _RUNS = ("label",), ("label", "runs?")
 METRICS: Table[Metric] = Table(
     "metric",
     {
-        "accuracy": Metric(("label",), _accuracy),
-        "joint_accuracy": Metric(("label*",), _joint_accuracy),
-        "sentence_accuracy": Metric(("label?",), _sentence_accuracy),
-        "segments": Metric(("label", "runs?"), _segments, _scores_of_segments, ".f1"),
-        "by_state": Metric(("label",), _by_state, _scores_of_classes, ".macro_f1"),
-        "by_type": Metric(("label", "runs?"), _by_type, _scores_of_classes, ".macro_f1"),
-        "confusion": Metric(("label",), _confusion, _cells, ".right"),
-        "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
-        "log_likelihood": Metric((), _log_likelihood, _sum),
-        "zero_one_risk": Metric((), _zero_one_risk, is_risk=True),
-        "hamming_risk": Metric((), _hamming_risk, is_risk=True),
-        "rank_risk": Metric((), _rank_risk, _mean_rank, is_risk=True),
+        "accuracy": Metric(_LABEL, _tokens, _share, lacking=_lacks_known),
+        "joint_accuracy": Metric(("label*",), _tokens_of_all, _share, lacking=_lacks_all_known),
+        "sentence_accuracy": Metric(("label?",), _sentences, _share, lacking=_lacks_some_known),
+        "segments": Metric(
+            _RUNS, _segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments
+        ),
+        "by_state": Metric(_LABEL, _states, _scores_of_classes, ".macro_f1", count=_by_state, lacking=_lacks_known),
+        "by_type": Metric(
+            _RUNS,
+            _types,
+            _scores_of_classes,
+            ".macro_f1",
+            count=_by_type,
+            check=_require_segments,
+            lacking=_lacks_segments,
+        ),
+        "confusion": Metric(_LABEL, _right_states, _cells, ".right", count=_confusion, lacking=_lacks_known),
+        "oov_accuracy": Metric(
+            ("label", "column"), _new_words, _share, check=_require_known_words, lacking=_lacks_new_words
+        ),
+        "log_likelihood": Metric((), None, _sum, count=_log_likelihood),
+        "zero_one_risk": Metric((), _wrong_sentences, _share, is_risk=True, lacking=_lacks_some_known),
+        "hamming_risk": Metric((), _wrong_labels, _share, is_risk=True, lacking=_lacks_some_known),
+        "rank_risk": Metric((), None, _mean_rank, is_risk=True, count=_rank_risk),
     },
     {
         "f1": "segments",
@@ -269,13 +505,3 @@ def metric_error(message: str, remedy: str | None) -> DcrfError:
 
 def _call(name: str, *labels: str) -> CallSpec:
     return CallSpec(name=name, arguments=tuple(Argument(value=Reference(name=label)) for label in labels))
-
-
-def _any_by_sentence(mask: Mask, sentence_off: Offsets) -> Mask:
-    """[S] whether the sentence has a marked token."""
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return before[sentence_off[1:]] > before[sentence_off[:-1]]
-
-
-def _part(right: Mask, asked: Mask) -> Counts:
-    return int(np.count_nonzero(right & asked)), int(np.count_nonzero(asked))

@@ -1,4 +1,4 @@
-from .corners import WeightGroups as WeightGroups
+from .corners import Corners as Corners, WeightGroups as WeightGroups
 from .derived_objectives import KeptWeights as KeptWeights, largest_weights as largest_weights
 from .dual_problem import concatenate_cuts as concatenate_cuts
 from .objective import (
@@ -15,6 +15,7 @@ from .objective import (
 )
 from .optimizer_table import OPTIMIZERS as OPTIMIZERS, ignores_start as ignores_start
 from .perceptron_steps import perceptron_pass as perceptron_pass
+from .progress import norm_of as norm_of
 from .run_state import (
     NotNow as NotNow,
     RunState as RunState,

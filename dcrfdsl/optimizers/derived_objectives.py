@@ -19,52 +19,56 @@ from .objective import Batches, Iteration, Objective, Outcome, Result, Scaling, 
 from .run_state import RunState
 from .weight_units import WeightUnits
 
-# weights that are kept ------------------------------------------------------------------------------------------------
 
+class _DerivedObjective(Objective):
+    """An objective that asks another one for whatever is the same."""
 
-class KeptWeights(Objective):
-    """`objective` with a gradient of 0 in the weights that are not `kept` [W].
+    def __init__(self, objective: Objective):
+        self._objective, self.is_steep = objective, objective.is_steep
 
-    reference [W]: the point whose gradient tolerances are relative to.   It has no batches: steps after single
-    sentences would move all weights.
-    """
-
-    def __init__(self, objective: Objective, kept: Mask, reference: Floats):
-        self._objective, self._kept = objective, kept
-        self.reference, self.is_steep = np.where(kept, reference, 0.0), objective.is_steep
-        self.units = None if objective.units is None else objective.units.among(kept)
-
-    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """As `Objective.value_and_gradient`."""
-        value, gradient = self._objective.value_and_gradient(weights)
-        return value, np.where(self._kept, gradient, 0.0)
+    def _original(self, gradient: Floats) -> Floats:
+        """A gradient [W] as one of the other objective."""
+        return gradient
 
     def tighten_tolerance(self) -> bool:
-        """As `Objective.tighten_tolerance`."""
         return self._objective.tighten_tolerance()
 
     def gap(self, gradient: Floats) -> float | None:
-        """As `Objective.gap`, of the least value with these weights alone."""
-        return self._objective.gap(gradient)
+        return self._objective.gap(self._original(gradient))
 
     def distance(self, gradient: Floats) -> float | None:
-        """As `Objective.distance`."""
-        return self._objective.distance(gradient)
+        return self._objective.distance(self._original(gradient))
+
+    def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
+        return self._objective.spread(task, num_weights)
+
+
+class KeptWeights(_DerivedObjective):
+    """`objective` with a gradient of 0 in the weights that are not `kept` [W].
+
+    reference [W]: the point whose gradient tolerances are relative to.   It has no batches: steps after single
+    sentences would move all weights. `gap` is that to the least value with these weights alone.
+    """
+
+    def __init__(self, objective: Objective, kept: Mask, reference: Floats):
+        super().__init__(objective)
+        self._kept, self.reference = kept, np.where(kept, reference, 0.0)
+        self.units = None if objective.units is None else objective.units.among(kept)
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        value, gradient = self._objective.value_and_gradient(weights)
+        return value, np.where(self._kept, gradient, 0.0)
 
     @property
     def l1(self) -> Floats | None:
-        """As `Objective.l1`; weights that are not kept have no corner, as they do not move."""
+        """Weights that are not kept have no corner, as they do not move."""
         strengths = self._objective.l1
         return None if strengths is None else np.where(self._kept, strengths, 0.0)
 
     @property
     def groups(self) -> WeightGroups | None:
-        """As `Objective.groups`: weights that are not kept stay 0 in theirs, which keep their strength."""
+        """Weights that are not kept stay 0 in their groups, which keep their strength."""
         return self._objective.groups
-
-    def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
-        """As `Objective.spread`."""
-        return self._objective.spread(task, num_weights)
 
 
 def largest_weights(weights: Floats, count: int) -> Mask:
@@ -75,43 +79,29 @@ def largest_weights(weights: Floats, count: int) -> Mask:
     return kept
 
 
-# weights in units -----------------------------------------------------------------------------------------------------
-
-
-class ScaledObjective(Objective):
+class ScaledObjective(_DerivedObjective):
     """`objective` as a function of z, for weights λ = T z."""
 
     def __init__(self, objective: Objective, units: WeightUnits):
-        self._objective, self._units = objective, units
-        self.solver, self.is_steep = objective.solver, objective.is_steep
+        super().__init__(objective)
+        self._units, self.solver = units, objective.solver
         self.reference = None if objective.reference is None else units.point(objective.reference)
 
+    def _original(self, gradient: Floats) -> Floats:
+        return self._units.gradient_of_weights(gradient)
+
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """As `Objective.value_and_gradient`."""
         value, gradient = self._objective.value_and_gradient(self._units.weights(weights))
         return value, self._units.gradient(gradient)
 
-    def tighten_tolerance(self) -> bool:
-        """As `Objective.tighten_tolerance`."""
-        return self._objective.tighten_tolerance()
-
-    def gap(self, gradient: Floats) -> float | None:
-        """As `Objective.gap`."""
-        return self._objective.gap(self._units.gradient_of_weights(gradient))
-
-    def distance(self, gradient: Floats) -> float | None:
-        """As `Objective.distance`."""
-        return self._objective.distance(self._units.gradient_of_weights(gradient))
-
     @property
     def l1(self) -> Floats | None:
-        """As `Objective.l1`."""
         strengths = self._objective.l1
         return None if strengths is None else strengths / self._units.size
 
     @property
     def groups(self) -> WeightGroups | None:
-        """As `Objective.groups`: the weights of a group have one size."""
+        """The weights of a group have one size."""
         groups = self._objective.groups
         if groups is None:
             return None
@@ -120,17 +110,13 @@ class ScaledObjective(Objective):
         size[groups.number[inside]] = self._units.size[inside]
         return groups._replace(strength=groups.strength / size)
 
-    def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
-        """As `Objective.spread`."""
-        return self._objective.spread(task, num_weights)
-
     def batches(self, size: int | None = None) -> Batches | None:
-        """As `Objective.batches`; None with blocks, whose weights move together and not as a batch touches them."""
+        """None with blocks, whose weights move together and not as a batch touches them."""
         batches = None if self._units.blocks else self._objective.batches(size)
         return None if batches is None else _ScaledBatches(batches, self._units.size)
 
     def scaling(self) -> Scaling | None:
-        """As `Objective.scaling`, of features divided by their sizes."""
+        """That of features divided by their sizes."""
         scaling = self._objective.scaling()
         return None if scaling is None else _ScaledFeatures(scaling, self._units.size)
 
@@ -148,17 +134,15 @@ class _ScaledBatches:
         return self._batches.count
 
     def begin(self, weights: Floats) -> None:
-        """As `Batches.begin`."""
         self._point, self._weights = weights, weights / self._size
         self._batches.begin(self._weights)
 
     def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
-        """As `Batches.gradient`."""
         value, self._touched, gradient = self._batches.gradient(number)
         return value, self._touched, gradient / self._size[self._touched]
 
     def moved(self, number: int) -> None:
-        """As `Batches.moved`, after the gradient of this batch."""
+        """Is called after the gradient of this batch."""
         touched = self._touched
         self._weights[touched] = self._point[touched] / self._size[touched]
         self._batches.moved(number)
@@ -172,7 +156,6 @@ class _ScaledFeatures:
         self.totals = scaling.totals
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
-        """As `Scaling.expectations_by_total`."""
         parts = self._scaling.expectations_by_total(weights / self._size, totals)
         return [(numbers, amount / self._size[numbers]) for numbers, amount in parts]
 

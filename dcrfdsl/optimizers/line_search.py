@@ -1,9 +1,11 @@
-"""The line search of methods with a direction: the Wolfe conditions, by interpolation and bisection.
+"""The searches of methods with a direction: along a ray, to the Wolfe conditions, and along a path that may bend.
 
 Source: Nocedal & Wright, "Numerical optimization", §3.1 and §3.5. Not here: directions.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -62,6 +64,42 @@ def line_search(
         if -slope * step <= NOISE * abs(progress.value):
             break
     return lower
+
+
+def backtrack(
+    progress: Progress,
+    trial: Callable[[float], tuple[Floats, float]],
+    step: float,
+    *,
+    tries_first: bool = False,
+) -> Point | None:
+    """The first point of a path where the objective falls enough, by shorter and shorter steps; None if none was found.
+
+    The path may bend, as where weights that would change their sign become 0.
+
+    trial: the weights [W] at a step, and the fall there as the slope at the start has it, below 0.   step: the first
+    one.   tries_first: whether the first step is tried even if it cannot change the objective beyond rounding.
+    """
+    before = progress.weights
+    for number in range(MOST_TRIALS):
+        weights, slope = trial(step)
+        if number == 0:
+            progress.is_flat = -slope <= 10.0 * ROUNDING * abs(progress.value)
+        is_too_short = -slope <= NOISE * abs(progress.value) and not progress.goes_by_slopes
+        if is_too_short and not (number == 0 and tries_first):
+            return None
+        value, gradient = progress.evaluate(weights)
+        rise = value - progress.value
+        fits = rise <= DECREASE * slope
+        if progress.is_flat and abs(rise) <= ROUNDING * abs(progress.value):
+            end_slope = float(dot(progress.steepest(weights, gradient), weights - before))
+            fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # as in `line_search`
+        if fits:
+            return weights, value, gradient
+        # the minimum of the parabola through both values and the slope
+        bottom = 0.5 * slope / (slope - rise) if np.isfinite(value) else 0.0
+        step *= min(max(bottom, 0.1), 0.5)
+    return None
 
 
 def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from .objective import (
     Iteration,
     Objective,
     Outcome,
+    PartedPasses,
     PassOfPart,
     PerceptronSchedule,
     Watch,
@@ -50,18 +52,34 @@ def minimise_perceptron(
 
     Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
     """
-    begun, batches = time.perf_counter(), sequence_batches(objective)
+    batches = sequence_batches(objective)
     schedule = require_part(objective.perceptron_schedule(), "the loss of a perceptron")
-    walk = _Walk(start, schedule, state.take("walk"))
-    begun -= walk.seconds
+    return _trained(
+        objective, schedule, _SequenceWalk(start, schedule, batches, state.take("walk")), watch, state, "walk"
+    )
+
+
+def minimise_mixed_perceptron(
+    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
+) -> Outcome:
+    """`minimise_perceptron` on data in parts, whose changes are mixed after each pass."""
+    parted = require_part(objective.parted_passes(), "passes over parts")
+    walk = _MixedWalk(start, parted, state.take("mixed"))
+    return _trained(objective, parted.schedule, walk, watch, state, "mixed")
+
+
+def _trained(
+    objective: Objective, schedule: PerceptronSchedule, walk: _Walk, watch: Watch, state: RunState, name: str
+) -> Outcome:
+    """The outcome of all passes.   name: of the layer that a snapshot has of the walk."""
+    begun = time.perf_counter() - walk.seconds
     reason, converged, stop = f"{schedule.epochs} passes done", False, False
 
     def remember() -> dict[str, Any]:
         walk.seconds = time.perf_counter() - begun
         return walk.remember()
 
-    state.keep("walk", remember)
-    batches.begin(walk.weights)
+    state.keep(name, remember)
     while True:
         if walk.passes and not walk.mistakes:
             reason, converged = "a pass changed no weight", True
@@ -72,27 +90,19 @@ def minimise_perceptron(
         if walk.passes == schedule.epochs:
             break
         with np.errstate(over="ignore", invalid="ignore"):  # the end says it
-            total, norm = walk.one_pass(batches)
+            total, norm = walk.one_pass()
             result = walk.result()
-        objective.voters = walk.voters(start) if schedule.vote else None
+        objective.voters = walk.voters()
         stop = watch(Iteration(walk.passes, total, norm, time.perf_counter() - begun), result)
     with np.errstate(invalid="ignore"):
         result = walk.result()
     value, gradient = objective.value_and_gradient(result)
     if not np.isfinite(value):
         reason, converged = NOT_FINITE, False
-    seconds = time.perf_counter() - begun
     return Outcome(
-        result.copy(),
-        value,
-        walk.passes,
-        walk.passes + 1,
-        converged,
-        seconds,
-        reason,
-        gradient_norm=norm_of(gradient),
-        voters=walk.voters(start) if schedule.vote else None,
-    )
+        result.copy(), value, walk.passes, walk.passes + 1, converged, time.perf_counter() - begun, reason,
+        gradient_norm=norm_of(gradient), voters=walk.voters(),
+    )  # fmt: skip
 
 
 def perceptron_pass(objective: Objective, start: Floats, seed: Sequence[int]) -> PassOfPart:
@@ -122,26 +132,51 @@ def _steps(batches: Batches, order: Ints, weights: Floats) -> Iterator[tuple[flo
         yield value, touched, gradient
 
 
-class _Walk:
-    """The path of the weights. `saved`: what it remembered at the snapshot from which it goes on.
+class _Walk(ABC):
+    """The path of the weights, which goes on from a snapshot if there is one.
 
     weights [W]: the current ones.   passes: how many are done.   mistakes: of the last pass.   seconds: spent
     before a snapshot.
     """
 
-    def __init__(self, start: Floats, schedule: PerceptronSchedule, saved: Mapping[str, Any] | None):
-        self._schedule = schedule
+    weights: Floats
+    passes: int = 0
+    mistakes: int = 0
+    seconds: float = 0.0
+
+    @abstractmethod
+    def one_pass(self) -> tuple[float, float]:
+        """The loss of a pass, summed while the weights moved, and the norm of all steps."""
+
+    @abstractmethod
+    def result(self) -> Floats:
+        """The mean of the weights so far, or the last ones [W]."""
+
+    @abstractmethod
+    def remember(self) -> dict[str, Any]:
+        """For a snapshot."""
+
+    def voters(self) -> Voters | None:
+        """All weights on the way from the start, or those that lasted longest; None unless they vote."""
+        return None
+
+
+class _SequenceWalk(_Walk):
+    """A step after each sequence. `saved`: what it remembered at the snapshot from which it goes on."""
+
+    def __init__(self, start: Floats, schedule: PerceptronSchedule, batches: Batches, saved: Mapping[str, Any] | None):
+        self._start, self._schedule, self._batches, self._seen = start, schedule, batches, 0
         self.generator = np.random.default_rng(schedule.seed)
         self.weights = start.copy()
         self._weighted = np.zeros_like(start)  # Σ of the changes, each times the number of sequences before it
         self._steps: list[tuple[Ints32, Floats]] = []  # changed weights and their changes, if all weights are kept
         self._lasted = [0]  # sequences, of the start and after each step
-        self.passes, self._seen, self.mistakes, self.seconds = 0, 0, 0, 0.0
         if saved is not None:
             self.generator = generator_from(saved["generator"])
             self.weights, self._weighted = (recalled(saved, name, len(start)) for name in ("weights", "weighted"))
             self.passes, self._seen, self.mistakes, self.seconds = saved["counts"]
             self._recall_steps(saved, len(start))
+        batches.begin(self.weights)
 
     def _recall_steps(self, saved: Mapping[str, Any], num_weights: int) -> None:
         count, size = saved["step_ends"].size, saved["changed"].size
@@ -165,11 +200,10 @@ class _Walk:
             "changes": np.concatenate(changes),
         }  # fmt: skip
 
-    def one_pass(self, batches: Batches) -> tuple[float, float]:
-        """Steps after the sequences in random order; returns the loss, summed meanwhile, and the norm of all steps."""
+    def one_pass(self) -> tuple[float, float]:
         total, moved, self.mistakes = 0.0, np.zeros_like(self.weights), 0
-        order = self.generator.permutation(batches.count)
-        for value, touched, gradient in _steps(batches, order, self.weights):
+        order = self.generator.permutation(self._batches.count)
+        for value, touched, gradient in _steps(self._batches, order, self.weights):
             if touched is not None:
                 self.mistakes += 1
                 total += value
@@ -185,68 +219,39 @@ class _Walk:
         return total, norm_of(moved)
 
     def result(self) -> Floats:
-        """The mean of the weights so far, or the last ones [W]."""
         if not self._schedule.average or not self._seen:
             return self.weights
         mean: Floats = self.weights - self._weighted / self._seen
         return mean
 
-    def voters(self, start: Floats) -> Voters:
-        """All weights on the way from `start` [W], or those that lasted longest."""
-        voters = Voters.of(start, self._steps, self._lasted)
+    def voters(self) -> Voters | None:
+        if not self._schedule.vote:
+            return None
+        voters = Voters.of(self._start, self._steps, self._lasted)
         return voters if self._schedule.voters is None else voters.longest(self._schedule.voters)
 
 
-# data in parts --------------------------------------------------------------------------------------------------------
+class _MixedWalk(_Walk):
+    """A pass of each part from the same weights, and the mean of their changes."""
 
+    def __init__(self, start: Floats, parted: PartedPasses, saved: Mapping[str, Any] | None):
+        self._parted, self._seen = parted, 0
+        self.weights, self._summed = start.copy(), np.zeros_like(start)  # summed: over passes, parts and sequences
+        if saved is not None:
+            self.weights, self._summed = (recalled(saved, name, len(start)) for name in ("weights", "summed"))
+            self._seen, self.passes, self.mistakes = saved["counts"]
+            self.seconds = saved["seconds"]
 
-def minimise_mixed_perceptron(
-    objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch, state: RunState
-) -> Outcome:
-    """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
+    def remember(self) -> dict[str, Any]:
+        counts = [self._seen, self.passes, self.mistakes]
+        return {"weights": self.weights, "summed": self._summed, "counts": counts, "seconds": self.seconds}
 
-    Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
-    """
-    begun, parted = time.perf_counter(), require_part(objective.parted_passes(), "passes over parts")
-    schedule = parted.schedule
-    weights, summed = start.copy(), np.zeros_like(start)  # summed: Σ over passes, parts and sequences of the weights
-    seen, passes, mistakes = 0, 0, 1
-    saved = state.take("mixed")
-    if saved is not None:
-        weights, summed = (recalled(saved, name, len(start)) for name in ("weights", "summed"))
-        seen, passes, mistakes = saved["counts"]
-        begun -= saved["seconds"]
+    def one_pass(self) -> tuple[float, float]:
+        done = self._parted.one_pass(self.weights, self.passes)
+        self._summed += done.sequences * self.weights + done.weighted
+        self.weights = self.weights + done.change / done.parts
+        self._seen, self.passes, self.mistakes = self._seen + done.sequences, self.passes + 1, done.mistakes
+        return done.loss, norm_of(done.change)
 
-    def remember() -> dict[str, Any]:
-        return {
-            "weights": weights, "summed": summed, "counts": [seen, passes, mistakes],
-            "seconds": time.perf_counter() - begun,
-        }  # fmt: skip
-
-    def result() -> Floats:
-        return summed / seen if schedule.average and seen else weights
-
-    state.keep("mixed", remember)
-    reason, converged, stop = f"{schedule.epochs} passes done", False, False
-    while True:
-        if passes and not mistakes:
-            reason, converged = "a pass changed no weight", True
-            break
-        if stop:
-            reason = "stopped on request"
-            break
-        if passes == schedule.epochs:
-            break
-        done = parted.one_pass(weights, passes)
-        summed += done.sequences * weights + done.weighted
-        weights = weights + done.change / done.parts
-        seen, passes, mistakes = seen + done.sequences, passes + 1, done.mistakes
-        stop = watch(Iteration(passes, done.loss, norm_of(done.change), time.perf_counter() - begun), result())
-    final = result()
-    value, gradient = objective.value_and_gradient(final)
-    if not np.isfinite(value):
-        reason, converged = NOT_FINITE, False
-    return Outcome(
-        final.copy(), value, passes, passes + 1, converged, time.perf_counter() - begun, reason,
-        gradient_norm=norm_of(gradient),
-    )  # fmt: skip
+    def result(self) -> Floats:
+        return self._summed / self._seen if self._parted.schedule.average and self._seen else self.weights

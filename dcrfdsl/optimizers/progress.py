@@ -25,6 +25,7 @@ import numpy as np
 from ..foundation import Floats, recalled
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
+from .corners import Corners
 from .objective import Iteration, Objective, Outcome, Watch
 from .run_state import RunState
 
@@ -63,10 +64,16 @@ class _Stop(Exception):
 
 
 class Progress:
-    """The current point, and the report of the path to it. It goes on from what `state` has saved, if anything."""
+    """The current point, and the report of the path to it. It goes on from what `state` has saved, if anything.
 
-    def __init__(self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch, state: RunState):
-        self.objective, self.settings, self.watch = objective, settings, watch
+    corners: the part of the objective that has corners, for methods that make use of it.
+    """
+
+    def __init__(
+        self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch, state: RunState,
+        corners: Corners | None = None,
+    ):  # fmt: skip
+        self.objective, self.settings, self.watch, self._corners = objective, settings, watch, corners
         self.begun = time.perf_counter()
         self.evaluations = 0
         self.iterations = 0
@@ -122,8 +129,11 @@ class Progress:
         self.norm = norm_of(self.steepest(self.weights, self.gradient))
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
-        """The direction [W] of steepest rise: its norm is zero at an optimum, and measures the distance from one."""
-        return gradient
+        """The direction [W] of steepest rise: its norm is zero at an optimum, and measures the distance from one.
+
+        It is the gradient; in corners the subgradient of least norm, which is 0 if the objective rises on both sides.
+        """
+        return gradient if self._corners is None else self._corners.least(weights, gradient)
 
     def run(self, iterate: Callable[[], bool], forget: Callable[[], bool]) -> None:
         """Calls `iterate` until a rule stops it; the state is then that of the outcome.
