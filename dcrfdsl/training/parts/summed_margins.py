@@ -2,7 +2,8 @@
 
 The dual and the labellings that it keeps are in the memory of the process that trains; the data is not. A pass is one
 search of all parts, so the result does not depend on where parts are searched. Labels that are not known would have to
-be completed in each part, and are refused. Not here: the dual (`optimizers.dual_problem`), the search (`criteria.margin`).
+be completed in each part, and are refused. Not here: the dual (`optimizers.dual_problem`), the search
+(`criteria.margin`).
 """
 
 from __future__ import annotations
