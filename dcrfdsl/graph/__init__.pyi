@@ -1,19 +1,19 @@
-from .approximations import bank_approximations as bank_approximations
-from .automata.automaton_cost import (
-    automaton_seconds as automaton_seconds,
-    chain_decodes as chain_decodes,
-    other_seconds as other_seconds,
-    paying_automaton as paying_automaton,
-)
-from .automata.automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
-from .drawing import FORMATS as FORMATS, svg as svg
-from .drawing_layout import (
+from .automaton_graphs import AutomatonGraph as AutomatonGraph, automaton_graph as automaton_graph
+from .drawing import (
+    FORMATS as FORMATS,
     FactorMark as FactorMark,
     GraphDrawing as GraphDrawing,
     PieceMark as PieceMark,
     VariableMark as VariableMark,
+    svg as svg,
 )
-from .edge_appearance import bank_forests as bank_forests
+from .elimination import (
+    OrderCost as OrderCost,
+    best_order as best_order,
+    least_table as least_table,
+    order_cost as order_cost,
+)
+from .factor_forests import bank_approximations as bank_approximations, bank_forests as bank_forests
 from .factor_graph import FactorGraph as FactorGraph
 from .known_labels import (
     UNKNOWN as UNKNOWN,
@@ -22,14 +22,41 @@ from .known_labels import (
     instances_of as instances_of,
     known_assignments as known_assignments,
 )
+from .label_factors import (
+    ANY_STATE as ANY_STATE,
+    FREE as FREE,
+    any_but as any_but,
+    clamp_rows as clamp_rows,
+    clamped_graph as clamped_graph,
+    constrained_graph as constrained_graph,
+    only_state as only_state,
+    perturbed_graph as perturbed_graph,
+    raised_parameters as raised_parameters,
+    raised_rows as raised_rows,
+    restricted_graph as restricted_graph,
+    state_set as state_set,
+)
 from .listed_cliques import clique_listing as clique_listing
-from .merged_parameters import join_parameters as join_parameters, placed_counts as placed_counts
+from .margin_graphs import (
+    SegmentMoves as SegmentMoves,
+    cost_augmented_graph as cost_augmented_graph,
+    graph_excluding_gold as graph_excluding_gold,
+    known_label_rows as known_label_rows,
+    segment_cost_graph as segment_cost_graph,
+    segment_cost_rows as segment_cost_rows,
+)
 from .model_cost import (
+    JoinedCost as JoinedCost,
     JoinedPairs as JoinedPairs,
     MessageCost as MessageCost,
+    automaton_seconds as automaton_seconds,
+    chain_decodes as chain_decodes,
     exact_pays as exact_pays,
     exact_seconds as exact_seconds,
+    joined_costs as joined_costs,
     message_cost as message_cost,
+    other_seconds as other_seconds,
+    paying_automaton as paying_automaton,
     pays_beside_messages as pays_beside_messages,
     sweeps_to_converge as sweeps_to_converge,
     training_cost as training_cost,
@@ -40,16 +67,18 @@ from .parameters import (
     Parameters as Parameters,
     broken_instances as broken_instances,
     fixed_weights as fixed_weights,
+    join_parameters as join_parameters,
     learn_parameters as learn_parameters,
+    placed_counts as placed_counts,
 )
-from .pieces.piece_graphs import (
+from .piece_graphs import (
     PieceGraphs as PieceGraphs,
     RoleModel as RoleModel,
     piece_graphs as piece_graphs,
     role_model as role_model,
     roles_of as roles_of,
 )
-from .pieces.piece_instances import (
+from .piece_instances import (
     PieceTemplate as PieceTemplate,
     PieceUnrolling as PieceUnrolling,
     independent_pieces as independent_pieces,
@@ -57,14 +86,7 @@ from .pieces.piece_instances import (
     piece_templates as piece_templates,
     with_constraints_apart as with_constraints_apart,
 )
-from .programs.elimination import (
-    OrderCost as OrderCost,
-    best_order as best_order,
-    least_table as least_table,
-    order_cost as order_cost,
-)
 from .regions import ClusterLimits as ClusterLimits, bank_regions as bank_regions
-from .relational_cost import JoinedCost as JoinedCost, joined_costs as joined_costs
 from .segment_factors import weighing_templates as weighing_templates
 from .segment_shapes import (
     known_runs as known_runs,
@@ -86,28 +108,3 @@ from .templates import (
 )
 from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence
 from .unroll import ModelGraph as ModelGraph
-from .variants.clamping import (
-    FREE as FREE,
-    clamp_rows as clamp_rows,
-    clamped_graph as clamped_graph,
-    restricted_graph as restricted_graph,
-)
-from .variants.constrained_graph import (
-    ANY_STATE as ANY_STATE,
-    any_but as any_but,
-    constrained_graph as constrained_graph,
-    only_state as only_state,
-    state_set as state_set,
-)
-from .variants.cost_augmented import cost_augmented_graph as cost_augmented_graph
-from .variants.excluding_gold import graph_excluding_gold as graph_excluding_gold, known_label_rows as known_label_rows
-from .variants.raised_labels import (
-    perturbed_graph as perturbed_graph,
-    raised_parameters as raised_parameters,
-    raised_rows as raised_rows,
-)
-from .variants.segment_costs import (
-    SegmentMoves as SegmentMoves,
-    segment_cost_graph as segment_cost_graph,
-    segment_cost_rows as segment_cost_rows,
-)

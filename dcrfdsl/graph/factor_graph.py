@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..foundation import Floats, Integers
+from ..foundation import Floats, Integers, Paragraph, notebook_html
+from .drawing import MOST_MARKS, MOST_POSITIONS, FactorMark, GraphDrawing, VariableMark, drawing_blocks
 from .shapes import GraphShape
+
+FEW_IN_A_ROW = 8  # variables of a graph in a drawing
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +42,7 @@ class FactorGraph:
 
     def _repr_html_(self) -> str:
         """For notebooks: a picture, or counts if it is large."""
-        from .graph_display import factor_graph_html
-
-        return factor_graph_html(self)
+        return _html(self)
 
     def shape(self, local_start: int = 1) -> GraphShape:
         """The wiring; tables are laid end to end from `local_start`."""
@@ -86,3 +87,19 @@ def _slice_observed(
         return scope, table
     index = tuple(evidence[v] if v in evidence else slice(None) for v in scope)
     return tuple(v for v in scope if v not in evidence), np.asarray(table[index], order="C")
+
+
+def _html(graph: FactorGraph) -> str:
+    """The variables by number, in rows, with their factors; only counts where they are too many."""
+    num_variables, num_factors = len(graph.cards), len(graph.scopes)
+    title = f"{num_variables:,} variables, {num_factors:,} factors"
+    width = num_variables if num_variables <= FEW_IN_A_ROW else math.ceil(math.sqrt(num_variables))
+    if not num_variables or width > MOST_POSITIONS or num_variables + num_factors > MOST_MARKS:
+        return notebook_html([Paragraph(f"A factor graph of {title}.")])
+    rows = [f"{first} …" for first in range(0, num_variables, width)]
+    variables = tuple(
+        VariableMark(rows[v // width], v % width, card, str(v), (f"variable {v}",))
+        for v, card in enumerate(graph.cards)
+    )
+    factors = tuple(FactorMark(f"{len(scope)} variables", f, tuple(scope)) for f, scope in enumerate(graph.scopes))
+    return notebook_html(drawing_blocks(GraphDrawing(title, ("",) * width, variables, factors)))

@@ -1,7 +1,9 @@
 """The cost of a model before training: weights, table sizes, multiply-adds per token, memory, time.
 
 All numbers are computed from the unrolled graph and the features, none is measured; time is a rough estimate. `auto`
-follows `exact_pays`. Not here: the display of the numbers.
+follows `exact_pays`, and exact inference takes an automaton where `paying_automaton` finds that it is the fastest form.
+Where the data joins positions, every sentence has a graph of its own, and the numbers are those of the elimination
+orders that inference takes. Not here: the display of the numbers.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..features import FeatureRows, Pairs
-from ..foundation import Offsets
+from ..foundation import Ints, Offsets
+from .automaton_graphs import AutomatonGraph, automaton_graph
+from .elimination import MOST_ENTRIES, OrderCost, best_order, forest_order, least_table, order_cost
 from .parameters import Parameters
-from .programs import OrderCost
+from .segment_factors import of_lengths
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
@@ -224,3 +228,92 @@ def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
     sites = sum(len(template.cards) for template in graph.templates)
     entries = sum(template.num_assignments for template in graph.templates if not graph.leaves_out(template))
     return float(lengths.sum()) * sites * SITE_BYTES + 8.0 * entries * int(lengths.max(initial=0))
+
+
+MOST_SENTENCES = 100  # that have loops: their orders are searched for
+
+
+class JoinedCost(NamedTuple):
+    """forests: sentences without a loop, of all.   sample: sentences with loops that were looked at.   too_wide: those
+    of them whose tables do not fit.   work: multiply-adds a token where they do.   median, most: entries of the largest
+    table of a sentence, also where it does not fit.
+    """
+
+    sentences: int
+    forests: int
+    sample: int
+    too_wide: int
+    work: float
+    median: float
+    most: float
+
+
+def joined_costs(graph: ModelGraph, sentence_off: Offsets, relations: Mapping[int, Pairs]) -> JoinedCost:
+    """The cost on a data set; of sentences with loops on the first ones.   relations: see `Binder.bind`."""
+    clique = [graph.templates[number].clique for number in graph.relational]
+    lengths = np.diff(sentence_off).tolist()
+    forests = loops = too_wide = tokens = 0
+    work, largest = 0.0, []
+    for s, length in enumerate(lengths):
+        shape = graph.shape(length, [relations[number].local(s, sentence_off) for number in clique])
+        order = forest_order(shape.scopes, len(shape.cards))
+        forests += order is not None
+        if order is None:
+            loops += 1
+            if loops > MOST_SENTENCES:
+                continue
+            least = least_table(shape.scopes, shape.cards)
+            order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
+            if not order:
+                largest.append(least)
+                too_wide += 1
+                continue
+        cost = order_cost(shape.scopes, shape.cards, order)
+        largest.append(cost.largest)
+        if cost.largest > MOST_ENTRIES:
+            too_wide += 1
+        else:
+            work, tokens = work + cost.work, tokens + length
+    return JoinedCost(
+        len(lengths), forests, min(loops, MOST_SENTENCES), too_wide, work / tokens if tokens else math.inf,
+        float(np.median(largest)) if largest else 1.0, max(largest, default=1.0),
+    )  # fmt: skip
+
+
+STATE_SECONDS = 1e-9  # a state: its scores, and reading and writing it five times
+MOVE_SECONDS = 3.5e-10  # a listed move; both are a little more than measured where caches and lanes are full
+CHAIN_SECONDS = 3e-10  # an entry of the table of a chain …
+CHAIN_DECODING_SECONDS = 1e-10  # … and the same in decoding, where an automaton takes as long as for a pass
+LEAST = 1e-6  # seconds of the other form below which no automaton is looked for
+
+
+def automaton_seconds(found: AutomatonGraph) -> float:
+    """Rough time of a position."""
+    return STATE_SECONDS * found.states + MOVE_SECONDS * found.moves
+
+
+def other_seconds(graph: ModelGraph, *, chain: bool) -> float:
+    """Rough time of a position without an automaton. chain: whether one table between neighbours says it all."""
+    return CHAIN_SECONDS * graph.cards[0] ** 2 if chain else exact_seconds(graph.exact_cost.work)
+
+
+def chain_decodes(found: AutomatonGraph, graph: ModelGraph) -> bool:
+    """Whether a chain, for which an automaton was found, finds best labellings faster by its table."""
+    return CHAIN_DECODING_SECONDS * graph.cards[0] ** 2 < automaton_seconds(found)
+
+
+def automaton_pays(found: AutomatonGraph, seconds: float) -> bool:
+    """Whether an automaton is faster than a form that takes so many seconds a position."""
+    return automaton_seconds(found) < seconds
+
+
+def paying_automaton(graph: ModelGraph, weighted: Ints, *, chain: bool, share: float = 1.0) -> AutomatonGraph | None:
+    """The automaton of a model, if that is the fastest form; `weighted` as in `automaton_graph`.
+
+    share: of the lanes in which sequences advance together, those that the data can fill.
+    """
+    seconds = other_seconds(graph, chain=chain)
+    if seconds < LEAST and not of_lengths(graph.templates):  # segments: many states, few moves between them
+        return None
+    found = automaton_graph(graph, weighted)
+    return found if found is not None and automaton_pays(found, share * seconds) else None

@@ -2,7 +2,8 @@
 
 With `states = seen` a pair has a weight if a gold instance of the training data shows it; with `all` every allowed
 assignment of a feature has one. Weights are laid out clique by clique: first the biases of all cliques, then the
-entries of their features, contiguous for each feature.
+entries of their features, contiguous for each feature. Of training data in parts, a pair has a weight if it has one in
+some part, so the merged weights are those of the whole data.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..foundation import (
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
 from ..semantics import CliqueSpec
-from .implied_constraints import possible_entries, with_implied_constraints
+from .clique_kinds import possible_entries, with_implied_constraints
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .segment_shapes import segment_instances
 from .templates import CliqueTemplate
@@ -394,3 +395,27 @@ def _every_pair(
         np.tile(possible.astype(np.int32), features),
         table[:, possible].ravel(),
     )
+
+
+def join_parameters(one: Parameters, other: Parameters) -> Parameters:
+    """The weights that are in one or in the other; both have the same features."""
+    return Parameters(tuple(map(_merged, one.cliques, other.cliques)))
+
+
+def _merged(one: CliqueWeights, other: CliqueWeights) -> CliqueWeights:
+    keys = np.union1d(_keys(one), _keys(other))
+    features = len(one.run_off) - 1
+    run_off = np.searchsorted(keys, np.arange(features + 1, dtype=np.int64) * _KEY).astype(np.int64)
+    return CliqueWeights(np.union1d(one.bias, other.bias), run_off, (keys % _KEY).astype(np.int32))
+
+
+def placed_counts(joined: Parameters, part: Parameters, counts: Floats) -> Floats:
+    """The counts of a part as those of the joined weights, [joined weights].   counts: of the weights of the part."""
+    out = np.zeros(joined.num_weights)
+    for clique, (whole, own) in enumerate(zip(joined.cliques, part.cliques, strict=True)):
+        start, mine = joined.bias_start(clique), part.bias_start(clique)
+        out[start + np.searchsorted(whole.bias, own.bias)] = counts[mine : mine + len(own.bias)]
+        start, mine = joined.entry_start(clique), part.entry_start(clique)
+        places = np.searchsorted(_keys(whole), _keys(own))
+        out[start + places] = counts[mine : mine + len(own.entry)]
+    return out

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..foundation import data_error
 from ..kernels.tables import Regions
-from .programs import best_order
+from .elimination import best_order
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, offsets
 

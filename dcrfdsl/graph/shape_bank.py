@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints, Ints32
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
-from .programs import Blocks, PatternBank, ProductPlace, Program, ProgramBuilder, Turned, cut_blocks
+from .contraction_programs import PatternBank, Turned
+from .sequence_programs import Blocks, ProductPlace, Program, ProgramBuilder, cut_blocks
 from .shapes import FactorArrays, GraphShape as GraphShape, offsets
 
 WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones use blocks …

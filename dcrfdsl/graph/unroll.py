@@ -18,20 +18,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Offsets, cached_property
+from ..foundation import Offsets, Paragraph, cached_property, notebook_html
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec, SegmentMemory, unrolled_spec
 from .clique_kinds import CliqueKind
-from .programs import OrderCost, order_cost, slice_order
-from .relational_orders import joined_order
+from .drawing import FactorMark, GraphDrawing, VariableMark, drawing_blocks
+from .elimination import OrderCost, joined_order, order_cost, slice_order
 from .segment_factors import rows_of_lengths, with_segment_factors
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
-from .shared_tables import SharedTables, axis_orders
-from .table_products import TableProduct, candidate_products, cheaper_product
+from .shared_tables import SharedTables, TableProduct, axis_orders, candidate_products, cheaper_product
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
 Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
+TOKENS = 4  # for which a graph without a sentence is drawn
 
 
 @dataclass(eq=False)
@@ -81,9 +81,7 @@ class ModelGraph:
 
     def _repr_html_(self) -> str:
         """For notebooks: the templates unrolled over a few tokens."""
-        from .graph_display import model_graph_html
-
-        return model_graph_html(self)
+        return _html(self)
 
     def leaves_out(self, template: CliqueTemplate) -> bool:
         """Whether a template has no tables here."""
@@ -296,3 +294,23 @@ class ModelGraph:
         code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         return self.shared.kind_arrays(run_base, base_of)
+
+
+def _html(graph: ModelGraph) -> str:
+    """The templates of a model, unrolled over a few tokens. Cliques that the data join are named: they need data."""
+    length = max(TOKENS, graph.sample_lengths[0])
+    sites = [(t, m) for t in range(length) for m in range(len(graph.cards)) if graph.is_there(t, m)]
+    variables = tuple(VariableMark(graph.variables[m], t, graph.cards[m]) for t, m in sites)
+    number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
+    shape = graph.shape(length)
+    factors = tuple(
+        FactorMark(graph.kinds[kind].template.name, anchor, tuple(number[v] for v in scope))
+        for kind, anchor, scope in zip(shape.kinds, shape.anchors, shape.scopes, strict=True)
+    )
+    words = tuple("t" if t == 0 else f"t+{t}" for t in range(length))
+    blocks = list(drawing_blocks(GraphDrawing(f"unrolled over {length} tokens", words, variables, factors)))
+    joined = [graph.templates[number].name for number in graph.relational]
+    if joined:
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(joined))
+        blocks.append(Paragraph(f"Not drawn: {names}, which join positions that only data tell.", kind="note"))
+    return notebook_html(blocks)

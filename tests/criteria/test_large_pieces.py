@@ -18,7 +18,7 @@ from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piece
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
 from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph.pieces.piece_instances import piece_templates
+from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.decoding import local_pieces as local_decoding_pieces
 from dcrfdsl.inference.decoding.local_pieces import local_pieces

@@ -17,7 +17,7 @@ from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.criteria.rescale import build_rescaling
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.pieces.piece_instances import piece_templates
+from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Expectations
 from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
 from dcrfdsl.model.trained_model import TrainedModel

@@ -19,7 +19,7 @@ from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_labels
-from dcrfdsl.graph.pieces.piece_instances import piece_templates
+from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Workers
 from dcrfdsl.inference.pieces.local_normalisation import PieceMethod, no_cases
 from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE

@@ -14,7 +14,7 @@ from template_cases import CASES
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces, restricted_to_cliques
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.pieces.piece_instances import PieceTemplate, independent_pieces, piece_templates
+from dcrfdsl.graph.piece_instances import PieceTemplate, independent_pieces, piece_templates
 from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
 from dcrfdsl.inference.pieces.shared_pieces import SharedPieceMethod
 from dcrfdsl.optimizers.objective import Iteration

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import dcrfdsl
-from dcrfdsl.graph.programs.elimination import order_cost
+from dcrfdsl.graph.elimination import order_cost
 from dcrfdsl.graph.templates import LAST, CliqueTemplate
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text

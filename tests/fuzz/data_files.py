@@ -24,8 +24,7 @@ from dcrfdsl.data.states import declared_states
 from dcrfdsl.features.values.lexicons import read_lexicon
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.errors.printing import json_text
-from dcrfdsl.graph.drawing import FORMATS
-from dcrfdsl.graph.drawing_layout import GraphDrawing, VariableMark
+from dcrfdsl.graph.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.model_spec import Label, ModelSpec, StateFile
 

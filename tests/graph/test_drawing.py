@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dcrfdsl.graph.drawing import dot, svg, text
-from dcrfdsl.graph.drawing_layout import FactorMark, GraphDrawing, VariableMark
+from dcrfdsl.graph.drawing import FactorMark, GraphDrawing, VariableMark, dot, svg, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 

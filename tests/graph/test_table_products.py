@@ -10,7 +10,7 @@ from model_cases import objective_of, trained
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.graph import ModelGraph
-from dcrfdsl.graph.table_products import TableProduct, candidate_products
+from dcrfdsl.graph.shared_tables import TableProduct, candidate_products
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 
 TIED = ["three chains", "tied layers"]

@@ -9,8 +9,8 @@ import pytest
 from template_cases import CASES, sentences as random_sentences
 
 from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.graph.elimination import OrderCost
 from dcrfdsl.graph.model_cost import MessageCost, exact_pays, exact_seconds, message_seconds, sweeps_to_converge
-from dcrfdsl.graph.programs.elimination import OrderCost
 from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import AutoSettings

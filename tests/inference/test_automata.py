@@ -12,8 +12,8 @@ from automaton_cases import AUTOMATA, BoundCase, one
 
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph.automata import automaton_cost
-from dcrfdsl.graph.automata.automaton_graphs import automaton_graph
+from dcrfdsl.graph import model_cost as automaton_cost
+from dcrfdsl.graph.automaton_graphs import automaton_graph
 from dcrfdsl.inference import Expectations
 from dcrfdsl.inference.methods import exact_method
 from dcrfdsl.inference.methods.exact_method import ExactMethod

@@ -13,7 +13,7 @@ from strategies import FAMILIES, random_tables
 from template_cases import CASES
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph import FactorGraph, approximations
+from dcrfdsl.graph import FactorGraph, factor_forests as approximations
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, EpSettings, ExactSettings, TrpSettings
 

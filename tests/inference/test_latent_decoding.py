@@ -9,7 +9,7 @@ import pytest
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph.programs.elimination import least_table, order_cost
+from dcrfdsl.graph.elimination import least_table, order_cost
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 

@@ -9,8 +9,8 @@ import pytest
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import CliqueTemplate, ModelGraph
-from dcrfdsl.graph.programs.contraction_programs import ContractionProgram
-from dcrfdsl.graph.programs.periods import ProgramBuilder, RepeatedProgram
+from dcrfdsl.graph.contraction_programs import ContractionProgram
+from dcrfdsl.graph.sequence_programs import ProgramBuilder, RepeatedProgram
 from dcrfdsl.graph.templates import LAST
 from dcrfdsl.inference import METHODS, Binder, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -20,7 +20,7 @@ from dcrfdsl.cli import run
 from dcrfdsl.data import repeated, stream_corpus, tagged
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
-from dcrfdsl.graph.programs.elimination import best_order
+from dcrfdsl.graph.elimination import best_order
 from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.kernels.exact.contraction import forward_log, forward_max
 from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling

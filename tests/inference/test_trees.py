@@ -9,7 +9,7 @@ import pytest
 from counting import counted
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.programs.elimination import forest_order, order_cost
+from dcrfdsl.graph.elimination import forest_order, order_cost
 from dcrfdsl.inference import METHODS, Binder, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings

@@ -17,7 +17,7 @@ from template_cases import CASES
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
-from dcrfdsl.graph.edge_appearance import bank_forests
+from dcrfdsl.graph.factor_forests import bank_forests
 from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages.sum_product import node_potentials

@@ -29,8 +29,7 @@ from dcrfdsl.features.values.lexicons import read_lexicon
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.foundation.errors.printing import json_text, printable
 from dcrfdsl.foundation.files.whole_files import read_template
-from dcrfdsl.graph.drawing import FORMATS
-from dcrfdsl.graph.drawing_layout import GraphDrawing, VariableMark
+from dcrfdsl.graph.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 

@@ -16,7 +16,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError, parts_style, printable
 from dcrfdsl.foundation.html_blocks import LabelledText, Stretch, block_html, notebook_style
 from dcrfdsl.graph import FactorGraph, FactorMark, GraphDrawing, VariableMark
-from dcrfdsl.graph.graph_display import MOST_POSITIONS, first_positions
+from dcrfdsl.graph.drawing import MOST_POSITIONS, first_positions
 from dcrfdsl.inference import RunStatus
 from dcrfdsl.model import TrainingRecord
 from dcrfdsl.model.notebook_views import MOST_SENTENCES, MOST_TOKENS

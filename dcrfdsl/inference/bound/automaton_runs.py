@@ -1,7 +1,7 @@
 """Models as automata bound to data: tables at given weights, runs of the kernels, expected counts of the shared cells.
 
-`graph.automata` finds the automaton of a model, `kernels.automaton` sums over it. Values agree with the general path up
-to rounding. Sequences that leave the range of linear space, or are very long, are left to others.
+`graph.automaton_graphs` finds the automaton of a model, `kernels.automaton` sums over it. Values agree with the general
+path up to rounding. Sequences that leave the range of linear space, or are very long, are left to others.
 """
 
 from __future__ import annotations

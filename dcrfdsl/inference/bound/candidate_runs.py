@@ -26,7 +26,7 @@ from ...kernels.tables import Potentials, Ragged, Results, Totals
 from .lattice_tables import dense_contexts, lattice_refusal, local_tables
 from .potentials import BoundData
 
-# Seconds of a position in a pass on lists, on one core, beside those of the other forms (`graph.automata`). Measured
+# Seconds of a position in a pass on lists, on one core, beside those of the other forms (`graph.model_cost`). Measured
 # with m labels left at every position (`tests/benchmarks`, row `dictionary`): about 23 ns for each of the m² or m³ runs
 # of labels, from 12 to 400 labels. Chains take 0.3 ns for each entry of their dense table, so lists are faster for 121
 # labels up to m = 9, for 400 up to m = 44, and never for 45 or fewer; on second order over 45 labels, by an automaton,

@@ -1,4 +1,4 @@
-"""A data set clamped to its known labels. Not here: the clamping factors (`graph.variants.clamping`)."""
+"""A data set clamped to its known labels. Not here: the clamping factors (`graph.label_factors`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A data set that holds sequences several times, each time with other codes; features are not copied.
 
 Constrained decoding and the probabilities of events ask about one sentence under many restrictions. Not here: what the
-codes mean (`graph.variants`).
+codes mean (`graph.label_factors`).
 """
 
 from __future__ import annotations

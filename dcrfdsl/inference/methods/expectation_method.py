@@ -1,7 +1,7 @@
 """Expectation propagation over a data set, with a forest of each graph as approximating family.
 
 There is no maximising form: a labelling is rounded from marginals, as `bounding_method` says. Not here: the messages
-(`kernels.messages.expectation_propagation`), the forests (`graph.approximations`).
+(`kernels.messages.expectation_propagation`), the forests (`graph.factor_forests`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tree-reweighted sum-product over a data set: log Z is an upper bound.
 
 It decodes by the max-marginals of the max-product form. Not here: the messages (`kernels.messages.trw`), the forests
-that determine their weights (`graph.edge_appearance`).
+that determine their weights (`graph.factor_forests`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Local normalisation of a data set's pieces as an inference method: in place of log Z it returns the loss of labels.
 
 The result is the complete loss and its gradient, so the criterion (`criteria.pieces.piece_likelihood`) adds no counts.
-Not here: the pieces (`graph.pieces`), the sums (`kernels.piecewise.piece_losses`).
+Not here: the pieces (`graph.piece_instances`), the sums (`kernels.piecewise.piece_losses`).
 """
 
 from __future__ import annotations

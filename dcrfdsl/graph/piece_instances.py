@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Ints
-from ...kernels.piecewise import PieceInstances
-from ...semantics import At, ModelSpec, Named, Piece
-from ..shapes import GraphShape, offsets
-from ..unroll import ModelGraph
+from ..foundation import Ints
+from ..kernels.piecewise import PieceInstances
+from ..semantics import At, ModelSpec, Named, Piece
+from .shapes import GraphShape, offsets
+from .unroll import ModelGraph
 
 
 @dataclass(frozen=True)

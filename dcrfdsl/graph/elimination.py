@@ -1,9 +1,10 @@
 """Elimination orders: the order in which variables are summed out, and its cost.
 
 The cost of an order is the work of its contractions: for each eliminated variable, the size of the table over it and
-its neighbours at that moment. One graph gets the cheaper of greedy minimum fill and greedy minimum table size.
-Sequences are eliminated position by position, with the best order inside a position; that is optimal for chains and
-keeps the work local in long sequences. Source: Sutton 2004 §3.2 (exact inference by junction tree).
+its neighbours at that moment. One graph gets the cheaper of greedy minimum fill and greedy minimum table size; so does
+each sentence in which the data joins positions. Other sequences are eliminated position by position, with the best
+order inside a position; that is optimal for chains and keeps the work local in long sequences. Source: Sutton 2004 §3.2
+(exact inference by junction tree).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ..foundation import data_error
+from .shapes import GraphShape
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -185,3 +189,24 @@ def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int, last: Seq
             ),
         )
     )
+
+
+MOST_ENTRIES = 2**24  # of a table
+
+
+def joined_order(shape: GraphShape) -> list[int]:
+    """A good order for one graph; DcrfError if its tables cannot fit."""
+    order = forest_order(shape.scopes, len(shape.cards))
+    if order is not None:
+        return order
+    least = least_table(shape.scopes, shape.cards)
+    order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
+    largest = order_cost(shape.scopes, shape.cards, order).largest if order else least
+    if largest > MOST_ENTRIES:
+        raise data_error(
+            "too-wide",
+            f"`exact` would build a table of {largest:.3g} entries on the graph of a sentence, "
+            f"{MOST_ENTRIES:,} are possible",
+            help="use `infer trp`, or join fewer positions (`max_gap`, `link = next`, a stricter `where`)",
+        )
+    return order

@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, data_error
-from ...kernels.piecewise import PieceInstances
-from ...kernels.tables import Kinds
-from ..known_labels import Gold
-from ..parameters import Parameters
-from ..programs import best_order, least_table, order_cost
-from ..shape_bank import ShapeBank
-from ..shapes import GraphShape, Run, in_order
-from ..unroll import ModelGraph
-from ..variants import clamped_graph
+from ..foundation import Floats, Ints, Ints32, data_error
+from ..kernels.piecewise import PieceInstances
+from ..kernels.tables import Kinds
+from .elimination import best_order, least_table, order_cost
+from .known_labels import Gold
+from .label_factors import clamped_graph
+from .parameters import Parameters
+from .shape_bank import ShapeBank
+from .shapes import GraphShape, Run, in_order
+from .unroll import ModelGraph
 
 Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's graph, anchor
 

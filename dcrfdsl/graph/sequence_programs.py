@@ -1,10 +1,15 @@
-"""Contraction programs of long sequences by repetition: far from the ends, every position does the same.
+"""Contraction programs of sequences: by repetition where they are long, in blocks where they are very long.
 
-Only short sequences get their programs step by step. Suppose that inserting one more period (one position, or a few)
-into the program of a short sequence gives exactly the program of a sequence longer by a period, and that two insertions
-give that of one longer by two. Then longer sequences get theirs by inserting as many periods as they need. Elimination
-from left to right only looks at the tables that contain the current variable, so a situation that recurs keeps
-recurring. Without a period, programs are built step by step.
+Far from the ends, every position does the same. Only short sequences get their programs step by step. Suppose that
+inserting one more period (one position, or a few) into the program of a short sequence gives exactly the program of a
+sequence longer by a period, and that two insertions give that of one longer by two. Then longer sequences get theirs by
+inserting as many periods as they need. Elimination from left to right only looks at the tables that contain the current
+variable, so a situation that recurs keeps recurring. Without a period, programs are built step by step.
+
+A block is a run of steps with the tables and results in it, and the earlier results that it still reads. Kernels keep
+only the latter between blocks and recompute a block when they return to it (`kernels.exact.checkpointing`), so that
+exact inference needs the arena of one block at a time. Not here: single steps (`contraction_programs`), which tables
+are multiplied beforehand (`shared_tables`).
 """
 
 from __future__ import annotations
@@ -17,10 +22,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Ints
-from ..shapes import GraphShape, Run, offsets
+from ..foundation import Ints, Ints32
 from .contraction_programs import ContractionProgram, PatternBank, Turned, build_program
-from .product_places import ProductPlace, multiplied
+from .shapes import GraphShape, Run, offsets
+
+
+class ProductPlace(NamedTuple):
+    """A product over variables of a position, slowest first; the places of its parts and its own, all in the arena."""
+
+    parts: frozenset[int]
+    variables: tuple[int, ...]
+    at: int
+
+
+def multiplied(shape: GraphShape, products: Sequence[ProductPlace]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """The scopes and tables of a regular graph's factors; a position that has all parts of a product has it instead."""
+    of_part = {part: number for number, product in enumerate(products) for part in product.parts}
+    factors = list(zip(shape.scopes, shape.tables, strict=True))
+    owners = [of_part.get(table) for _, table in factors]
+    found: dict[tuple[int, int], set[int]] = {}
+    for (scope, table), owner in zip(factors, owners, strict=True):
+        if owner is not None:
+            found.setdefault((owner, scope[0] // shape.width), set()).add(table)
+    scopes, tables = [], []
+    for (scope, table), owner in zip(factors, owners, strict=True):
+        position = scope[0] // shape.width if owner is not None else 0
+        if owner is None or found[owner, position] != products[owner].parts:
+            scopes.append(scope)
+            tables.append(table)
+        elif table == min(products[owner].parts):
+            scopes.append(tuple(position * shape.width + variable for variable in products[owner].variables))
+            tables.append(products[owner].at)
+    return scopes, tables
+
 
 MARGINS = (1, 2, 4)  # equal positions on both sides of the period, in spans of the widest factor
 PERIODS = (1, 2, 3, 4)
@@ -214,3 +248,54 @@ def _extends(base: GraphShape, shape: GraphShape, place: _Place, local: int, loc
 def _equal(one: RepeatedProgram, other: ContractionProgram) -> bool:
     laid = one.laid_out()
     return all(np.array_equal(getattr(laid, f.name), getattr(other, f.name)) for f in fields(laid))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of one shape; see `kernels.tables.wiring.Programs`."""
+
+    block: Ints  #    [n, 9]
+    factor: Ints32  # factors with local tables, block by block
+    room: int  #      arena cells of the largest block, or of the whole; shared cells included
+
+    @classmethod
+    def none(cls, program: ContractionProgram) -> Blocks:
+        """A shape that is computed in one piece."""
+        return cls(np.zeros((0, 9), np.int64), np.zeros(0, np.int32), program.arena_end)
+
+
+def cut_blocks(shape: GraphShape, program: ContractionProgram, local_start: int, cells: int) -> Blocks:
+    """Blocks of whole positions, of about `cells` arena cells; none if elimination is not from left to right."""
+    at_position = step_positions(program, shape.width) if shape.length else np.zeros(0, np.int64)
+    if shape.length == 0 or (np.diff(at_position) < 0).any():
+        return Blocks.none(program)
+    total = program.arena_end - local_start
+    positions = max(1, int(shape.length * cells / max(1, total)))
+    starts = np.arange(0, shape.length, positions)
+    bounds = np.append(starts, shape.length)
+    steps = np.searchsorted(at_position, bounds)
+
+    # results lie in the order of the steps; the results read by steps from a block on begin at its `reach`
+    results = np.append(program.step[:, 3], program.arena_end)[steps]
+    places = program.step[:, 1:4]
+    lowest = np.where(places >= program.arena_start, places, program.arena_end).min(axis=1, initial=program.arena_end)
+    reach = np.append(np.minimum.accumulate(lowest[::-1])[::-1], program.arena_end)[steps[:-1]]
+
+    # tables are ordered by the first position of their scope, like the steps that read them
+    factors = shape.arrays()
+    local_factors = np.flatnonzero(factors.table >= local_start)
+    first_variable = (
+        np.minimum.reduceat(factors.scope, offsets(factors.arity)[:-1]) if len(local_factors) else factors.scope
+    )
+    block_of = first_variable[local_factors].astype(np.int64) // shape.width // positions
+    order = np.argsort(block_of, kind="stable")
+    counts = np.bincount(block_of, minlength=len(starts))
+    sizes = np.bincount(block_of, weights=factors.size[local_factors], minlength=len(starts)).astype(np.int64)
+    local = local_start + offsets(sizes)
+    listed = offsets(counts)
+    block = np.stack(
+        [steps[:-1], steps[1:], local[:-1], local[1:], reach, results[:-1], results[1:], listed[:-1], listed[1:]],
+        axis=1,
+    )
+    room = local_start + int((local[1:] - local[:-1] + results[1:] - reach).max(initial=0))
+    return Blocks(block.astype(np.int64), local_factors[order].astype(np.int32), room)

@@ -1,1 +1,0 @@
-"""Models as automata: composite states, and the moves between them that have a potential of their own."""

@@ -1,0 +1,145 @@
+"""The same graph with one more factor on each label: for known values, for constraints, for potentials to be perturbed.
+
+Each factor reads a code, or a feature, at every position. It has a single variable, so it adds no loop, and kernels
+need not know.
+
+* **Clamped.** log Z of the clamped graph sums the scores of all labellings that agree with the known values, so that
+  log p(known | x) = log Z clamped − log Z holds for latent, missing and ambiguous labels alike, and its expectations
+  are conditional on the known values.
+* **Constrained.** A code says which states a label may have at a position.
+* **Perturbed.** The response of expectations to a small change of the potential of each known label is the derivative
+  of marginals by parameters, under any method of inference.
+
+Not here: criteria, decoding (`inference.decoding`), by how much potentials change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..features import FeatureRows
+from ..foundation import Codes, Integers, Mask
+from .known_labels import Gold
+from .parameters import CliqueWeights, Parameters
+from .templates import CliqueTemplate
+from .unroll import ModelGraph
+
+FREE = 0  # the code of an unknown variable
+
+
+def clamped_graph(graph: ModelGraph, gold: Gold, first_set: int) -> ModelGraph:
+    """`graph` with a factor on each label for its known values. Their feature sets are numbered from `first_set` on.
+
+    Memories follow from the labels, and latents are never known: neither is clamped. Codes: 0 free, 1 + s known to be
+    in state s, 1 + card + k in one of the states sets[variable][k].
+    """
+    allowed = {}
+    for variable in range(graph.num_labels):
+        card = graph.cards[variable]
+        table = gold.allowed(variable, card)
+        # `choices` has the states, then all of them together, then the sets; code 0 means all of them
+        allowed[variable] = table[[card, *range(card), *range(card + 1, len(table))]]
+    return restricted_graph(graph, allowed, first_set, "given")
+
+
+def restricted_graph(graph: ModelGraph, allowed: Mapping[int, Mask], first_set: int, name: str) -> ModelGraph:
+    """`graph` with a factor on some variables that reads a code at each position.
+
+    allowed: by variable, which states each code allows [codes, card].   first_set: number of the first new feature set;
+    they follow the order of `allowed`.   name: of the factors, before that of the variable.
+    """
+    factors = [
+        CliqueTemplate(
+            name=f"{name} {graph.variables[variable]}",
+            clique=-1,
+            variables=(variable,),
+            offsets=(0,),
+            cards=(graph.cards[variable],),
+            feature_set=first_set + n,
+            coded=table,
+        )
+        for n, (variable, table) in enumerate(allowed.items())
+    ]
+    return replace(graph, templates=(*graph.templates, *factors))
+
+
+def clamp_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
+    """The rows of the clamps' feature sets: the code of the known value at each token."""
+    rows = []
+    for variable in range(graph.num_labels):
+        codes: Codes = gold.codes[variable]
+        card = graph.cards[variable]
+        code = np.where(codes >= 0, codes + 1, np.where(codes == -1, FREE, card - 1 - codes))
+        row_off = np.arange(len(codes) + 1, dtype=np.int64)
+        rows.append(FeatureRows(row_off, code.astype(np.int32), np.zeros(0)))
+    return tuple(rows)
+
+
+ANY_STATE = 0  # the code that forbids nothing
+
+
+def only_state(state: Integers) -> Integers:
+    """The code that allows one state alone."""
+    return 1 + state
+
+
+def any_but(state: Integers, card: int) -> Integers:
+    """The code that allows every state but one."""
+    return 1 + card + state
+
+
+def state_set(number: Integers, card: int) -> Integers:
+    """The code that allows a set of states."""
+    return 1 + 2 * card + number
+
+
+def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> ModelGraph:
+    """`graph` with one factor per label that reads a code. sets[m] [n, card]: sets of states of label m with a code.
+
+    Its feature sets are numbered from `first_set` on, one per label.
+    """
+    allowed = {}
+    for variable in range(graph.num_labels):
+        card = graph.cards[variable]
+        allowed[variable] = np.concatenate(
+            [np.ones((1, card), np.bool_), np.eye(card, dtype=np.bool_), ~np.eye(card, dtype=np.bool_), sets[variable]]
+        )
+    return restricted_graph(graph, allowed, first_set, "constrained")
+
+
+def perturbed_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGraph:
+    """`graph` with one more clique per label, numbered from `num_cliques` on; feature sets from `first_set` on."""
+    templates = [
+        CliqueTemplate(
+            name=f"raised {graph.variables[variable]}",
+            clique=num_cliques + variable,
+            variables=(variable,),
+            offsets=(0,),
+            cards=(graph.cards[variable],),
+            feature_set=first_set + variable,
+        )
+        for variable in range(graph.num_labels)
+    ]
+    return replace(graph, templates=(*graph.templates, *templates))
+
+
+def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
+    """With a weight for each state of each label, after all others; a code without a state has no weight."""
+    raised = []
+    for card in graph.cards[: graph.num_labels]:
+        run_off = np.minimum(np.arange(card + 2), card).astype(np.int64)
+        raised.append(CliqueWeights(np.zeros(0, np.int32), run_off, np.arange(card, dtype=np.int32)))
+    return Parameters((*parameters.cliques, *raised))
+
+
+def raised_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
+    """The rows of the new feature sets: the known state of each label at each token, with a value to be set."""
+    rows = []
+    for variable in range(graph.num_labels):
+        codes = gold.codes[variable]
+        code = np.where(codes >= 0, codes, graph.cards[variable]).astype(np.int32)
+        rows.append(FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), code, np.zeros(len(codes))))
+    return tuple(rows)

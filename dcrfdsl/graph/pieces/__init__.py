@@ -1,1 +1,0 @@
-"""Pieces: their instances on unrolled graphs, and the graphs of large pieces."""

@@ -1,5 +1,0 @@
-"""Programs of exact inference: elimination orders, contraction steps, periods of long sequences."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

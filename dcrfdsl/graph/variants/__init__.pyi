@@ -1,1 +1,0 @@
-from .clamping import clamped_graph as clamped_graph
