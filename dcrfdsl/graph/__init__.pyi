@@ -36,6 +36,13 @@ from .label_factors import (
     restricted_graph as restricted_graph,
     state_set as state_set,
 )
+from .large_piece_graphs import (
+    PieceGraphs as PieceGraphs,
+    RoleModel as RoleModel,
+    piece_graphs as piece_graphs,
+    role_model as role_model,
+    roles_of as roles_of,
+)
 from .listed_cliques import clique_listing as clique_listing
 from .margin_graphs import (
     SegmentMoves as SegmentMoves,
@@ -70,13 +77,6 @@ from .parameters import (
     join_parameters as join_parameters,
     learn_parameters as learn_parameters,
     placed_counts as placed_counts,
-)
-from .piece_graphs import (
-    PieceGraphs as PieceGraphs,
-    RoleModel as RoleModel,
-    piece_graphs as piece_graphs,
-    role_model as role_model,
-    roles_of as roles_of,
 )
 from .piece_instances import (
     PieceTemplate as PieceTemplate,

@@ -1,7 +1,7 @@
 """A data set whose sequences are the instances of large pieces, and exact inference on it.
 
 Each instance reads the feature rows of its sentence, counted from its first anchor in each feature set. Not here: the
-graphs (`graph.piece_graphs`), the objective (`criteria.pieces.large_pieces`).
+graphs (`graph.large_piece_graphs`), the objective (`criteria.pieces.large_pieces`).
 """
 
 from __future__ import annotations
