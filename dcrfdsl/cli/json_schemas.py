@@ -192,9 +192,10 @@ _INFER = _object(
 
 
 def _model() -> Schema:
-    from ..semantics import ModelSpec
+    from ..semantics import ModelSpec, json_adapter
 
-    return ModelSpec.model_json_schema(mode="serialization")
+    schema: Schema = json_adapter(ModelSpec).json_schema(mode="serialization")
+    return schema
 
 
 # By the command; `model` is a `ModelSpec`, as `check --print spec` prints it.

@@ -67,9 +67,9 @@ def _lists(text: str, name: str) -> list[str]:
     """The files of the lexicons of a template."""
     if "\nlexicon " not in text:  # most have none, and the parser takes a while to load
         return []
-    from ..syntax import ast, parse
+    from ..syntax import Lexicon, parse
 
-    return [str(one.path.value) for one in parse(text, name).statements if isinstance(one, ast.Lexicon)]
+    return [one.path for one in parse(text, name).statements if isinstance(one, Lexicon)]
 
 
 def _first_sentence(path: Path) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ..foundation import Diagnostic, word_instead
-from ..syntax import ast, parse_partial
+from ..syntax import DataSpec, parse_partial
 from .answers import CodeAction, Edit
 from .template_index import Placed, Template
 from .template_problems import Problem
@@ -115,15 +115,15 @@ def _quoted(diagnostic: Diagnostic) -> str:
 
 
 def _data(template: Template) -> Placed | None:
-    found = [one for one in template.statements if isinstance(one.facts.statement, ast.Data)]
+    found = [one for one in template.statements if isinstance(one.facts.statement, DataSpec)]
     return found[0] if found else None
 
 
 def _add_column(template: Template, problem: Problem) -> Iterator[CodeAction]:
     name, placed = _quoted(problem.diagnostic), _data(template)
-    if not name or placed is None or not isinstance(placed.facts.statement, ast.Data):
+    if not name or placed is None or not isinstance(placed.facts.statement, DataSpec):
         return
-    call = placed.facts.statement.call
+    call = placed.facts.statement.written_parts()["call"]
     title = f"Add the column `{name}` to `data`"
     if call.arguments:
         # options stay last

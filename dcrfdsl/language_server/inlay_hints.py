@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..syntax import ast
+from ..syntax import CliqueSpec
 from .answers import InlayText
 from .data_costs import CostReport
 from .template_index import Placed, Template
@@ -30,20 +30,5 @@ def _hints(template: Template, costs: CostReport) -> Iterator[InlayText]:
 
 def clique_label(placed: Placed) -> str:
     """The name of a clique, or its sites as the specification has them; "" for other statements."""
-    match placed.facts.statement:
-        case ast.Clique(name=ast.Name(text=name)) | ast.Segment(name=ast.Name(text=name)):
-            return name
-        case ast.Clique(sites=sites):
-            return ", ".join(_site(site) for site in sites)
-        case ast.Segment(variable=variable):
-            return f"segments of {variable.text}"
-    return ""
-
-
-def _site(site: ast.Site) -> str:
-    match site.place:
-        case ast.Offset(value=offset):
-            return f"{site.variable.text}[{offset}]" if offset else site.variable.text
-        case ast.Position(name=name):
-            return f"{site.variable.text}[{name}]"
-    return site.variable.text
+    statement = placed.facts.statement
+    return statement.label if isinstance(statement, CliqueSpec) else ""

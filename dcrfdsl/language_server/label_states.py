@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..foundation import read_at_most
 from ..semantics import SCHEMES, scheme_states
-from ..syntax import ast
+from ..syntax import Cardinality, Domain, Enumerated, Scheme, StateFile, StatesOf
 from .statement_facts import facts_of
 from .template_index import Declaration, Names
 
@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 20
 BOOLEAN = ("true", "false")
 
 
-def domain_of(declaration: Declaration) -> ast.Domain | None:
+def domain_of(declaration: Declaration) -> Domain | None:
     """The domain of a variable, also if only the clauses after it are not finished."""
     facts = declaration.placed.facts
     statement = facts.statement or facts_of(re.split(r"\s(?:with|initially)\b", facts.text, maxsplit=1)[0]).statement
@@ -36,38 +36,23 @@ def states_of(name: str, names: Names, learned: Mapping[str, Sequence[str]]) -> 
         _, found = names.find(("value",), name)
         hidden = [one for one in found if one.declared.kind in ("label", "latent variable", "memory")]
         domain = domain_of(hidden[-1]) if hidden else None
-        if isinstance(domain, ast.Scheme) and domain.call.name.text == "states":
-            words = _words(domain.call)
-            if not words:
-                return ()
-            name = words[0]
+        if isinstance(domain, StatesOf):
+            name = domain.variable
             continue
         declared = _declared(domain, hidden[-1].template.path.parent if hidden else Path())
         return declared or tuple(learned.get(name, ()))
     return ()
 
 
-def _words(call: ast.Call) -> list[str]:
-    """Names and texts among the arguments."""
-    words = []
-    for argument in call.arguments:
-        match argument:
-            case ast.Argument(name=None, value=ast.Reference(name=name)):
-                words.append(name.text)
-            case ast.Argument(name=None, value=ast.Literal(value=str() as text)):
-                words.append(text)
-    return words
-
-
-def _declared(domain: ast.Domain | None, directory: Path) -> tuple[str, ...]:
+def _declared(domain: Domain | None, directory: Path) -> tuple[str, ...]:
     match domain:
-        case ast.Enumerated(states=states):
-            return tuple(state.text for state in states)
-        case ast.Cardinality(count=count):
+        case Enumerated(states=states):
+            return states
+        case Cardinality(count=count):
             return tuple(map(str, range(min(count, MOST))))
-        case ast.Scheme(call=call) if call.name.text in SCHEMES and call.arguments:
-            return scheme_states(call.name.text, _words(call))
-        case ast.StateFile(path=path):
+        case Scheme(name=name, types=types) if name in SCHEMES and types:
+            return scheme_states(name, types)
+        case StateFile(path=path):
             return _of_file(directory / path)
     return ()
 

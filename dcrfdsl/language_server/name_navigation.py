@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..semantics import entries_named
-from ..syntax import RESERVED, ast
+from ..syntax import RESERVED, DataSpec
 from .answers import Edit, Edits, Refused, Spot
 from .editor_text import is_name
 from .template_index import Declaration, Names, Placed, Template, absolute
@@ -145,5 +145,5 @@ def _refuse_bad(found: FoundName, new: str, names: Names) -> None:
         line = one.template.text.count("\n", 0, one.start) + 1
         raise Refused(f"`{new}` is already declared, as a {one.declared.kind}, in {one.template.path.name}:{line}")
     for placed in (one.placed for one in found.declarations):
-        if found.space == "value" and isinstance(placed.facts.statement, ast.Data):
+        if found.space == "value" and isinstance(placed.facts.statement, DataSpec):
             return

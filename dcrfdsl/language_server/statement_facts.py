@@ -10,23 +10,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
+from ..foundation import Span
 from ..semantics import CRITERIA, FORMATS
-from ..syntax import KEYWORDS, RESERVED, ast, parse_partial
+from ..syntax import (
+    AS_NAME,
+    BY_KEYWORD,
+    KEYWORDS,
+    RESERVED,
+    SHAPES,
+    Apply,
+    Argument,
+    CallSpec,
+    DataSpec,
+    InLexicon,
+    Member,
+    Method,
+    Named,
+    Node,
+    Reference,
+    Setting,
+    Site,
+    Stage,
+    Statement,
+    Value,
+    field_names,
+    parse_partial,
+)
 from .editor_text import Word, words_of
 
-# keyword -> the kind of what it declares, in the words of the checker
-KINDS: Mapping[str, str] = {
-    "label": "label", "latent": "latent variable", "memory": "memory", "view": "view", "lexicon": "lexicon",
-    "let": "constant", "features": "feature group", "clique": "clique", "segment": "clique", "piece": "piece",
-    "forbid": "constraint", "require": "constraint", "once": "constraint", "train": "stage",
-}  # fmt: skip
-IN_PARTS = ("clique", "segment", "piece", "forbid", "require", "once")
-AFTER_AS = ("clique", "segment", "forbid", "require", "once", "train")
+# keyword -> the class of the statement; whose name a statement declares by `as NAME`
+NAMED = {keyword: kind for keyword, kind in BY_KEYWORD.items() if kind.word}
+AFTER_AS = tuple(keyword for keyword, parts in SHAPES.items() if AS_NAME in parts)
 ANY = ("value", "part", "stage")
 VALUES = ("value",)
 PARTS = ("part",)
@@ -64,7 +83,7 @@ class StatementFacts:
 
     text: str
     keyword: str
-    statement: ast.Statement | None
+    statement: Statement | None
     declared: tuple[Declared, ...]
     uses: tuple[Use, ...]
 
@@ -104,43 +123,47 @@ class _Reader:
         self.uses: list[Use] = []
         self.spaces: tuple[str, ...] = VALUES
 
-    def read(self, statement: ast.Statement) -> None:
-        if isinstance(statement, ast.Data):
-            self._data(statement.call)
+    def read(self, statement: Statement) -> None:
+        parts = statement.written_parts()
+        if isinstance(statement, DataSpec):
+            self._data(parts["call"])
             return
-        name = getattr(statement, "name", None)
-        keyword = statement.keyword.text
-        if isinstance(name, ast.Name):
-            space = "stage" if keyword == "train" else "part" if keyword in IN_PARTS else "value"
-            self.declare(space, KINDS[keyword], name)
-        elif isinstance(statement, ast.Train):
-            self.declare("stage", "stage", statement.call.name, "the stage is named by its criterion: add `as NAME`")
-        self.spaces = ANY if isinstance(statement, ast.Train | ast.Infer | ast.Decode) else VALUES
-        for field in fields(statement):
-            if field.name not in ("name", "keyword", "span", "doc", "trivia", "layout"):
-                self.visit(getattr(statement, field.name))
+        name = parts.pop("name", None)
+        if name is not None:
+            self.declare(statement.space, statement.word, name, statement.place_of("name"))
+        elif isinstance(statement, Stage):
+            fixed = "the stage is named by its criterion: add `as NAME`"
+            self.declare("stage", "stage", statement.label, statement.criterion.place_of("name"), fixed)
+        forms = {part.name: part.form for part in SHAPES[statement.keyword]}
+        self.spaces = ANY if isinstance(statement, Stage | Method) else VALUES
+        for part, content in parts.items():
+            if forms[part] == "word":
+                self.use(content, statement.place_of(part), ("stage",) if self.spaces == ANY else None)
+            elif part == "domain" and isinstance(content, CallSpec):
+                self.visit(content.arguments if content.name == "states" else ())
+            else:
+                self.visit(content)
 
-    def declare(self, space: str, kind: str, name: ast.Name, fixed: str = "", source: bool = False) -> None:
-        self.declared.append(Declared(space, kind, name.text, name.span.start, name.span.end, fixed, source))
+    def declare(self, space: str, kind: str, name: str, at: Span, fixed: str = "", source: bool = False) -> None:
+        self.declared.append(Declared(space, kind, name, at.start, at.end, fixed, source))
 
-    def use(self, name: ast.Name, spaces: tuple[str, ...] | None = None) -> None:
-        self.uses.append(Use(spaces or self.spaces, name.text, name.span.start, name.span.end))
+    def use(self, name: str, at: Span, spaces: tuple[str, ...] | None = None) -> None:
+        self.uses.append(Use(spaces or self.spaces, name, at.start, at.end))
 
     def visit(self, node: Any) -> None:
         if isinstance(node, tuple):
             for part in node:
                 self.visit(part)
-        elif isinstance(node, ast.Node):
+        elif isinstance(node, Node):
             handle = VISIT.get(type(node))
             if handle is None:
                 self.visit_parts(node)
             else:
                 handle(self, node)
 
-    def visit_parts(self, node: ast.Node) -> None:
-        for field in fields(node):
-            if field.name != "span":
-                self.visit(getattr(node, field.name))
+    def visit_parts(self, node: Node) -> None:
+        for name in field_names(type(node)):
+            self.visit(getattr(node, name))
 
     def within(self, spaces: tuple[str, ...], node: Any) -> None:
         """Visits a node in which names are of other spaces."""
@@ -148,61 +171,55 @@ class _Reader:
         self.visit(node)
         self.spaces = before
 
-    def _data(self, call: ast.Call) -> None:
-        by_name = call.name.text not in BY_PLACE
+    def _data(self, call: CallSpec) -> None:
+        by_name = call.name not in BY_PLACE
         for argument in call.arguments:
-            match argument:
-                case ast.TypedArgument(name=name):
-                    fixed = "the data has it under this name, and a column with a type has no other" if by_name else ""
-                    self.declare("value", "column", name, fixed)
-                case ast.Argument(name=None, value=ast.Reference(name=name)):
-                    self.declare("value", "column", name, source=by_name)
-                case ast.Argument(name=ast.Name() as name, value=ast.Reference() | ast.Apply()) if not _is_flag(
-                    argument.value
-                ):
-                    self.declare("value", "column", name)
+            name, value = argument.name, argument.value
+            if argument.is_type and name is not None:
+                fixed = "the data has it under this name, and a column with a type has no other" if by_name else ""
+                self.declare("value", "column", name, argument.place_of("name"), fixed)
+            elif name is None and isinstance(value, Reference):
+                self.declare("value", "column", value.name, value.place_of("name"), source=by_name)
+            elif name is not None and isinstance(value, Reference | Apply) and not _is_flag(value):
+                self.declare("value", "column", name, argument.place_of("name"))
 
 
 BY_PLACE = frozenset({"conll", "grmm", "crfsuite"})  # formats whose columns are found by their place
 assert set(FORMATS) >= BY_PLACE
 
 
-def _is_flag(value: ast.Value) -> bool:
-    return isinstance(value, ast.Reference) and value.name.text in ("yes", "no")
+def _is_flag(value: Value) -> bool:
+    return isinstance(value, Reference) and value.name in ("yes", "no")
 
 
-def _reference(reader: _Reader, node: ast.Reference) -> None:
-    if node.name.text not in ("yes", "no"):
-        reader.use(node.name)
+def _reference(reader: _Reader, node: Reference) -> None:
+    if not _is_flag(node):
+        reader.use(node.name, node.place_of("name"))
     reader.visit(node.place)
 
 
-def _apply(reader: _Reader, node: ast.Apply) -> None:
-    reader.use(node.function)
-    for argument in node.arguments:
-        reader.visit(argument)
-    reader.visit(node.place)
+def _apply(reader: _Reader, node: Apply) -> None:
+    reader.use(node.function, node.place_of("function"))
+    reader.visit((*node.arguments, node.place))
 
 
-def _argument(reader: _Reader, node: ast.Argument) -> None:
-    key = "" if node.name is None else node.name.text
-    reader.within(SPACES_OF_KEYS.get(key, reader.spaces), node.value)
+def _argument(reader: _Reader, node: Argument) -> None:
+    reader.within(SPACES_OF_KEYS.get(node.name or "", reader.spaces), node.value)
 
 
-def _call(reader: _Reader, node: ast.Call) -> None:
+def _call(reader: _Reader, node: CallSpec) -> None:
     """The name of a method is none of the template's."""
-    criterion = CRITERIA.get(node.name.text)
+    criterion = CRITERIA.get(node.name)
     for argument in node.arguments:
-        unnamed = isinstance(argument, ast.Argument) and argument.name is None
-        spaces = SPACES_OF_KEYS.get(criterion.names) if criterion is not None and unnamed else None
+        spaces = SPACES_OF_KEYS.get(criterion.names) if criterion is not None and argument.name is None else None
         reader.within(spaces or reader.spaces, argument)
 
 
-def _setting(reader: _Reader, node: ast.Setting) -> None:
-    first, *rest = node.key.parts
+def _setting(reader: _Reader, node: Setting) -> None:
+    first, *rest = node.key
     if first in OF_STATES:
         return
-    place = node.key.span.start + len(first)
+    place = node.place_of("key").start + len(first)
     for part in rest:
         start = reader.text.find(part, place)
         reader.uses.append(Use(PARTS, part, start, start + len(part)))
@@ -210,38 +227,36 @@ def _setting(reader: _Reader, node: ast.Setting) -> None:
     reader.within(SPACES_OF_KEYS.get(first, reader.spaces), node.value)
 
 
-def _scheme(reader: _Reader, node: ast.Scheme) -> None:
-    if node.call.name.text == "states":
-        reader.visit(node.call.arguments)
-
-
-def _member(reader: _Reader, node: ast.Member) -> None:
-    reader.use(node.clique, PARTS)
+def _site(reader: _Reader, node: Site) -> None:
+    reader.use(node.variable, node.place_of("variable"))
     reader.visit(node.place)
 
 
-def _position(reader: _Reader, node: ast.Position) -> None:
-    start = reader.text.find(node.name, node.span.start)
-    reader.uses.append(Use(("position",), node.name, start, start + len(node.name)))
+def _member(reader: _Reader, node: Member) -> None:
+    reader.use(node.clique, node.place_of("clique"), PARTS)
+    reader.visit(node.place)
 
 
-def _in_lexicon(reader: _Reader, node: ast.InLexicon) -> None:
+def _position(reader: _Reader, node: Named) -> None:
+    start = reader.text.find(node.position, node.span.start)
+    reader.uses.append(Use(("position",), node.position, start, start + len(node.position)))
+
+
+def _in_lexicon(reader: _Reader, node: InLexicon) -> None:
     reader.visit(node.term)
-    reader.use(node.lexicon, VALUES)
+    reader.use(node.lexicon, node.place_of("lexicon"), VALUES)
 
 
-VISIT: Mapping[type[ast.Node], Callable[[_Reader, Any], None]] = {
-    ast.Reference: _reference,
-    ast.Apply: _apply,
-    ast.Argument: _argument,
-    ast.Call: _call,
-    ast.Setting: _setting,
-    ast.Scheme: _scheme,
-    ast.Member: _member,
-    ast.Position: _position,
-    ast.InLexicon: _in_lexicon,
-    ast.Name: lambda reader, node: reader.use(node, ("stage",) if reader.spaces == ANY else None),
-    ast.State: lambda reader, node: None,
+VISIT: Mapping[type[Node], Callable[[_Reader, Any], None]] = {
+    Reference: _reference,
+    Apply: _apply,
+    Argument: _argument,
+    CallSpec: _call,
+    Setting: _setting,
+    Site: _site,
+    Member: _member,
+    Named: _position,
+    InLexicon: _in_lexicon,
 }
 
 
@@ -274,12 +289,13 @@ def _guessed_columns(words: Sequence[Word]) -> Iterator[Declared]:
 
 
 def _guessed_names(words: Sequence[Word], keyword: str) -> Iterator[Declared]:
-    if keyword in KINDS and keyword not in AFTER_AS and words[1].kind == "name":
-        space = "part" if keyword in IN_PARTS else "value"
-        yield Declared(space, KINDS[keyword], words[1].text, words[1].start, words[1].end)
+    kind = NAMED.get(keyword)
+    if kind is None:
+        return
+    if keyword not in AFTER_AS and words[1].kind == "name":
+        yield Declared(kind.space, kind.word, words[1].text, words[1].start, words[1].end)
     if keyword in AFTER_AS:
         for before, word in pairwise(words):
             if before.text == "as" and word.kind == "name":
-                space = "stage" if keyword == "train" else "part"
-                yield Declared(space, KINDS[keyword], word.text, word.start, word.end)
+                yield Declared(kind.space, kind.word, word.text, word.start, word.end)
                 return

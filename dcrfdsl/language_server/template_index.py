@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..foundation import Source
-from ..syntax import ast, split_statements
+from ..syntax import Use as UseStatement, split_statements
 from .statement_facts import Declared, StatementFacts, Use, facts_of
 
 DEEPEST_USE = 64
@@ -105,9 +105,9 @@ class Template:
     def used_paths(self) -> tuple[tuple[Placed, Path], ...]:
         """The files after `use`."""
         return tuple(
-            (placed, self.path.parent / str(placed.facts.statement.path.value))
+            (placed, self.path.parent / placed.facts.statement.path)
             for placed in self.statements
-            if isinstance(placed.facts.statement, ast.Use)
+            if isinstance(placed.facts.statement, UseStatement)
         )
 
 

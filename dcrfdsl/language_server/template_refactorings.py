@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ..semantics import CRITERIA, PIECES, Resolved, check, expanded, statement_text
-from ..syntax import ast
+from ..syntax import CliqueSpec, Feature, FeatureGroup, Reference, Stage
 from .answers import CodeAction, Edit
 from .template_index import Names, Placed, Template
 
@@ -38,8 +38,10 @@ def refactorings(
 def _extract(template: Template, placed: Placed, start: int, end: int, names: Names) -> Iterator[CodeAction]:
     """The selected features of a clique, or all of them if nothing is selected, as a group above it."""
     statement = placed.facts.statement
-    if not isinstance(statement, ast.Clique | ast.FeatureGroup) or not statement.features:
+    if not isinstance(statement, CliqueSpec | FeatureGroup) or not statement.features:
         return
+    if isinstance(statement, CliqueSpec) and (statement.segmental or statement.relational):
+        return  # their features read segments or positions, which a group does not know
     first, last = start - placed.start, end - placed.start
     places = _items(placed)
     if len(places) != len(statement.features):
@@ -49,9 +51,9 @@ def _extract(template: Template, placed: Placed, start: int, end: int, names: Na
         on_list = places[0][0] <= first <= places[-1][1] and len(places) > 1
         chosen = list(range(len(places))) if on_list else []
     features = [statement.features[n] for n in chosen]
-    if not chosen or _is_bias(features) or (isinstance(statement, ast.Clique) and _reads_positions(statement)):
+    if not chosen or _is_bias(features):
         return
-    if len(chosen) == len(statement.features) and isinstance(statement, ast.FeatureGroup):
+    if len(chosen) == len(statement.features) and isinstance(statement, FeatureGroup):
         return
     text = placed.facts.text
     spans = places[chosen[0]][0], places[chosen[-1]][1]
@@ -77,9 +79,9 @@ def _above_comments(text: str, place: int) -> int:
     return place
 
 
-def _is_bias(features: list[ast.Feature]) -> bool:
+def _is_bias(features: list[Feature]) -> bool:
     """`bias` stands in cliques alone."""
-    return any(isinstance(one, ast.Reference) and one.name.text == "bias" for one in features)
+    return any(isinstance(one, Reference) and one.name == "bias" for one in features)
 
 
 def _items(placed: Placed) -> list[tuple[int, int]]:
@@ -103,11 +105,6 @@ def _items(placed: Placed) -> list[tuple[int, int]]:
     return [place for place in found if not re.match(r"(?:where|with)\b", placed.facts.text[place[0] :])]
 
 
-def _reads_positions(statement: ast.Clique) -> bool:
-    """Features of a relational clique read its positions, which a group does not know."""
-    return statement.where is not None or any(isinstance(site.place, ast.Position) for site in statement.sites)
-
-
 def _free_name(names: Names) -> str:
     number = 1
     while any(names.by_name.get((space, f"group{number}")) for space in ("value", "part")):
@@ -121,9 +118,9 @@ def _free_name(names: Names) -> str:
 def _expand(template: Template, placed: Placed, resolved: Resolved | None) -> Iterator[CodeAction]:
     """`memm` and its like as the pieces that they stand for; as `dcrfdsl check --expand`, in place."""
     statement = placed.facts.statement
-    if not isinstance(statement, ast.Train) or statement.call.name.text not in PIECES or _names_pieces(statement):
+    if not isinstance(statement, Stage) or statement.criterion.name not in PIECES or _names_pieces(statement):
         return
-    label = statement.name.text if statement.name else statement.call.name.text
+    label = statement.label
     if resolved is None or any(one.severity == "error" for one in check(resolved, stage=label, registered=None)):
         return
     spec = expanded(resolved.spec, label)
@@ -136,11 +133,11 @@ def _expand(template: Template, placed: Placed, resolved: Resolved | None) -> It
         return  # a piece names its cliques, so they need names
     text = "\n".join([*pieces, statement_text(stage)])
     edit = Edit(placed.start, placed.end, text)
-    yield CodeAction(f"Write out the pieces of `{statement.call.name.text}`", {template.path: (edit,)}, kind=EXPAND)
+    yield CodeAction(f"Write out the pieces of `{statement.criterion.name}`", {template.path: (edit,)}, kind=EXPAND)
 
 
-def _names_pieces(statement: ast.Train) -> bool:
+def _names_pieces(statement: Stage) -> bool:
     """`piecewise(a, b)` has its pieces already."""
-    criterion = CRITERIA[statement.call.name.text]
-    unnamed = (isinstance(one, ast.Argument) and one.name is None for one in statement.call.arguments)
+    criterion = CRITERIA[statement.criterion.name]
+    unnamed = (one.name is None for one in statement.criterion.arguments)
     return criterion.names == "pieces" and any(unnamed)

@@ -64,65 +64,67 @@ from .schema.condition_tree import (
     terms as terms,
     with_children as with_children,
 )
-from .schema.domains import (
-    Cardinality as Cardinality,
-    Domain as Domain,
-    Enumerated as Enumerated,
-    Learned as Learned,
-    Scheme as Scheme,
-    StateFile as StateFile,
-    StatesOf as StatesOf,
-)
-from .schema.expressions import (
+from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
+from .schema.label_cells import Reading as Reading, read_cell as read_cell
+from .schema.located_spec import LocatedSpec as LocatedSpec, Path as Path, SpanTable as SpanTable
+from .schema.missing_numbers import gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
+from .schema.model_spec import (
+    NUMERIC as NUMERIC,
     And as And,
     Apply as Apply,
     Argument as Argument,
     At as At,
+    CallSpec as CallSpec,
+    Cardinality as Cardinality,
+    CliqueSpec as CliqueSpec,
+    Column as Column,
+    ColumnType as ColumnType,
     Compares as Compares,
     Condition as Condition,
     Cross as Cross,
+    DataSpec as DataSpec,
     Difference as Difference,
+    Domain as Domain,
+    Enumerated as Enumerated,
     Equals as Equals,
     Feature as Feature,
+    FeatureGroup as FeatureGroup,
     Has as Has,
     Here as Here,
     InLexicon as InLexicon,
     InSet as InSet,
     Is as Is,
+    Label as Label,
+    Latent as Latent,
+    Learned as Learned,
     Matches as Matches,
+    Memory as Memory,
+    ModelSpec as ModelSpec,
     Named as Named,
     Not as Not,
     Number as Number,
     Or as Or,
+    Piece as Piece,
     Place as Place,
     Quantity as Quantity,
     Range as Range,
     Reference as Reference,
     Regex as Regex,
+    Scheme as Scheme,
     Several as Several,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
     Text as Text,
     Value as Value,
-    Window as Window,
-)
-from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
-from .schema.label_cells import Reading as Reading, read_cell as read_cell
-from .schema.located_spec import LocatedSpec as LocatedSpec
-from .schema.missing_numbers import gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
-from .schema.model_spec import (
-    NUMERIC as NUMERIC,
-    CallSpec as CallSpec,
-    CliqueSpec as CliqueSpec,
-    Column as Column,
-    ColumnType as ColumnType,
-    DataSpec as DataSpec,
-    FeatureGroup as FeatureGroup,
-    Label as Label,
-    Latent as Latent,
-    Memory as Memory,
-    ModelSpec as ModelSpec,
-    Piece as Piece,
     View as View,
+    Window as Window,
+    checked_node as checked_node,
+    json_adapter as json_adapter,
     plain as plain,
+    statement_text as statement_text,
+    to_text as to_text,
+    validated as validated,
+    value_text as value_text,
 )
 from .schema.number_bins import Bins as Bins, bin_names as bin_names, read_bins as read_bins
 from .schema.places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
@@ -149,18 +151,11 @@ from .schema.segment_schemes import (
     unmarked_state as unmarked_state,
     violations as violations,
 )
-from .schema.source_spans import Path as Path, SpanTable as SpanTable
 from .schema.spec_display import (
     message_blocks as message_blocks,
     template_blocks as template_blocks,
     template_listing as template_listing,
 )
-from .schema.unparse import (
-    statement_text as statement_text,
-    to_text as to_text,
-    value_text as value_text,
-)
-from .schema.unparsed_terms import is_plain_name as is_plain_name
 from .settings.decoding_settings import (
     DECODINGS as DECODINGS,
     bounding_decoding as bounding_decoding,

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from ..foundation import Diagnostic, Label, Span
 from .split import Chunk
+from .statements import SHAPES
 from .vocabulary import KEYWORDS
 
 SHOWN = 3  # further lines in a message
 INDENT = "    "
 
-HEADER = re.compile(
-    r"(features|clique|segment|piece|train|infer|decode|evaluate)\b[^\n]*:[ \t]*+(#[^\n]*)?\r?(?:\n([ \t]+)|(?=\n)|\Z)"
-)
+WITH_BLOCKS = (keyword for keyword, parts in SHAPES.items() if parts[-1].form in ("list", "items"))
+HEADER = re.compile(rf"({'|'.join(WITH_BLOCKS)})\b[^\n]*:[ \t]*+(#[^\n]*)?\r?(?:\n([ \t]+)|(?=\n)|\Z)")
 # A line of a block: a term, alone or followed by something that never follows the first word of a statement.
 ITEM = re.compile(
     r"(?:not +|locked +)?([^\W\d]\w*)\b(?:\.\w+)*[ \t]*(?:$|\r|#|[,(\[&=!]|(?:is|in|has|matches|not|and|or)\b)"

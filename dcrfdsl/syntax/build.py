@@ -1,27 +1,78 @@
-"""From Lark's parse tree of one statement to its node in `ast`, with its place in the text.
+"""From Lark's parse tree of one statement to its node, with the places of all parts in the text.
 
-Not here: the expressions inside (`build_expressions`), comments (`trivia`), the meaning of names (`semantics`).
+Most rules of the grammar say no more than which node they make of which parts: the table `NODES`. What a single
+statement shows and the grammar cannot express is checked here, too (unknown escapes, infinite numbers, names that are
+words of the language). Not here: comments (`trivia`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token, Tree
 
-from ..foundation import Span
-from . import ast
-from .build_expressions import ExpressionBuilder
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span
+from . import nodes
+from .nodes import HERE, Node
+from .statement_base import INLINE, Layout, Reading, Statement
+from .statements import BY_KEYWORD, SHAPES
+from .vocabulary import RESERVED
 
-INLINE = ast.Layout()
+MAX_DIGITS = 18
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+NEGATED = {"negated": True}
+
+# rule -> the node, the fields that its parts fill in their order, and what it says of others
+NODES: Mapping[str, tuple[type[Node], tuple[str, ...], Mapping[str, Any]]] = {
+    "enumerated": (nodes.Enumerated, ("states",), {}),
+    "cardinality": (nodes.Cardinality, ("count",), {}),
+    "state_file": (nodes.StateFile, ("path",), {}),
+    "window": (nodes.Window, ("first", "last"), {}),
+    "range": (nodes.Range, ("first", "last"), {}),
+    "reference": (nodes.Reference, ("name", "place"), {}),
+    "matches": (nodes.Matches, ("term", "regex"), {}),
+    "has": (nodes.Has, ("term", "regex"), {}),
+    "is_": (nodes.Is, ("term", "state"), {}),
+    "is_not": (nodes.Is, ("term", "state"), NEGATED),
+    "in_lexicon": (nodes.InLexicon, ("term", "lexicon"), {}),
+    "not_in_lexicon": (nodes.InLexicon, ("term", "lexicon"), NEGATED),
+    "in_set": (nodes.InSet, ("term", "states"), {}),
+    "not_in_set": (nodes.InSet, ("term", "states"), NEGATED),
+    "equals": (nodes.Equals, ("left", "right"), {}),
+    "differs": (nodes.Equals, ("left", "right"), NEGATED),
+    "compares": (nodes.Compares, ("left", "sign", "right"), {}),
+    "same_number": (nodes.Compares, ("left", "right"), {"sign": "="}),
+    "other_number": (nodes.Compares, ("left", "right"), {"sign": "!="}),
+    "difference": (nodes.Difference, ("left", "right"), {}),
+    "not_": (nodes.Not, ("inner",), {}),
+    "value_if": (nodes.ValueIf, ("value", "condition", "otherwise"), {}),
+    "call": (nodes.CallSpec, ("name", "arguments"), {}),
+    "argument": (nodes.Argument, ("value",), {}),
+    "named_argument": (nodes.Argument, ("name", "value"), {}),
+    "site": (nodes.Site, ("variable", "place"), {"place": HERE}),
+}
+# rule -> the node that has all its parts in one field
+LISTS: Mapping[str, tuple[type[Node], str]] = {
+    "and_": (nodes.And, "parts"),
+    "or_": (nodes.Or, "parts"),
+    "cross": (nodes.Cross, "factors"),
+}
+SEQUENCES = ("states", "arguments", "sites")  # rules that list their parts
+ONLY_PART = ("start", "except_", "bare_state", "quoted_state", "regex", "scheme")  # rules that hand on their only part
 
 
-@dataclass(frozen=True)
-class Edition:
+class Word(NamedTuple):
+    """A name, a state or a quoted text with its place."""
+
+    text: str
+    span: Span
+
+
+class Edition(NamedTuple):
     """`dcrf 1`: the only statement that is not a node of the tree."""
 
     number: int
@@ -29,206 +80,269 @@ class Edition:
 
 
 @dataclass(frozen=True)
-class _Where:
-    condition: ast.Condition
+class _Clause:
+    """A `where` or `with` clause."""
+
+    part: str
+    value: Any
     span: Span
 
 
 @dataclass(frozen=True)
-class _With:
-    settings: tuple[ast.Setting, ...] = ()
-    span: Span | None = None
-
-
-@dataclass(frozen=True)
 class _Body:
-    """The part of a statement after its `:`; `where` and `with_` only in the block of a clique."""
+    """The part of a statement after its `:`. Only the block of a clique has clauses."""
 
     items: tuple[Any, ...] = ()
-    layout: ast.Layout = INLINE
-    where: _Where | None = None
-    with_: _With | None = None
+    layout: Layout = INLINE
+    clauses: tuple[_Clause, ...] = ()
 
 
-@v_args(meta=True, inline=True)
-class StatementBuilder(ExpressionBuilder):
-    """One method per rule of the grammar, for statements and their clauses."""
+class StatementBuilder:
+    """Makes the node of a statement; raises a `DcrfError` for what the grammar cannot express."""
 
-    def start(self, meta: Meta, statement: ast.Statement | Edition) -> ast.Statement | Edition:
-        return statement
+    def __init__(self, source: Source):
+        self.source = source
 
-    def edition(self, meta: Meta, number: Token) -> Edition:
-        return Edition(self._int(number), self._span(meta))
+    def build(self, tree: Tree[Token]) -> Any:
+        """The node of a rule, or what the node around it needs of it."""
+        children = [self.build(child) if isinstance(child, Tree) else child for child in tree.children]
+        rule = str(tree.data)
+        span = Span(self.source, tree.meta.start_pos or 0, tree.meta.end_pos or 0)
+        if rule in NODES:
+            kind, names, said = NODES[rule]
+            return self._node(kind, names, children, said, span)
+        if rule in LISTS:
+            kind, name = LISTS[rule]
+            return self._node(kind, (name,), [tuple(children)], {}, span)
+        if rule in SEQUENCES:
+            return tuple(map(self._part, children))
+        if rule in ONLY_PART:
+            return self._part(children[0])
+        if rule in BY_KEYWORD:
+            return self._statement(rule, children, span)
+        return SPECIAL[rule](self, children, span)
 
-    def _place(self, meta: Meta) -> dict[str, Any]:
-        span = self._span(meta)
+    def _node(
+        self, kind: type[Node], names: Sequence[str], children: Sequence[Any], said: Mapping[str, Any], span: Span
+    ) -> Any:
+        """A node with its parts in the fields `names`; a part that is not written is None."""
+        fields, places = dict(said), dict[str, Any]()
+        for name, child in zip(names, children, strict=False):
+            if child is not None:
+                fields[name], place = _with_place(self._part(child))
+                if place is not None:
+                    places[name] = place
+        return kind(**fields).at(span, **places)
+
+    def _statement(self, keyword: str, children: Sequence[Any], span: Span) -> Statement:
         word = re.match(r"\w*", span.text)
-        return {"span": span, "keyword": Span(self.source, span.start, span.start + (word.end() if word else 0))}
+        places: dict[str, Any] = {"keyword": Span(self.source, span.start, span.start + (word.end() if word else 0))}
+        parts: dict[str, Any] = {}
+        layout = INLINE
+        clauses: list[_Clause] = []
+        for part, child in zip(SHAPES[keyword], children, strict=False):
+            match child:
+                case None:
+                    pass
+                case _Clause():
+                    parts[child.part] = child.value
+                case _Body():
+                    parts[part.name], layout, clauses = child.items, child.layout, list(child.clauses)
+                case _:
+                    parts[part.name], place = _with_place(self._part(child))
+                    if place is not None:
+                        places[part.name] = place
+        for clause in clauses:
+            if clause.part in parts:
+                message = f"`{clause.part}` is given twice: before the `:` and in the block"
+                self._fail("clause-twice", message, clause.span, "the second one", help="keep one of them")
+            parts[clause.part] = clause.value
+        reading = Reading(keyword, parts, places, [])
+        statement = BY_KEYWORD[keyword].read(reading).at(span, **reading.places)
+        return statement.keep(parts, layout, reading.problems)
 
-    # observed and labelled variables --------------------------------------------------------------------------
+    # words and numbers ----------------------------------------------------------------------------------------
 
-    def data(self, meta: Meta, call: ast.Call) -> ast.Data:
-        return ast.Data(call=call, **self._place(meta))
+    def _part(self, child: Any) -> Any:
+        """A token as what it stands for; anything else as it is."""
+        return TOKENS[child.type](self, child) if isinstance(child, Token) else child
 
-    def label(
-        self, meta: Meta, name: Token, domain: ast.Domain | None, per: Token | None, with_: _With | None
-    ) -> ast.Label:
-        settings, owner = (with_ or _With()).settings, self._name_if_given(per)
-        return ast.Label(name=self._name(name), domain=domain, per=owner, settings=settings, **self._place(meta))
+    def _span(self, token: Token) -> Span:
+        return Span(self.source, token.start_pos or 0, token.end_pos or 0)
 
-    def latent(self, meta: Meta, name: Token, domain: ast.Domain, with_: _With | None) -> ast.Latent:
-        settings = (with_ or _With()).settings
-        return ast.Latent(name=self._name(name), domain=domain, settings=settings, **self._place(meta))
+    def _fail(self, slug: str, message: str, span: Span, label: str = "", help: str | None = None) -> NoReturn:
+        raise DcrfError(Diagnostic(slug, message, Label(span, label), help=help))
 
-    def memory(
-        self,
-        meta: Meta,
-        name: Token,
-        domain: ast.Domain | None,
-        value: ast.ValueIf,
-        initially: ast.State | None,
-    ) -> ast.Memory:
-        return ast.Memory(name=self._name(name), domain=domain, value=value, initially=initially, **self._place(meta))
+    def _name(self, token: Token) -> Word:
+        """A name. The parser accepts any word here; a word of the language is refused, as it would be misread."""
+        if str(token) in RESERVED:
+            message = f"`{token}` is a word of the language and cannot be a name"
+            self._fail("reserved-word", message, self._span(token), "expected a name")
+        return Word(str(token), self._span(token))
 
-    def view(self, meta: Meta, name: Token, value: ast.ValueIf) -> ast.View:
-        return ast.View(name=self._name(name), value=value, **self._place(meta))
+    def _int(self, token: Token) -> int:
+        if len(token) > MAX_DIGITS:
+            self._too_large(token, f"expected at most {MAX_DIGITS} digits, found {len(token)}")
+        return int(token)
 
-    def lexicon(self, meta: Meta, name: Token, path: Token, with_: _With | None) -> ast.Lexicon:
-        settings = (with_ or _With()).settings
-        return ast.Lexicon(name=self._name(name), path=self._text(path), settings=settings, **self._place(meta))
+    def _too_large(self, token: Token, label: str) -> NoReturn:
+        shown = token if len(token) <= 24 else f"{token[:20]}…"
+        self._fail("number-too-large", f"the number `{shown}` is too large", self._span(token), label)
 
-    def let(self, meta: Meta, name: Token, value: ast.Value, tune: ast.Call | None) -> ast.Let:
-        return ast.Let(name=self._name(name), value=value, tune=tune, **self._place(meta))
+    def _string(self, token: Token) -> Word:
+        """The text of a quoted string. A mark after a backslash stands for itself, a letter must be a known escape."""
 
-    def use(self, meta: Meta, path: Token) -> ast.Use:
-        return ast.Use(path=self._text(path), **self._place(meta))
+        def unescape(match: re.Match[str]) -> str:
+            char = match[1]
+            if char.isalnum() and char not in ESCAPES:
+                start = (token.start_pos or 0) + 1 + match.start()
+                self._fail(
+                    "unknown-escape",
+                    f"`\\{char}` is not an escape",
+                    Span(self.source, start, start + 2),
+                    'expected one of `\\n`, `\\r`, `\\t`, `\\"`, `\\\\`',
+                    help="a backslash itself is written `\\\\`",
+                )
+            return ESCAPES.get(char, char)
 
-    # features, cliques, constraints ---------------------------------------------------------------------------
+        return Word(re.sub(r"\\(.)", unescape, token[1:-1]), self._span(token))
 
-    def features(self, meta: Meta, name: Token, with_: _With | None, body: _Body) -> ast.FeatureGroup:
-        return ast.FeatureGroup(
-            name=self._name(name),
-            features=body.items,
-            settings=(with_ or _With()).settings,
-            layout=body.layout,
-            **self._place(meta),
-        )
+    def _regex(self, token: Token) -> nodes.Regex:
+        pattern, _, flags = str(token)[1:].rpartition("/")
+        return nodes.Regex(pattern=pattern, ignore_case=flags == "i").at(self._span(token))
 
-    def clique(
-        self,
-        meta: Meta,
-        sites: tuple[ast.Site, ...],
-        where: _Where | None,
-        name: Token | None,
-        with_: _With | None,
-        body: _Body | None,
-    ) -> ast.Clique:
-        body = body or _Body()
-        if where is not None and body.where is not None:
-            self._twice("where", body.where.span)
-        if with_ is not None and body.with_ is not None:
-            self._twice("with", body.with_.span or self._span(meta))
-        where, with_ = where or body.where, with_ or body.with_
-        return ast.Clique(
-            sites=sites,
-            where=None if where is None else where.condition,
-            name=self._name_if_given(name),
-            settings=(with_ or _With()).settings,
-            features=body.items,
-            layout=body.layout,
-            where_in_block=body.where is not None,
-            settings_in_block=body.with_ is not None,
-            **self._place(meta),
-        )
+    # rules that are more than their parts -----------------------------------------------------------------------
 
-    def _twice(self, clause: str, span: Span) -> None:
-        message = f"`{clause}` is given twice: before the `:` and in the block"
-        self._fail("clause-twice", message, span, "the second one", help="keep one of them")
+    def _number(self, children: Sequence[Token], span: Span) -> nodes.Number:
+        (token,) = children
+        value = self._int(token) if token.type == "INT" else float(token)
+        if math.isinf(value):
+            self._too_large(token, "beyond the range of 64-bit numbers")
+        number = nodes.Number(value=value).at(span)
+        number.__dict__["spelling"] = str(token)
+        return number
 
-    def clique_block(self, meta: Meta, *lines: _Where | _With | _Body) -> _Body:
-        where = next((line for line in lines if isinstance(line, _Where)), None)
-        with_ = next((line for line in lines if isinstance(line, _With)), None)
-        return replace(_block([line for line in lines if isinstance(line, _Body)]), where=where, with_=with_)
+    def _text(self, children: Sequence[Token], span: Span) -> nodes.Text:
+        return nodes.Text(value=self._string(children[0]).text).at(span)
 
-    def segment(
-        self, meta: Meta, variable: Token, limit: ast.Value, name: Token | None, with_: _With | None, body: _Body
-    ) -> ast.Segment:
-        return ast.Segment(
-            variable=self._name(variable),
-            limit=limit,
-            name=self._name_if_given(name),
-            settings=(with_ or _With()).settings,
-            features=body.items,
-            layout=body.layout,
-            **self._place(meta),
-        )
+    def _offset(self, children: Sequence[Token], span: Span) -> nodes.Place:
+        offset = self._int(children[0])
+        return nodes.At(offset=offset).at(span) if offset else nodes.Here().at(span)
 
-    def piece(self, meta: Meta, name: Token, over: tuple[ast.Site, ...], body: _Body) -> ast.Piece:
-        return ast.Piece(name=self._name(name), over=over, members=body.items, layout=body.layout, **self._place(meta))
+    def _offsets(self, children: Sequence[Token], span: Span) -> nodes.Several:
+        return nodes.Several(offsets=tuple(map(self._int, children))).at(span)
 
-    def forbid(
-        self, meta: Meta, condition: ast.Condition, when: ast.Condition | None, name: Token | None
-    ) -> ast.Forbid:
-        return ast.Forbid(condition=condition, when=when, name=self._name_if_given(name), **self._place(meta))
+    def _position(self, children: Sequence[Token | None], span: Span) -> nodes.Named:
+        """`[i]`, `[i-1]`, `[i - 1]`. The name may be a word of the language."""
+        name, *shift = [child for child in children if child is not None]
+        return nodes.Named(position=str(name), shift=self._shift(shift)).at(span)
 
-    def require(
-        self, meta: Meta, condition: ast.Condition, when: ast.Condition | None, name: Token | None
-    ) -> ast.Require:
-        return ast.Require(condition=condition, when=when, name=self._name_if_given(name), **self._place(meta))
+    def _shift(self, tokens: Sequence[Token]) -> int:
+        if not tokens:
+            return 0
+        shift = self._int(tokens[-1])
+        return -shift if len(tokens) > 1 and tokens[0] == "-" else shift
 
-    def once(self, meta: Meta, label: Token, free: tuple[ast.State, ...] | None, name: Token | None) -> ast.Once:
-        return ast.Once(label=self._name(label), free=free or (), name=self._name_if_given(name), **self._place(meta))
+    def _state_value(self, children: Sequence[Token], span: Span) -> nodes.Reference:
+        """A state that is not a plain name, in a place for names of states."""
+        (token,) = children
+        text = self._string(token).text if token.startswith('"') else str(token)
+        return nodes.Reference(name=text).at(span, name=span)
 
-    def except_(self, meta: Meta, states: tuple[ast.State, ...]) -> tuple[ast.State, ...]:
-        return states
+    def _apply(self, children: Sequence[Any], span: Span) -> nodes.Apply:
+        for argument in children[1] or ():
+            if argument.is_type:
+                self._fail(
+                    "misplaced-type",
+                    f"`{argument.span.text}` gives a type, but `{children[0]}` takes values",
+                    argument.span,
+                    "a type stands only after a column of `data`",
+                )
+        made: nodes.Apply = self._node(nodes.Apply, ("function", "arguments", "place"), children, {}, span)
+        return made
 
-    # inference and training -----------------------------------------------------------------------------------
+    def _typed_argument(self, children: Sequence[Any], span: Span) -> nodes.Argument:
+        """`height: float`, `pixels: vector(128)`: the type is kept as a value."""
+        name, call = self._name(children[0]), children[1]
+        value: nodes.Value = nodes.Reference(name=call.name).at(call.span)
+        if call.arguments:
+            value = nodes.Apply(function=call.name, arguments=call.arguments).at(call.span)
+        argument = nodes.Argument(value=value, name=name.text).at(span, name=name.span)
+        argument.__dict__["is_type"] = True
+        return argument
 
-    def infer(self, meta: Meta, call: ast.Call, body: _Body = _Body()) -> ast.Infer:
-        return ast.Infer(call=call, settings=body.items, layout=body.layout, **self._place(meta))
+    def _key(self, children: Sequence[Token], span: Span) -> tuple[Word, ...]:
+        """The parts of a key may be words of the language."""
+        return tuple(Word(str(part), self._span(part)) for part in children)
 
-    def decode(self, meta: Meta, call: ast.Call, body: _Body = _Body()) -> ast.Decode:
-        return ast.Decode(call=call, settings=body.items, layout=body.layout, **self._place(meta))
+    def _setting(self, children: Sequence[Any], span: Span) -> nodes.Setting:
+        key: tuple[Word, ...] = children[0]
+        place = key[0].span.to(key[-1].span)
+        return nodes.Setting(key=tuple(part.text for part in key), value=children[1]).at(span, key=place)
 
-    def train(
-        self, meta: Meta, call: ast.Call, name: Token | None, after: Token | None, body: _Body = _Body()
-    ) -> ast.Train:
-        return ast.Train(
-            call=call,
-            name=self._name_if_given(name),
-            after=self._name_if_given(after),
-            settings=body.items,
-            layout=body.layout,
-            **self._place(meta),
-        )
+    def _member(self, children: Sequence[Any], span: Span) -> nodes.Member:
+        locked, clique, place = children
+        name = self._name(clique)
+        return nodes.Member(clique=name.text, place=place or HERE, locked=locked is not None).at(span, clique=name.span)
 
-    def evaluate(self, meta: Meta, body: _Body) -> ast.Evaluate:
-        return ast.Evaluate(metrics=body.items, layout=body.layout, **self._place(meta))
+    def _where(self, children: Sequence[Any], span: Span) -> _Clause:
+        return _Clause("where", children[0], span)
 
-    # clauses --------------------------------------------------------------------------------------------------
+    def _with(self, children: Sequence[Any], span: Span) -> _Clause:
+        return _Clause("with", tuple(children), span)
 
-    def sites(self, meta: Meta, *sites: ast.Site) -> tuple[ast.Site, ...]:
-        return sites
+    def _row(self, children: Sequence[Any], span: Span) -> _Body:
+        return _Body(tuple(children))
 
-    def site(self, meta: Meta, variable: Token, place: ast.Place | None) -> ast.Site:
-        return ast.Site(variable=self._name(variable), place=place, span=self._span(meta))
+    def _block(self, rows: Sequence[Any], span: Span) -> _Body:
+        """An indented block; that of a clique may begin with clauses."""
+        clauses = tuple(row for row in rows if isinstance(row, _Clause))
+        bodies = [row for row in rows if isinstance(row, _Body)]
+        items = tuple(item for body in bodies for item in body.items)
+        sizes = tuple(len(body.items) for body in bodies)
+        return _Body(items, Layout(True, sizes, tuple(clause.part for clause in clauses)), clauses)
 
-    def where(self, meta: Meta, condition: ast.Condition) -> _Where:
-        return _Where(condition, self._span(meta))
-
-    def with_(self, meta: Meta, *settings: ast.Setting) -> _With:
-        return _With(settings, self._span(meta))
-
-    def member(self, meta: Meta, locked: Token | None, clique: Token, place: ast.Place | None) -> ast.Member:
-        return ast.Member(clique=self._name(clique), place=place, locked=locked is not None, span=self._span(meta))
-
-    def row(self, meta: Meta, *items: Any) -> _Body:
-        return _Body(items)
-
-    def block(self, meta: Meta, *rows: _Body) -> _Body:
-        return _block(rows)
+    def _edition(self, children: Sequence[Token], span: Span) -> Edition:
+        return Edition(self._int(children[0]), span)
 
 
-def _block(rows: Sequence[_Body]) -> _Body:
-    items = tuple(item for row in rows for item in row.items)
-    return _Body(items, ast.Layout(block=True, rows=tuple(len(row.items) for row in rows)))
+def _with_place(part: Any) -> tuple[Any, Span | tuple[Span, ...] | None]:
+    """What a field holds of a part, and the place of what is no node: a word, or several."""
+    if isinstance(part, Word):
+        return part.text, part.span
+    if type(part) is tuple and part and isinstance(part[0], Word):
+        return tuple(word.text for word in part), tuple(word.span for word in part)
+    return part, None
+
+
+Handler: TypeAlias = Callable[[StatementBuilder, Any, Span], Any]
+
+TOKENS: Mapping[str, Callable[[StatementBuilder, Token], Any]] = {
+    "NAME": StatementBuilder._name,
+    "STATE": lambda builder, token: Word(str(token), builder._span(token)),
+    "STRING": StatementBuilder._string,
+    "INT": StatementBuilder._int,
+    "REGEX": StatementBuilder._regex,
+    "COMPARES": lambda builder, token: str(token),
+}
+SPECIAL: Mapping[str, Handler] = {
+    "whole_number": StatementBuilder._number,
+    "number": StatementBuilder._number,
+    "text": StatementBuilder._text,
+    "offset": StatementBuilder._offset,
+    "offsets": StatementBuilder._offsets,
+    "position": StatementBuilder._position,
+    "position_apart": StatementBuilder._position,
+    "state_value": StatementBuilder._state_value,
+    "apply": StatementBuilder._apply,
+    "typed_argument": StatementBuilder._typed_argument,
+    "key": StatementBuilder._key,
+    "setting": StatementBuilder._setting,
+    "member": StatementBuilder._member,
+    "where": StatementBuilder._where,
+    "with_": StatementBuilder._with,
+    "row": StatementBuilder._row,
+    "block": StatementBuilder._block,
+    "clique_block": StatementBuilder._block,
+    "edition": StatementBuilder._edition,
+}

@@ -1,27 +1,33 @@
-"""`format_template`: a tree as canonical text. Single spaces, no alignment; inline or block form, comments and single
-blank lines are kept; `dcrf 1` comes first.
+"""Nodes as text. `format_template`: a tree as canonical text, with single spaces and no alignment.
 
-Trees built by a program are printed as well: they need no spans or comments, and a block without `rows` has one item
-per line. Not here: whether the template is meaningful, and writing it to a file.
+Inline or block form, comments, single blank lines and the spelling of numbers are kept; `dcrf 1` comes first.
+
+`statement_text` and `value_text` write what a node says, however a text had it: they need neither places nor
+comments, and equal nodes have equal texts. Not here: whether the template is meaningful, and writing it to a file.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
-from . import ast
+from . import nodes
 from .lexing import STATE
+from .nodes import Node, Place
+from .statement_base import Layout, Part, Statement
+from .statements import SHAPES, Template
 from .vocabulary import RESERVED
 
 EDITION = "dcrf 1"
 INDENT = "    "
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+WORD = re.compile(r"[^\W\d]\w*|[+-]?[0-9]+")
 
 
-def format_template(template: ast.Template) -> str:
+def format_template(template: Template) -> str:
     """The canonical text of `template`, ending in a newline. Formatting it again changes nothing."""
     lines = [*template.opening, _with_comment(EDITION, template.edition_end)]
     lines += [_doc_line(text) for text in template.doc]
@@ -30,14 +36,40 @@ def format_template(template: ast.Template) -> str:
             lines.append("")  # otherwise the doc would become that of the file
         lines += statement.trivia.before
         lines += [_doc_line(text) for text in statement.doc]
-        lines += _statement(statement)
+        lines += _with_trivia(statement, *_first_and_block(statement))
     lines += template.closing
     return "\n".join(lines) + "\n"
 
 
-def format_statement(statement: ast.Statement) -> str:
-    """One statement, without the lines above it."""
-    return "\n".join(_statement(statement))
+def format_plainly(sections: Iterable[Sequence[Statement]], doc: Sequence[str], *, every_option: bool = False) -> str:
+    """The text of statements that may never have been written: a blank line stands between the sections."""
+    lines = [EDITION, *map(_doc_line, doc)]
+    for n, section in enumerate(filter(None, sections)):
+        if n or doc or section[0].doc:  # else the comment of the first statement would be that of the file
+            lines.append("")
+        for statement in section:
+            lines += map(_doc_line, statement.doc)
+            lines.append(statement_text(statement, every_option=every_option))
+    return "\n".join(lines) + "\n"
+
+
+def statement_text(statement: Statement, *, every_option: bool = False) -> str:
+    """A statement by what it says, without the lines above it."""
+    parts = statement.plain_parts(every_option=every_option)
+    first, rows = _plain.statement(statement.keyword, parts, statement.plain_layout())
+    return "\n".join([first, *(INDENT + row for row in rows)])
+
+
+def value_text(value: nodes.Value) -> str:
+    """`10`, `gaussian(variance = 1)`: a value as it is written after `=`."""
+    return _plain.text(value)
+
+
+def _first_and_block(statement: Statement) -> tuple[str, list[str]]:
+    """A statement as it was written, or by what it says if a program has made it."""
+    if statement.written:
+        return _written.statement(statement.keyword, statement.written_parts(), statement.layout)
+    return _plain.statement(statement.keyword, statement.plain_parts(), statement.plain_layout())
 
 
 def _doc_line(text: str) -> str:
@@ -48,11 +80,8 @@ def _with_comment(code: str, comment: str) -> str:
     return f"{code} {comment}" if comment else code
 
 
-# statements: a first line, and perhaps a block ------------------------------------------------------------------
-
-
-def _statement(statement: ast.Statement) -> list[str]:
-    first, rows = _STATEMENTS[type(statement)](statement)
+def _with_trivia(statement: Statement, first: str, rows: Sequence[str]) -> list[str]:
+    """The lines of a statement with the comments inside it."""
     trivia = statement.trivia
     lines = [_with_comment(first, trivia.end)]
     for row, above, end in zip_longest(rows, trivia.inside, trivia.ends):
@@ -64,31 +93,6 @@ def _statement(statement: ast.Statement) -> list[str]:
     return lines
 
 
-Parts = tuple[str, list[str]]  # the first line, the lines of the block
-
-
-def _line(*words: str | None) -> str:
-    return " ".join(word for word in words if word)
-
-
-def _clause(keyword: str, node: ast.Node | None) -> str | None:
-    return None if node is None else f"{keyword} {_text(node)}"
-
-
-def _with(settings: Sequence[ast.Setting]) -> str | None:
-    return f"with {_commas(settings)}" if settings else None
-
-
-def _list(first: str, items: Sequence[ast.Node], layout: ast.Layout, above: Sequence[str] = ()) -> Parts:
-    """`first: item, item` or `first:` and a block. `above` are lines of the block before its items."""
-    if not items and not above:
-        return first, []
-    written = [_tight(item) for item in items]
-    if not layout.block and not above:
-        return f"{first}: {', '.join(written)}", []
-    return f"{first}:", [*above, *_rows(written, layout.rows)]
-
-
 def _rows(items: Sequence[str], rows: Sequence[int]) -> list[str]:
     if sum(rows) != len(items) or min(rows, default=1) < 1:
         return list(items)
@@ -96,149 +100,17 @@ def _rows(items: Sequence[str], rows: Sequence[int]) -> list[str]:
     return [", ".join(items[end - size : end]) for size, end in zip(rows, ends, strict=True)]
 
 
-def _data(node: ast.Data) -> Parts:
-    return f"data {_text(node.call)}", []
-
-
-def _label(node: ast.Label) -> Parts:
-    per = _clause("for", node.per)
-    return _line("label", node.name.text, _clause("in", node.domain), per, _with(node.settings)), []
-
-
-def _latent(node: ast.Latent) -> Parts:
-    return _line("latent", node.name.text, _clause("in", node.domain), _with(node.settings)), []
-
-
-def _memory(node: ast.Memory) -> Parts:
-    head = _line("memory", node.name.text, _clause("in", node.domain))
-    return _line(head, "=", _text(node.value), _clause("initially", node.initially)), []
-
-
-def _view(node: ast.View) -> Parts:
-    return f"view {node.name.text} = {_text(node.value)}", []
-
-
-def _lexicon(node: ast.Lexicon) -> Parts:
-    return _line("lexicon", node.name.text, "=", _text(node.path), _with(node.settings)), []
-
-
-def _let(node: ast.Let) -> Parts:
-    return _line("let", node.name.text, "=", _text(node.value), _clause("tune", node.tune)), []
-
-
-def _use(node: ast.Use) -> Parts:
-    return f"use {_text(node.path)}", []
-
-
-def _features(node: ast.FeatureGroup) -> Parts:
-    return _list(_line("features", node.name.text, _with(node.settings)), node.features, node.layout)
-
-
-def _clique(node: ast.Clique) -> Parts:
-    where, settings = _clause("where", node.where), _with(node.settings)
-    above = [where if node.where_in_block else None, settings if node.settings_in_block else None]
-    first = _line(
-        "clique",
-        _commas(node.sites),
-        None if node.where_in_block else where,
-        _clause("as", node.name),
-        None if node.settings_in_block else settings,
-    )
-    return _list(first, node.features, node.layout, [line for line in above if line])
-
-
-def _segment(node: ast.Segment) -> Parts:
-    first = _line(
-        "segment", node.variable.text, "up to", _text(node.limit), _clause("as", node.name), _with(node.settings)
-    )
-    return _list(first, node.features, node.layout)
-
-
-def _piece(node: ast.Piece) -> Parts:
-    return _list(_line("piece", node.name.text, "over", _commas(node.over)), node.members, node.layout)
-
-
-def _forbid(node: ast.Forbid) -> Parts:
-    return _line("forbid", _text(node.condition), _clause("when", node.when), _clause("as", node.name)), []
-
-
-def _require(node: ast.Require) -> Parts:
-    return _line("require", _text(node.condition), _clause("when", node.when), _clause("as", node.name)), []
-
-
-def _once(node: ast.Once) -> Parts:
-    free = f"except {{{_commas(node.free)}}}" if node.free else None
-    return _line("once", node.label.text, free, _clause("as", node.name)), []
-
-
-def _infer(node: ast.Infer) -> Parts:
-    return _list(f"infer {_text(node.call)}", node.settings, node.layout)
-
-
-def _decode(node: ast.Decode) -> Parts:
-    return _list(f"decode {_text(node.call)}", node.settings, node.layout)
-
-
-def _train(node: ast.Train) -> Parts:
-    first = _line("train", _text(node.call), _clause("as", node.name), _clause("after", node.after))
-    return _list(first, node.settings, node.layout)
-
-
-def _evaluate(node: ast.Evaluate) -> Parts:
-    if node.layout.block:
-        return _list("evaluate", node.metrics, node.layout)
-    return f"evaluate {_commas(node.metrics)}", []
-
-
-_STATEMENTS: Mapping[type[ast.Statement], Callable[[Any], Parts]] = {
-    ast.Data: _data,
-    ast.Label: _label,
-    ast.Latent: _latent,
-    ast.Memory: _memory,
-    ast.View: _view,
-    ast.Lexicon: _lexicon,
-    ast.Let: _let,
-    ast.Use: _use,
-    ast.FeatureGroup: _features,
-    ast.Clique: _clique,
-    ast.Segment: _segment,
-    ast.Piece: _piece,
-    ast.Forbid: _forbid,
-    ast.Require: _require,
-    ast.Once: _once,
-    ast.Infer: _infer,
-    ast.Decode: _decode,
-    ast.Train: _train,
-    ast.Evaluate: _evaluate,
-}
-
-
-# expressions ----------------------------------------------------------------------------------------------------
-
-
-def format_value(value: ast.Value) -> str:
-    """A value as it is written after `=`."""
-    return _text(value)
-
-
-def _text(node: ast.Node) -> str:
-    return _NODES[type(node)](node)
-
-
-def _commas(nodes: Iterable[ast.Node]) -> str:
-    return ", ".join(_text(node) for node in nodes)
-
-
 def _quoted(text: str) -> str:
     return f'"{text.translate(ESCAPES)}"'
 
 
-def _state(node: ast.State) -> str:
+def _state(text: str) -> str:
     """Bare if the grammar reads it so: `not` after `is` would be a word of the language."""
-    return node.text if STATE.fullmatch(node.text) and node.text != "not" else _quoted(node.text)
+    return text if STATE.fullmatch(text) and text != "not" else _quoted(text)
 
 
-WORD = re.compile(r"[^\W\d]\w*|[+-]?[0-9]+")
+def _states(states: Iterable[str]) -> str:
+    return f"{{{', '.join(map(_state, states))}}}"
 
 
 def _word(text: str) -> str:
@@ -246,94 +118,123 @@ def _word(text: str) -> str:
     return text if WORD.fullmatch(text) and text not in RESERVED else _quoted(text)
 
 
-def _literal(node: ast.Literal) -> str:
-    """A number with a point or an exponent keeps its spelling (`1e-3`), unless the value of the node has changed."""
-    if isinstance(node.value, str):
-        return _quoted(node.value)
-    if isinstance(node.value, float) and node.written and float(node.written) == node.value:
-        return node.written
-    return repr(node.value)
-
-
-def _regex(node: ast.Regex) -> str:
-    return f"/{node.pattern}/{'i' if node.ignore_case else ''}"
-
-
-def _at(place: ast.Place | None) -> str:
-    return "" if place is None else f"[{_text(place)}]"
-
-
-def _position(node: ast.Position) -> str:
-    return f"{node.name}{node.shift:+d}" if node.shift else node.name
-
-
-def _apply(node: ast.Apply) -> str:
-    return f"{node.function.text}({_commas(node.arguments)}){_at(node.place)}"
-
-
-def _argument(node: ast.Argument) -> str:
-    return _text(node.value) if node.name is None else f"{node.name.text} = {_text(node.value)}"
-
-
-def _call(node: ast.Call) -> str:
-    return f"{node.name.text}({_commas(node.arguments)})" if node.arguments else node.name.text
-
-
 def _not(negated: bool) -> str:
     return "not " if negated else ""
 
 
-def _set(states: Sequence[ast.State]) -> str:
-    return f"{{{_commas(states)}}}"
+@dataclass(frozen=True)
+class _Writer:
+    """Writes nodes.   as_spelled: numbers and `[0]` as a text had them."""
+
+    as_spelled: bool
+
+    def text(self, node: Node) -> str:
+        return _NODES[type(node)](self, node)
+
+    def commas(self, items: Iterable[Node]) -> str:
+        return ", ".join(map(self.text, items))
+
+    def statement(self, keyword: str, parts: Mapping[str, Any], layout: Layout) -> tuple[str, list[str]]:
+        """The first line of a statement, and the lines of its block."""
+        words, above = [keyword], list[str]()
+        for part in SHAPES[keyword]:
+            if part.name not in parts:
+                continue
+            content = parts[part.name]
+            if part.form == "list" or (part.form == "items" and layout.block):
+                return self._list(" ".join(words), content, layout, above)
+            clause = f"{part.before} {self.part(part, content)}".lstrip()
+            (above if part.name in layout.above else words).append(clause)
+        return self._list(" ".join(words), (), layout, above)
+
+    def part(self, part: Part, content: Any) -> str:
+        """A part of a statement, without the words before it."""
+        return _FORMS[part.form](self, content)
+
+    def _list(self, first: str, items: Sequence[Node], layout: Layout, above: Sequence[str]) -> tuple[str, list[str]]:
+        """`first: item, item` or `first:` and a block. `above` are lines of the block before its items."""
+        written = [self.tight(item) for item in items]
+        if layout.block and (items or above):
+            return f"{first}:", [*above, *_rows(written, layout.rows)]
+        return (f"{first}: {', '.join(written)}" if items else first), []
+
+    def tight(self, node: Node) -> str:
+        """An operand of `not`, `and` or `&`, or an item of a list: in brackets if it joins conditions."""
+        return f"({self.text(node)})" if isinstance(node, nodes.And | nodes.Or) else self.text(node)
+
+    def disjunct(self, node: Node) -> str:
+        return f"({self.text(node)})" if isinstance(node, nodes.Or) else self.text(node)
+
+    def joined(self, sign: str, parts: Iterable[Node], operand: Callable[[Node], str]) -> str:
+        return sign.join(map(operand, parts))
+
+    def at(self, place: Place) -> str:
+        """A place with its brackets; nothing where none is written."""
+        if isinstance(place, nodes.Here):
+            return "[0]" if self.as_spelled and place.is_written else ""
+        return f"[{self.text(place)}]"
+
+    def number(self, node: nodes.Number) -> str:
+        """A number with a point or an exponent keeps its spelling (`1e-3`), unless the value has changed."""
+        spelled = self.as_spelled and isinstance(node.value, float) and node.spelling
+        return node.spelling if spelled and float(node.spelling) == node.value else repr(node.value)
+
+    def argument(self, node: nodes.Argument) -> str:
+        if node.name is None:
+            return self.text(node.value)
+        return f"{node.name}: {self.text(node.value)}" if node.is_type else f"{node.name} = {self.text(node.value)}"
+
+    def call(self, node: nodes.CallSpec) -> str:
+        return f"{node.name}({self.commas(node.arguments)})" if node.arguments else node.name
+
+    def value_if(self, node: nodes.ValueIf) -> str:
+        condition = f" if {self.text(node.condition)}" if node.condition is not None else ""
+        return self.text(node.value) + condition + (f" else {self.text(node.otherwise)}" if node.otherwise else "")
 
 
-def _tight(node: ast.Node) -> str:
-    """An operand of `not`, `and` or `&`, or an item of a list: in brackets if it is a conjunction or disjunction."""
-    return f"({_text(node)})" if isinstance(node, (ast.And, ast.Or)) else _text(node)
-
-
-def _disjunct(node: ast.Node) -> str:
-    return f"({_text(node)})" if isinstance(node, ast.Or) else _text(node)
-
-
-def _value_if(node: ast.ValueIf) -> str:
-    return _line(_text(node.value), _clause("if", node.condition), _clause("else", node.otherwise))
-
-
-_NODES: Mapping[type[ast.Node], Callable[[Any], str]] = {
-    ast.Name: lambda node: node.text,
-    ast.State: _state,
-    ast.Literal: _literal,
-    ast.Range: lambda node: f"{node.first}..{node.last}",
-    ast.Regex: _regex,
-    ast.Offset: lambda node: str(node.value),
-    ast.Window: lambda node: f"{node.first}..{node.last}",
-    ast.Offsets: lambda node: ", ".join(map(str, node.values)),
-    ast.Position: _position,
-    ast.Reference: lambda node: _word(node.name.text) + _at(node.place),
-    ast.Apply: _apply,
-    ast.Argument: _argument,
-    ast.TypedArgument: lambda node: f"{node.name.text}: {_call(node.type)}",
-    ast.Matches: lambda node: f"{_text(node.term)} matches {_regex(node.regex)}",
-    ast.Has: lambda node: f"{_text(node.term)} has {_regex(node.regex)}",
-    ast.Is: lambda node: f"{_text(node.term)} is {_not(node.negated)}{_state(node.state)}",
-    ast.InLexicon: lambda node: f"{_text(node.term)} {_not(node.negated)}in {node.lexicon.text}",
-    ast.InSet: lambda node: f"{_text(node.term)} {_not(node.negated)}in {_set(node.states)}",
-    ast.Equals: lambda node: f"{_text(node.left)} {'!=' if node.negated else '='} {_text(node.right)}",
-    ast.Difference: lambda node: f"{_text(node.left)} - {_text(node.right)}",
-    ast.Compares: lambda node: f"{_text(node.left)} {node.sign} {_text(node.right)}",
-    ast.Not: lambda node: f"not {_tight(node.inner)}",
-    ast.And: lambda node: " and ".join(map(_tight, node.parts)),
-    ast.Or: lambda node: " or ".join(map(_disjunct, node.parts)),
-    ast.Cross: lambda node: " & ".join(map(_tight, node.factors)),
-    ast.ValueIf: _value_if,
-    ast.Call: _call,
-    ast.Key: lambda node: ".".join(node.parts),
-    ast.Setting: lambda node: f"{_text(node.key)} = {_text(node.value)}",
-    ast.Enumerated: lambda node: _set(node.states),
-    ast.Cardinality: lambda node: str(node.count),
-    ast.Scheme: lambda node: _call(node.call),
-    ast.StateFile: lambda node: _quoted(node.path),
-    ast.Site: lambda node: node.variable.text + _at(node.place),
-    ast.Member: lambda node: _line("locked" if node.locked else None, node.clique.text + _at(node.place)),
+_NODES: Mapping[type[Node], Callable[[_Writer, Any], str]] = {
+    nodes.Number: _Writer.number,
+    nodes.Text: lambda writer, node: _quoted(node.value),
+    nodes.Range: lambda writer, node: f"{node.first}..{node.last}",
+    nodes.Regex: lambda writer, node: f"/{node.pattern}/{'i' if node.ignore_case else ''}",
+    nodes.At: lambda writer, node: str(node.offset),
+    nodes.Window: lambda writer, node: f"{node.first}..{node.last}",
+    nodes.Several: lambda writer, node: ", ".join(map(str, node.offsets)),
+    nodes.Named: lambda writer, node: f"{node.position}{node.shift:+d}" if node.shift else node.position,
+    nodes.Reference: lambda writer, node: _word(node.name) + writer.at(node.place),
+    nodes.Apply: lambda writer, node: f"{node.function}({writer.commas(node.arguments)}){writer.at(node.place)}",
+    nodes.Argument: _Writer.argument,
+    nodes.Matches: lambda writer, node: f"{writer.text(node.term)} matches {writer.text(node.regex)}",
+    nodes.Has: lambda writer, node: f"{writer.text(node.term)} has {writer.text(node.regex)}",
+    nodes.Is: lambda writer, node: f"{writer.text(node.term)} is {_not(node.negated)}{_state(node.state)}",
+    nodes.InLexicon: lambda writer, node: f"{writer.text(node.term)} {_not(node.negated)}in {node.lexicon}",
+    nodes.InSet: lambda writer, node: f"{writer.text(node.term)} {_not(node.negated)}in {_states(node.states)}",
+    nodes.Equals: lambda writer, node: (
+        f"{writer.text(node.left)} {'!=' if node.negated else '='} {writer.text(node.right)}"
+    ),
+    nodes.Difference: lambda writer, node: f"{writer.text(node.left)} - {writer.text(node.right)}",
+    nodes.Compares: lambda writer, node: f"{writer.text(node.left)} {node.sign} {writer.text(node.right)}",
+    nodes.Not: lambda writer, node: f"not {writer.tight(node.inner)}",
+    nodes.And: lambda writer, node: writer.joined(" and ", node.parts, writer.tight),
+    nodes.Or: lambda writer, node: writer.joined(" or ", node.parts, writer.disjunct),
+    nodes.Cross: lambda writer, node: writer.joined(" & ", node.factors, writer.tight),
+    nodes.ValueIf: _Writer.value_if,
+    nodes.CallSpec: _Writer.call,
+    nodes.Setting: lambda writer, node: f"{'.'.join(node.key)} = {writer.text(node.value)}",
+    nodes.Enumerated: lambda writer, node: _states(node.states),
+    nodes.Cardinality: lambda writer, node: str(node.count),
+    nodes.StateFile: lambda writer, node: _quoted(node.path),
+    nodes.Site: lambda writer, node: node.variable + writer.at(node.place),
+    nodes.Member: lambda writer, node: ("locked " if node.locked else "") + node.clique + writer.at(node.place),
 }
+_FORMS: Mapping[str, Callable[[_Writer, Any], str]] = {
+    "word": lambda writer, content: content,
+    "text": lambda writer, content: _quoted(content),
+    "state": lambda writer, content: _state(content),
+    "states": lambda writer, content: _states(content),
+    "node": _Writer.text,
+    "nodes": _Writer.commas,
+    "with": _Writer.commas,
+    "items": _Writer.commas,
+}
+_written, _plain = _Writer(as_spelled=True), _Writer(as_spelled=False)

@@ -1,149 +1,264 @@
-"""The nodes of the tree below a statement: names, places, terms, conditions, features, calls, settings and domains.
+"""The nodes of the tree below a statement: places, values, terms, conditions, features, calls, settings and domains.
 
-Not here: statements, comments and layout (`ast`, which re-exports these nodes).
+There is one tree. The parser builds it, the Python builder builds it, the checker complains at it, the formatter prints
+it, and model files hold it as JSON. Names are names: what they stand for is found by the checker. Windows and ranges
+stay as they are written; `features` expands them. Not here: statements (`statements`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from ..foundation import Span
+from ..foundation import Source, Span
+
+NOWHERE = Span(Source("<spec>", ""), 0, 0)
+# Words that cannot be names, because they have a meaning of their own in an expression or a block.
+RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})
+_NAME = re.compile(r"[^\W\d]\w*")
+
+PartSpans: TypeAlias = Mapping[str, "Span | tuple[Span, ...]"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Node:
-    span: Span = field(compare=False, repr=False)
+    """The base class of all nodes: frozen dataclasses that are made by keyword.
+
+    span: the place of the node in a text, `NOWHERE` for one that no parser has read.
+    part_spans: the places of its fields that are no nodes: `{"name": Span, "states": (Span, Span)}`.
+
+    Places do not count where nodes are compared. A copy has those of the original.
+    """
+
+    span: ClassVar[Span] = NOWHERE
+    part_spans: ClassVar[PartSpans] = {}
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
+
+    def at(self, span: Span, **part_spans: Span | tuple[Span, ...] | None) -> Self:
+        """The same node, told its place and those of its parts. For whoever has just made it."""
+        decoration = self.__dict__
+        decoration["span"] = span
+        written = {name: place for name, place in part_spans.items() if place is not None}
+        if written:
+            decoration["part_spans"] = {**self.part_spans, **written}
+        return self
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it was read from a text."""
+        return self.span is not NOWHERE
+
+    def place_of(self, part: str) -> Span:
+        """The place of a field that is a text; that of the node if the field is not written."""
+        place = self.part_spans.get(part)
+        return place if isinstance(place, Span) else self.span
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """A copy with other values of the fields in `update`."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied.__dict__.update(update or {})
+        return copied
 
 
-# names, places, literals ----------------------------------------------------------------------------------
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    return {field.name: field.default for field in fields(kind) if field.name != "kind"}
+
+
+def field_names(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a class of nodes, `kind` left out."""
+    any_kind: Any = kind  # mypy takes a class whose instances compare by fields for one that has no hash
+    return tuple(_defaults(any_kind))
+
+
+def default_of(kind: type[Node], name: str) -> Any:
+    """The default of a field."""
+    any_kind: Any = kind
+    return _defaults(any_kind)[name]
+
+
+def relocated(part: Any, move: Callable[[Span], Span]) -> Any:
+    """A node, or what stands in its fields, with all places moved."""
+    if isinstance(part, Span):
+        return move(part)
+    if type(part) is tuple:
+        return tuple([relocated(one, move) for one in part]) if part else part
+    if type(part) is dict:
+        return {name: relocated(one, move) for name, one in part.items()}
+    if not isinstance(part, Node):
+        return part
+    moved = object.__new__(type(part))
+    moved.__dict__.update({name: relocated(one, move) for name, one in part.__dict__.items()})
+    return moved
+
+
+class LateField:
+    """What pydantic's `Field` says of a type. Pydantic is loaded where JSON is read, as a layout does without it."""
+
+    def __init__(self, **said: Any):
+        self.said = said
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic import Field
+
+        return handler.generate_schema(Annotated[source, Field(**self.said)])
+
+
+BY_KIND = LateField(discriminator="kind")  # `kind` says which of several nodes it is
+
+
+# places -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Name(Node):
-    text: str
+class Here(Node):
+    """No index, or `[0]`: the current position t."""
+
+    kind: Literal["here"] = "here"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offset(Node):
-    """`[-1]`"""
+class At(Node):
+    """`[-1]`: t plus `offset`. `[0]` is `Here`."""
 
-    value: int
+    kind: Literal["at"] = "at"
+    offset: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Window(Node):
-    """`[-2..2]`, both ends included"""
+    """`[first..last]`, both included"""
 
+    kind: Literal["window"] = "window"
     first: int
     last: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offsets(Node):
+class Several(Node):
     """`[-2, 0, 3]`"""
 
-    values: tuple[int, ...]
+    kind: Literal["several"] = "several"
+    offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Position(Node):
-    """`[i]`, `[i-1]`, `[all]`: a named position of a relational clique, shifted"""
+class Named(Node):
+    """`[i-1]`: a named position of a relational clique, shifted; `[all]` has the name `all`"""
 
-    name: str
+    kind: Literal["named"] = "named"
+    position: str
     shift: int = 0
 
 
-Place: TypeAlias = Offset | Window | Offsets | Position
+Place: TypeAlias = Annotated[Here | At | Window | Several | Named, BY_KIND]
+HERE = Here()
+All = Named(position="all")
+
+
+# values and terms ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class State(Node):
-    """One value of a variable, as its bare text (`B-NP`)."""
+class Number(Node):
+    """A number. `spelling` is how a text has it (`1e-3`), and does not count where numbers are compared."""
 
-    text: str
+    kind: Literal["number"] = "number"
+    value: int | float
+
+    spelling: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Literal(Node):
-    """A number or a quoted string; `value` is its Python value, `written` its spelling (`1e-3`) in a text."""
+class Text(Node):
+    """A text in quotes."""
 
-    value: int | float | str
-    written: str = field(default="", compare=False, repr=False)
+    kind: Literal["text"] = "text"
+    value: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range(Node):
-    """`1..4`, both ends included"""
+    """`1..4`, both included"""
 
+    kind: Literal["range"] = "range"
     first: int
     last: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Regex(Node):
-    """`/pattern/` or `/pattern/i`; `pattern` is the text between the slashes, as written"""
+    """An RE2 pattern as written between the slashes."""
 
+    kind: Literal["regex"] = "regex"
     pattern: str
     ignore_case: bool = False
 
 
-# terms, conditions, features --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class Reference(Node):
-    """`word`, `word[-1]`, `token[-3..3]`"""
+    """A declared name at a place: a column, label, view, memory, lexicon, feature group, state or constant."""
 
-    name: Name
-    place: Place | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Apply(Node):
-    """`lower(word)[-1]`; also a call in a setting, `gaussian(variance = 10)`, and a bare call `lbfgs()`"""
-
-    function: Name
-    arguments: tuple[Argument, ...] = ()
-    place: Place | None = None
+    kind: Literal["reference"] = "reference"
+    name: str
+    place: Place = HERE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Argument(Node):
-    """`word`, or `short = yes` with a `name`"""
+    """`word`, or `short = yes` with a `name`. `is_type`: it is `height: float`, a column of `data` with its type."""
 
     value: Value
-    name: Name | None = None
+    name: str | None = None
+
+    is_type: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class TypedArgument(Node):
-    """`temp:float`, `pixels: vector(128)` in a `data` statement"""
+class Apply(Node):
+    """A function of its arguments, at a place: `lower(word)[-1]`, `prefix(word, 1..4)`."""
 
-    name: Name
-    type: Call
+    kind: Literal["apply"] = "apply"
+    function: str
+    arguments: tuple[Argument, ...] = ()
+    place: Place = HERE
 
 
-Term: TypeAlias = Reference | Apply
-Value: TypeAlias = Reference | Apply | Literal | Range | Regex
+Term: TypeAlias = Annotated[Reference | Apply, BY_KIND]
+Value: TypeAlias = Annotated[Reference | Apply | Number | Text | Range | Regex, BY_KIND]
+
+
+# conditions -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Matches(Node):
+    """The regex matches the whole value."""
+
+    kind: Literal["matches"] = "matches"
     term: Term
     regex: Regex
 
 
 @dataclass(frozen=True, kw_only=True)
 class Has(Node):
+    """The regex matches somewhere in the value."""
+
+    kind: Literal["has"] = "has"
     term: Term
     regex: Regex
 
 
 @dataclass(frozen=True, kw_only=True)
 class Is(Node):
+    """`chunk is O`, `chunk is not O`"""
+
+    kind: Literal["is"] = "is"
     term: Term
-    state: State
+    state: str
     negated: bool = False
 
 
@@ -151,20 +266,27 @@ class Is(Node):
 class InLexicon(Node):
     """`word in places`, `word not in places`"""
 
+    kind: Literal["in_lexicon"] = "in_lexicon"
     term: Term
-    lexicon: Name
+    lexicon: str
     negated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class InSet(Node):
+    """`pos in {NN, NNS}`, `pos not in {NN, NNS}`"""
+
+    kind: Literal["in_set"] = "in_set"
     term: Term
-    states: tuple[State, ...]
+    states: tuple[str, ...]
     negated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Equals(Node):
+    """`word[i] = word[j]`, `word[i] != word[j]`"""
+
+    kind: Literal["equals"] = "equals"
     left: Term
     right: Term
     negated: bool = False
@@ -172,114 +294,174 @@ class Equals(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Node):
-    """`index[j] - index[i]`, in a comparison of numbers"""
+    """`index[j] - index[i]`: a number less another"""
 
+    kind: Literal["difference"] = "difference"
     left: Term
     right: Term
 
 
-Quantity: TypeAlias = Reference | Apply | Difference | Literal
+Quantity: TypeAlias = Annotated[Reference | Apply | Difference | Number, BY_KIND]
+Sign: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compares(Node):
-    """`length(word) > 3`: numbers, by one of `<`, `<=`, `>`, `>=`, `=`, `!=`"""
+    """Two numbers compared: `length(word) > 3`; false where one of them is missing, also for `!=`"""
 
+    kind: Literal["compares"] = "compares"
     left: Quantity
-    sign: str
+    sign: Sign
     right: Quantity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Not(Node):
+    """`not a`"""
+
+    kind: Literal["not"] = "not"
     inner: Condition
 
 
 @dataclass(frozen=True, kw_only=True)
 class And(Node):
+    """`a and b`"""
+
+    kind: Literal["and"] = "and"
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Or(Node):
+    """`a or b`"""
+
+    kind: Literal["or"] = "or"
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or
+Condition: TypeAlias = Annotated[
+    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or, BY_KIND
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cross(Node):
-    """`a & b & c`: a feature that fires with the combined value of its factors"""
+    """`a & b`: one feature for each combination of its factors' values"""
 
+    kind: Literal["cross"] = "cross"
     factors: tuple[Condition, ...]
 
 
-Feature: TypeAlias = Condition | Cross
+Feature: TypeAlias = Annotated[
+    Reference | Apply | Matches | Has | Is | InLexicon | InSet | Equals | Compares | Not | And | Or | Cross, BY_KIND
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueIf(Node):
-    """`value if condition else otherwise`; without a condition only `value`"""
+    """`value if condition else otherwise`; both may be absent together"""
 
     value: Condition
     condition: Condition | None = None
     otherwise: Condition | None = None
 
 
-# calls and settings --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call(Node):
-    """A plugin with its arguments: `trp(tolerance = 1e-3)`, `bio(NP)`, `exact`."""
-
-    name: Name
-    arguments: tuple[Argument | TypedArgument, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Key(Node):
-    """`prior`, `prior.words`"""
-
-    parts: tuple[str, ...]
+# calls and settings ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting(Node):
-    key: Key
+    """`key = value`; a dotted key is a tuple: `prior.words` is `("prior", "words")`"""
+
+    key: Annotated[tuple[str, ...], LateField(min_length=1)]
     value: Value
 
 
-# domains ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class CallSpec(Node):
+    """A method by name with its arguments (`trp(tolerance = 1e-3)`) and the settings of its block, as written."""
+
+    name: str
+    arguments: tuple[Argument, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+
+# sites and domains ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site(Node):
+    """`chunk[-1]` in a clique"""
+
+    variable: str
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(Node):
+    """A member clique of a piece: `chain`, `chain[1]`, `locked words`"""
+
+    clique: str
+    place: Place
+    locked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(Node):
+    """No declared domain: the states are those of the training data, in order of first appearance."""
+
+    kind: Literal["learned"] = "learned"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Enumerated(Node):
-    """`{B-NP, I-NP, O}`"""
+    """`{A, B}`: the states that are listed"""
 
-    states: tuple[State, ...]
+    kind: Literal["enumerated"] = "enumerated"
+    states: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cardinality(Node):
-    """`in 4`: the states 0 to 3"""
+    """`in 4`: the states 0, 1, 2, 3"""
 
+    kind: Literal["cardinality"] = "cardinality"
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme(Node):
-    """`bio(NP, VP)`, `states(role)`"""
+    """`bio(NP)`, `bioes(PER, ORG)`; no types: learned from the training data"""
 
-    call: Call
+    kind: Literal["scheme"] = "scheme"
+    name: str
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StateFile(Node):
-    """`in "states.txt"`: one state a line"""
+    """`"states.txt"`: the states in a file, one a line"""
 
+    kind: Literal["state_file"] = "state_file"
     path: str
 
 
-Domain: TypeAlias = Enumerated | Cardinality | Scheme | StateFile
+@dataclass(frozen=True, kw_only=True)
+class StatesOf(Node):
+    """`states(role)`: the states of another variable"""
+
+    kind: Literal["states_of"] = "states_of"
+    variable: str
+
+
+Domain: TypeAlias = Annotated[Learned | Enumerated | Cardinality | Scheme | StateFile | StatesOf, BY_KIND]
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a text can be written as a bare word: a name with a letter that is not a word of the language."""
+    return _NAME.fullmatch(text) is not None and text not in RESERVED and text.strip("_") != ""
+
+
+def word_value(text: str) -> Reference | Text:
+    """A text as a value: a bare word if it can be one, else in quotes."""
+    return Reference(name=text) if is_plain_name(text) else Text(value=text)

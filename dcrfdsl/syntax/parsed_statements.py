@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from lark import Token
 
 from ..foundation import Source, Span
-from . import ast
+from .nodes import relocated
 from .split import Chunk
+from .statement_base import Statement
 
 MOST_KEPT = 1024
 LONGEST_KEPT = 5_000  # characters of a statement
 
-AnyNode = TypeVar("AnyNode", bound=ast.Node)
-Parse = Callable[[Chunk], "tuple[ast.Statement, Sequence[Token]] | None"]
+Parse = Callable[[Chunk], "tuple[Statement, Sequence[Token]] | None"]
 
 
 class KeptStatements:
     """parse: gives the statement of a chunk with its tokens, or None if it has a mistake or is none."""
 
     def __init__(self, parse: Parse):
-        def parse_alone(text: str) -> tuple[ast.Statement, Sequence[Token]] | None:
+        def parse_alone(text: str) -> tuple[Statement, Sequence[Token]] | None:
             return parse(Chunk(Source("", text), 0, len(text), ()))
 
         self._kept = lru_cache(maxsize=MOST_KEPT)(parse_alone)
 
-    def get(self, chunk: Chunk, places: bool = True) -> tuple[ast.Statement, Sequence[Token]] | None:
+    def get(self, chunk: Chunk, places: bool = True) -> tuple[Statement, Sequence[Token]] | None:
         """The statement at its place with its tokens; None if it has to be parsed where it stands.
 
         places: False leaves those of the nodes as they were, which is most of the work.
@@ -47,20 +47,10 @@ class KeptStatements:
         return moved, _MovedTokens(tokens, chunk.start)
 
 
-def _moved(node: AnyNode, source: Source, by: int) -> AnyNode:
-    """The same node in another text, `by` characters further on."""
-    parts = {name: _moved_part(part, source, by) for name, part in node.__dict__.items()}
-    moved = object.__new__(type(node))
-    moved.__dict__.update(parts)
+def _moved(statement: Statement, source: Source, by: int) -> Statement:
+    """The same statement in another text, `by` characters further on."""
+    moved: Statement = relocated(statement, lambda span: Span(source, span.start + by, span.end + by))
     return moved
-
-
-def _moved_part(part: Any, source: Source, by: int) -> Any:
-    if type(part) is Span:
-        return Span(source, part.start + by, part.end + by)
-    if type(part) is tuple:
-        return tuple([_moved_part(one, source, by) for one in part]) if part else part
-    return _moved(part, source, by) if isinstance(part, ast.Node) else part
 
 
 class _MovedTokens(Sequence[Token]):

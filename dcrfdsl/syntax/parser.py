@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from lark import Token
-from lark.exceptions import UnexpectedInput, VisitError
+from lark.exceptions import UnexpectedInput
 from lark.utils import TextSlice
 
 from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind, shell_word
-from . import ast, trivia
+from . import trivia
 from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
 from .comments import SLUG as COMMENT, about, blanked, comment_lines, merged
@@ -26,7 +26,9 @@ from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
 from .parsed_statements import KeptStatements, is_block
 from .split import Chunk, Line, split_statements
+from .statement_base import Statement, Trivia
 from .statement_start_errors import NO_ADVICE, look_at_opening
+from .statements import Template
 
 EDITION = 1
 FEW = 4  # lines that begin no statement
@@ -35,13 +37,13 @@ MAX_ERRORS = 100
 MAX_NESTING = 32  # brackets and `not`s around one expression: safe for every recursive walk over the tree
 
 
-def parse(text: str, name: str = "<text>") -> ast.Template:
+def parse(text: str, name: str = "<text>") -> Template:
     """The syntax tree of a template, for tools that look at its text; models are read by `load_text`.
 
     text: of the template.
     name: stands in messages for the name of a file.
 
-    Returns a `Template` of `dcrfdsl.syntax.ast`. Raises DcrfError with all its syntax errors.
+    Returns a `Template` of `dcrfdsl.syntax.statements`. Raises DcrfError with all its syntax errors.
 
     >>> len(parse("label tag in {A, B}").statements)
     1
@@ -53,7 +55,7 @@ def parse(text: str, name: str = "<text>") -> ast.Template:
     return template
 
 
-def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple[ast.Template, tuple[Diagnostic, ...]]:
+def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple[Template, tuple[Diagnostic, ...]]:
     """The tree of the statements that parse, and the syntax errors of the others in order of place.
 
     places: False is faster, and the places of nodes then mean nothing; a layout does not need them.
@@ -63,7 +65,7 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
         message = f"a template of {len(source.text):,} characters; expected at most {MAX_CHARACTERS:,}"
         help = "is this a data file? A template describes a model; long lists belong in a lexicon or a state file"
         problem = Diagnostic("file-too-large", message, location=name, help=help)
-        return ast.Template(statements=(), span=Span(source, 0, 0)), (problem,)
+        return Template(statements=()).at(Span(source, 0, 0)), (problem,)
     comments = list(comment_lines(source))
     problems = [about(span) for span in comments]
     code = blanked(source.text, comments)
@@ -91,7 +93,7 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
         tail, rest = trivia.between(rest, block)
         # a comment of another language would not be a comment in the formatted statement
         bare = comments or mistakes or (not tail and trivia.is_plain(chunk.text))
-        inner_comments = ((), ast.Trivia()) if bare else trivia.inner(chunk, tokens, tail)
+        inner_comments = ((), Trivia()) if bare else trivia.inner(chunk, tokens, tail)
         read.append(_Read(statement, tuple(above), *inner_comments))
     return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
 
@@ -118,13 +120,13 @@ def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Di
 class _Read:
     """A parsed statement, the lines above it, and the comments inside it."""
 
-    statement: ast.Statement | Edition
+    statement: Statement | Edition
     above: tuple[Line, ...]
     lifted: tuple[str, ...]  # comments inside its brackets, which `format` moves above it
-    trivia: ast.Trivia
+    trivia: Trivia
 
 
-_Parsed: TypeAlias = tuple[ast.Statement | Edition, Sequence[Token]]
+_Parsed: TypeAlias = tuple[Statement | Edition, Sequence[Token]]
 
 
 def _parse_around_comments(
@@ -161,22 +163,19 @@ def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
         tree = run.feed_eof(tokens[-1] if tokens else None)
     except UnexpectedInput as error:
         raise DcrfError(explain(Failure.of(chunk, tokens, error, run.accepts()))) from None
-    try:
-        statement = StatementBuilder(chunk.source).transform(tree)
-    except VisitError as error:
-        raise error.orig_exc from None
+    statement = StatementBuilder(chunk.source).build(tree)
     if isinstance(statement, Edition):
         _check_edition(statement, previous)
     return statement, tokens
 
 
-def _parse_alone(chunk: Chunk) -> tuple[ast.Statement, Sequence[Token]] | None:
+def _parse_alone(chunk: Chunk) -> tuple[Statement, Sequence[Token]] | None:
     """The statement of a chunk that says nothing wrong, whatever stands around it."""
     try:
         statement, tokens = _parse_chunk(chunk, chunk.source.text, None)
     except DcrfError:
         return None
-    return (statement, tokens) if isinstance(statement, ast.Statement) else None
+    return (statement, tokens) if isinstance(statement, Statement) and not statement.problems else None
 
 
 _KEPT = KeptStatements(_parse_alone)
@@ -223,7 +222,7 @@ class _Nesting:
 # the file -----------------------------------------------------------------------------------------------------
 
 
-def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) -> ast.Template:
+def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) -> Template:
     """The statements with their comments. `closing` are the lines after the last statement."""
     edition = read[0] if read and isinstance(read[0].statement, Edition) else None
     body = read[1:] if edition else read
@@ -238,16 +237,15 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
         doc, before = trivia.split_doc(item.above if i else top.rest)
         if i == 0 and edition is None and not top.doc:
             before = trivia.strip(before)
-        if isinstance(item.statement, ast.Statement):
+        if isinstance(item.statement, Statement):
             around = replace(item.trivia, before=(*before, *item.lifted))
-            statements.append(replace(item.statement, doc=doc, trivia=around))
+            statements.append(item.statement.model_copy(update={"doc": doc, "trivia": around}))
     after = trivia.comments(closing if body else top.rest)
-    return ast.Template(
+    return Template(
         statements=tuple(statements),
         edition=edition.statement.number if edition and isinstance(edition.statement, Edition) else None,
         doc=top.doc,
         opening=top.opening,
         edition_end=edition.trivia.end if edition else "",
         closing=trivia.strip_end(after),
-        span=Span(source, 0, len(source.text)),
-    )
+    ).at(Span(source, 0, len(source.text)))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from .statement_base import NAME
+from .statements import SHAPES
 from .vocabulary import CLAUSES, KEYWORDS, RESERVED
 
 OPERATOR_WORDS = tuple(sorted(RESERVED - {"locked", "where", "with"}))
@@ -20,8 +22,8 @@ CLAUSE_WORDS = tuple(
 )
 CONSTANT_WORDS = ("all", "inf", "no", "none", "off", "seen", "yes")
 # Statements whose second word is the name that they declare, and those where it is a format or a method.
-NAMING_WORDS = ("label", "latent", "memory", "view", "lexicon", "let", "features", "piece")
-METHOD_WORDS = ("data", "infer", "decode", "train", "evaluate")
+NAMING_WORDS = tuple(keyword for keyword, parts in SHAPES.items() if parts[0] == NAME)
+METHOD_WORDS = tuple(keyword for keyword, parts in SHAPES.items() if parts[0].name in ("call", "metrics"))
 
 _NAME = r"[^\W\d]\w*"
 _STATE = r'[^\s{}(),"#:=&\[\]]+'

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from lark import Token
 
-from .ast import Trivia
 from .lexing import LAYOUT
 from .split import Chunk, Line
+from .statement_base import Trivia
 
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 
-# Words that cannot be names, because they have a meaning of their own in an expression or a block.
-RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})
-
-KEYWORDS = (
-    "dcrf", "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "segment",
-    "piece", "forbid", "require", "once", "infer", "decode", "train", "evaluate",
-)  # fmt: skip
+from .nodes import RESERVED as RESERVED
+from .statements import KEYWORDS as KEYWORDS, SHAPES
 
 # The term of papers and other tools -> the term of this language.
 SYNONYMS = {
@@ -55,13 +50,8 @@ WORDS = {
     "start": "initially", "range": "tune", "if": "when", "provided": "when", "otherwise": "else", "to": "..",
 }  # fmt: skip
 
-# The clauses of a statement in their order.
-CLAUSES = {
-    "label": ("in", "for", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
-    "clique": ("where", "as", "with"), "segment": ("up", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
-    "require": ("when", "as"), "once": ("except", "as"),
-    "train": ("as", "after"), "let": ("=", "tune"), "lexicon": ("=", "with"),
-}  # fmt: skip
+# The clauses of a statement in their order, by the first words before its parts.
+CLAUSES = {keyword: tuple(part.before.split()[0] for part in parts if part.before) for keyword, parts in SHAPES.items()}
 
 LOOKALIKES = {
     "QUOTATION MARK": 'write a plain `"`', "SPACE": "write an ordinary blank", "DASH": "write a plain `-`",

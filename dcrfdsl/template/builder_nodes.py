@@ -13,8 +13,8 @@ from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 from ..foundation import plain_number, require_kind, require_list
-from ..semantics import is_plain_name
-from ..semantics.schema import expressions as ex, model_spec as spec_model
+from ..semantics import checked_node, validated
+from ..syntax import Column, ColumnType, nodes as ex
 from .builder_terms import (
     Call,
     Choice,
@@ -30,7 +30,7 @@ from .builder_terms import (
     as_term,
 )
 
-Domain: TypeAlias = "Sequence[str] | int | spec_model.Domain | None"
+Domain: TypeAlias = "Sequence[str] | int | ex.Domain | None"
 _COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")
 
 
@@ -68,7 +68,7 @@ def as_value(what: Value) -> ex.Value:
         case int() | float() if math.isfinite(what):
             return ex.Number(value=what)
         case str():
-            return ex.Reference(name=what) if is_plain_name(what) else ex.Text(value=what)
+            return ex.word_value(what)
         case range():
             if what.step != 1 or len(what) == 0:
                 raise ValueError(f"a range counts up by 1 and is not empty, found {what!r}")
@@ -82,10 +82,10 @@ def as_setting_value(what: Value | None) -> ex.Value:
     return ex.Reference(name="none") if what is None else as_value(what)
 
 
-def as_settings(settings: Mapping[str, Any]) -> tuple[spec_model.Setting, ...]:
+def as_settings(settings: Mapping[str, Any]) -> tuple[ex.Setting, ...]:
     """Keyword arguments as the settings of a block; a dot separates the parts of a key."""
     return tuple(
-        spec_model.Setting(key=tuple(key.split(".")), value=as_setting_value(value)) for key, value in settings.items()
+        ex.Setting(key=tuple(key.split(".")), value=as_setting_value(value)) for key, value in settings.items()
     )
 
 
@@ -94,7 +94,7 @@ def as_doc(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.strip().splitlines())
 
 
-def as_column(text: str) -> spec_model.Column:
+def as_column(text: str) -> Column:
     """`"word"`, `"height:float"`, `"pixels:vector(128)"`"""
     require_kind(text, str, "columns", 'texts such as "word" or "height:float"')
     match = _COLUMN.fullmatch(text)
@@ -102,7 +102,7 @@ def as_column(text: str) -> spec_model.Column:
         raise ValueError(f'expected a column such as "word", "height:float" or "pixels:vector(128)", found {text!r}')
     name, kind, size = match.groups()
     column_type = {"name": kind or "str", "size": None if size is None else int(size)}
-    return spec_model.Column(name=name, source=name, type=spec_model.ColumnType.model_validate(column_type))
+    return Column(name=name, source=name, type=checked_node(ColumnType, column_type))
 
 
 def as_option(value: Value) -> ex.Value:
@@ -110,13 +110,13 @@ def as_option(value: Value) -> ex.Value:
     return ex.Text(value=value) if isinstance(value, str) else as_value(value)
 
 
-def as_domain(domain: Domain) -> spec_model.Domain:
+def as_domain(domain: Domain) -> ex.Domain:
     match domain:
         case None:
-            return spec_model.Learned()
+            return ex.Learned()
         case int() | Integral():
-            return spec_model.Cardinality(count=int(domain))
-        case ex.Frozen():
+            return ex.Cardinality(count=int(domain))
+        case ex.Node():
             return domain
         case set() | frozenset():
             raise TypeError("expected a list of states: a set has no order, and the order of the states decides ties")
@@ -124,7 +124,7 @@ def as_domain(domain: Domain) -> spec_model.Domain:
             raise TypeError(f"expected a list of states, found {domain!r}; a file of states is state_file({domain!r})")
         case _:
             require_list(domain, "domain", "states")
-            return spec_model.Enumerated(states=tuple(domain))
+            return validated(ex.Enumerated(states=tuple(domain)))
 
 
 def as_count(value: int | Constant) -> int | ex.Reference:
@@ -136,24 +136,24 @@ def as_features(features: Sequence[Expression | str]) -> tuple[ex.Feature, ...]:
     return tuple(as_feature(feature).node for feature in features)
 
 
-def as_sites(sites: Sequence[Term | str]) -> tuple[spec_model.Site, ...]:
+def as_sites(sites: Sequence[Term | str]) -> tuple[ex.Site, ...]:
     require_list(sites, "over", "variables")
     nodes = []
     for site in sites:
         node = as_term(site).node
         if not isinstance(node, ex.Reference):
             raise TypeError(f"a clique holds variables, not features of them: found {node.function}(…)")
-        nodes.append(spec_model.Site(variable=node.name, place=node.place))
+        nodes.append(ex.Site(variable=node.name, place=node.place))
     return tuple(nodes)
 
 
-def as_member(member: Clique | Member | str) -> spec_model.Member:
+def as_member(member: Clique | Member | str) -> ex.Member:
     if isinstance(member, Member):
-        return spec_model.Member(clique=member.clique, place=member.place, locked=member.locked)
-    return spec_model.Member(clique=member.named() if isinstance(member, Clique) else member, place=ex.Here())
+        return ex.Member(clique=member.clique, place=member.place, locked=member.locked)
+    return validated(ex.Member(clique=member.named() if isinstance(member, Clique) else member, place=ex.HERE))
 
 
-def as_call(method: str | Call, settings: tuple[spec_model.Setting, ...]) -> spec_model.CallSpec:
+def as_call(method: str | Call, settings: tuple[ex.Setting, ...]) -> ex.CallSpec:
     if isinstance(method, Call):
-        return spec_model.CallSpec(name=method.name, arguments=method.arguments, settings=settings)
-    return spec_model.CallSpec(name=method, settings=settings)
+        return ex.CallSpec(name=method.name, arguments=method.arguments, settings=settings)
+    return validated(ex.CallSpec(name=method, settings=settings))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import SupportsIndex, TypeAlias
 
-from ..semantics.schema import expressions as ex
+from ..syntax import nodes as ex
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def positions(*names: str) -> tuple[Position, ...]:
     return tuple(Position(name) for name in names)
 
 
-HERE = ex.Here()
+HERE = ex.HERE
 PlaceKey: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | Position | EllipsisType
 
 

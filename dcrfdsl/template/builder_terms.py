@@ -13,7 +13,8 @@ from numbers import Real
 from typing import TypeAlias
 
 from ..foundation import plain_number
-from ..semantics.schema import expressions as ex
+from ..semantics import validated
+from ..syntax import nodes as ex
 from .builder_places import HERE, PlaceKey, as_place
 
 
@@ -30,7 +31,7 @@ class Expression:
     """
 
     def __init__(self, node: ex.Feature):
-        self.node = node
+        self.node = validated(node)
 
     def __and__(self, other: Expression) -> Expression:
         parts = [*_factors(self), *_factors(as_feature(other))]
@@ -105,7 +106,7 @@ class Term(_Ordered, Expression):
         return self._at(ex.Window(first=operator.index(first), last=operator.index(last)))
 
     def _at(self, place: ex.Place) -> Term:
-        if self.node.place != ex.Here():
+        if self.node.place != ex.HERE:
             raise ValueError("this term has a place already; give it once")
         return Term(self.node.model_copy(update={"place": place}))
 

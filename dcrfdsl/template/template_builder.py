@@ -13,7 +13,7 @@ from typing import Any
 
 from ..foundation import PATHS, require_kind
 from ..semantics import Draft, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
-from ..semantics.schema import model_spec as spec_model
+from ..syntax import nodes as ex, statements
 from .builder_nodes import as_call, as_doc, as_setting_value, as_settings
 from .builder_terms import Call, Clique, Constant, Lexicon, Term, Value
 from .complaints import with_plain_errors_in_methods
@@ -99,14 +99,14 @@ class Template(TemplateCliques):
         by_clique: dict[str, Mapping[Clique | str, Value | None]] = {"prior": priors or {}}
         by_clique["kernel"] = {**(kernels or {})}
         clique_settings = tuple(
-            spec_model.Setting(
+            ex.Setting(
                 key=(what, clique.named() if isinstance(clique, Clique) else clique), value=as_setting_value(value)
             )
             for what, of_cliques in by_clique.items()
             for clique, value in of_cliques.items()
         )
         call = as_call(criterion, (*as_settings(settings), *clique_settings))
-        self._items.append(spec_model.Stage(criterion=call, name=name, after=after, doc=as_doc(doc)))
+        self._declare(statements.Stage(criterion=call, name=name, after=after, doc=as_doc(doc)))
 
     def evaluate(self, *metrics: str | Call) -> None:
         """Chooses what `TrainedModel.evaluate` and `dcrfdsl eval` measure. The first metric decides a search.
@@ -144,11 +144,11 @@ class Template(TemplateCliques):
         if item is None and spec.column(name) is None:
             raise KeyError(name)
         match item:
-            case spec_model.CliqueSpec():
+            case statements.CliqueSpec():
                 return Clique(name)
-            case spec_model.Lexicon():
+            case statements.Lexicon():
                 return Lexicon(name)
-            case spec_model.Let() | spec_model.Piece():
+            case statements.Let() | statements.Piece():
                 return Constant(name)
             case _:
                 return Term(name)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..foundation import require_list
-from ..semantics.schema import model_spec as spec_model
+from ..syntax import statements
 from .builder_nodes import as_count, as_doc, as_features, as_member, as_sites
 from .builder_terms import Clique, Constant, Expression, Member, Term, as_condition
 from .complaints import with_plain_errors_in_methods
@@ -56,8 +56,8 @@ class TemplateCliques(TemplateVariables):
         >>> i, j = positions("i", "j")
         >>> skip = m.clique(ner[i], ner[j], where=word[i] == word[j], max_gap=200)
         """
-        self._items.append(
-            spec_model.CliqueSpec(
+        self._declare(
+            statements.CliqueSpec(
                 sites=as_sites(sites),
                 where=None if where is None else as_condition(where),
                 name=name,
@@ -102,8 +102,8 @@ class TemplateCliques(TemplateVariables):
         >>> chunk = m.label("chunk", bio("NP"))
         >>> spans = m.segment(chunk, ["length", lower(apply("joined", word))], up_to=8, name="spans")
         """
-        self._items.append(
-            spec_model.CliqueSpec(
+        self._declare(
+            statements.CliqueSpec(
                 sites=as_sites((label,)),
                 name=name,
                 states=states,
@@ -142,7 +142,7 @@ class TemplateCliques(TemplateVariables):
         sites = (over,) if isinstance(over, Term | str) else over
         require_list(cliques, "cliques", "cliques")
         members = tuple(map(as_member, cliques))
-        self._items.append(spec_model.Piece(name=name, over=as_sites(sites), members=members, doc=as_doc(doc)))
+        self._declare(statements.Piece(name=name, over=as_sites(sites), members=members, doc=as_doc(doc)))
         return Constant(name)
 
     def forbid(
@@ -159,7 +159,7 @@ class TemplateCliques(TemplateVariables):
         >>> tag = m.label("tag", ["X", "Y"])
         >>> m.forbid(tag[-1].is_("X") & tag.is_("Y"), name="x_before_y")
         """
-        self._items.append(_constraint("forbid", condition, when, name, doc))
+        self._declare(_constraint("forbid", condition, when, name, doc))
 
     def require(
         self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
@@ -176,7 +176,7 @@ class TemplateCliques(TemplateVariables):
         >>> chunk = m.label("chunk", bio("NP"))
         >>> m.require(chunk.is_("O"), when=pos.is_("SYM"))
         """
-        self._items.append(_constraint("require", condition, when, name, doc))
+        self._declare(_constraint("require", condition, when, name, doc))
 
     def once(self, label: Term | str, *, free: Sequence[str] = (), name: str | None = None, doc: str = "") -> None:
         """Declares that each type of a label's segments, or each of its states, occurs at most once in a sequence.
@@ -192,13 +192,13 @@ class TemplateCliques(TemplateVariables):
         """
         (site,) = as_sites((label,))
         require_list(free, "free", "texts")
-        self._items.append(spec_model.Once(label=site.variable, free=tuple(free), name=name, doc=as_doc(doc)))
+        self._declare(statements.Once(label=site.variable, free=tuple(free), name=name, doc=as_doc(doc)))
 
 
 def _constraint(
     action: Literal["forbid", "require"], condition: Expression, when: Expression | None, name: str | None, doc: str
-) -> spec_model.Constraint:
-    return spec_model.Constraint(
+) -> statements.Constraint:
+    return statements.Constraint(
         action=action,
         condition=as_condition(condition),
         when=None if when is None else as_condition(when),

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..foundation import require_kind
-from ..semantics import Entry, Resolved
-from ..semantics.schema import expressions as ex, model_spec as spec_model
+from ..semantics import Entry, Resolved, validated
+from ..syntax import Column, DataSpec, nodes as ex, statements
 from .builder_nodes import (
     Domain,
     as_call,
@@ -46,6 +46,9 @@ class TemplateVariables:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
+    def _declare(self, statement: Entry) -> None:
+        self._items.append(validated(statement))
+
     # observed -----------------------------------------------------------------------------------------------
 
     def data(
@@ -73,14 +76,18 @@ class TemplateVariables:
         declared = [as_column(text) for text in columns]
         for name, source in sources.items():
             if isinstance(source, str):
-                declared.append(spec_model.Column(name=name, source=source))
+                declared.append(validated(Column(name=name, source=source)))
             else:
-                declared.append(spec_model.Column(name=name, source=source.source, key=source.key))
-        self._single["data"] = spec_model.DataSpec(
-            format=format,
-            columns=tuple(declared),
-            options=tuple(ex.Argument(value=as_option(value), name=name) for name, value in (options or {}).items()),
-            doc=as_doc(doc),
+                declared.append(validated(Column(name=name, source=source.source, key=source.key)))
+        self._single["data"] = validated(
+            DataSpec(
+                format=format,
+                columns=tuple(declared),
+                options=tuple(
+                    ex.Argument(value=as_option(value), name=name) for name, value in (options or {}).items()
+                ),
+                doc=as_doc(doc),
+            )
         )
         return tuple(Term(column.name) for column in declared)
 
@@ -99,7 +106,7 @@ class TemplateVariables:
         >>> places = m.lexicon("places", "places.txt")
         >>> is_place = word.in_(places)
         """
-        self._items.append(spec_model.Lexicon(name=name, path=path, case=case, doc=as_doc(doc)))
+        self._declare(statements.Lexicon(name=name, path=path, case=case, doc=as_doc(doc)))
         return Lexicon(name)
 
     # labelled -----------------------------------------------------------------------------------------------
@@ -132,8 +139,8 @@ class TemplateVariables:
         >>> chunk = m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
         >>> intent = m.label("intent", ["BUY", "SELL"], per="sentence")
         """
-        self._items.append(
-            spec_model.Label(
+        self._declare(
+            statements.Label(
                 name=name,
                 domain=as_domain(domain),
                 others=others,
@@ -146,7 +153,7 @@ class TemplateVariables:
         )
         return Term(name)
 
-    def latent(self, name: str, domain: Sequence[str] | int | spec_model.Domain, *, doc: str = "") -> Term:
+    def latent(self, name: str, domain: Sequence[str] | int | ex.Domain, *, doc: str = "") -> Term:
         """Declares a variable that the data never shows. Returns its term.
 
         name: of the variable.
@@ -156,7 +163,7 @@ class TemplateVariables:
         >>> m = Template()
         >>> sense, done = m.latent("sense", 4), m.latent("done", ["no", "yes"])
         """
-        self._items.append(spec_model.Latent(name=name, domain=as_domain(domain), doc=as_doc(doc)))
+        self._declare(statements.Latent(name=name, domain=as_domain(domain), doc=as_doc(doc)))
         return Term(name)
 
     def memory(
@@ -182,8 +189,8 @@ class TemplateVariables:
         """
         require_kind(value, (Expression, Choice, str, Callable), "value", "a condition, or a function of the memory")  # type: ignore[arg-type]
         said = value if isinstance(value, Expression | Choice | str) else value(Term(name))
-        self._items.append(
-            spec_model.Memory(
+        self._declare(
+            statements.Memory(
                 name=name,
                 value=as_value_if(said),
                 domain=None if domain is None else as_domain(domain),
@@ -204,7 +211,7 @@ class TemplateVariables:
         >>> pos = m.label("pos")
         >>> noun = m.view("noun", pos.matches("N.*"))
         """
-        self._items.append(spec_model.View(name=name, value=as_value_if(value), doc=as_doc(doc)))
+        self._declare(statements.View(name=name, value=as_value_if(value), doc=as_doc(doc)))
         return Term(name)
 
     # features and constants ---------------------------------------------------------------------------------
@@ -229,8 +236,8 @@ class TemplateVariables:
         >>> word, pos = m.data("conll", "word", "pos")
         >>> token = m.features("token", word.window(-2, 2), pos[-1] & pos, word.has("[0-9]"), min_count=2)
         """
-        self._items.append(
-            spec_model.FeatureGroup(
+        self._declare(
+            statements.FeatureGroup(
                 name=name,
                 features=as_features(features),
                 min_count=as_count(min_count),
@@ -253,5 +260,5 @@ class TemplateVariables:
         >>> m.train("likelihood", prior=gaussian(variance=variance))
         """
         search = None if tune is None else as_call(tune, ())
-        self._items.append(spec_model.Let(name=name, value=as_value(value), tune=search, doc=as_doc(doc)))
+        self._declare(statements.Let(name=name, value=as_value(value), tune=search, doc=as_doc(doc)))
         return Constant(name)

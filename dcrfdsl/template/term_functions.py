@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..semantics.schema import expressions as ex, model_spec as spec_model
+from ..semantics import validated
+from ..syntax import nodes as ex
 from .builder_nodes import as_value
 from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
 from .complaints import with_plain_errors
@@ -162,62 +163,62 @@ def _lengths(shortest: int, longest: int | None) -> int | range:
 
 
 @with_plain_errors
-def bio(*types: str) -> spec_model.Scheme:
+def bio(*types: str) -> ex.Scheme:
     """The states of segments as B-X, I-X and O.
 
     types: of segments; without any they are learned from the training data.
 
     >>> chunk = Template().label("chunk", bio("NP", "VP"))
     """
-    return spec_model.Scheme(name="bio", types=types)
+    return validated(ex.Scheme(name="bio", types=types))
 
 
 @with_plain_errors
-def iob1(*types: str) -> spec_model.Scheme:
+def iob1(*types: str) -> ex.Scheme:
     """The states of segments as I-X, as B-X where a segment directly follows another of its type, and O.
 
     types: of segments; without any they are learned from the training data.
 
     >>> chunk = Template().label("chunk", iob1("NP", "VP"))
     """
-    return spec_model.Scheme(name="iob1", types=types)
+    return validated(ex.Scheme(name="iob1", types=types))
 
 
 @with_plain_errors
-def bioes(*types: str) -> spec_model.Scheme:
+def bioes(*types: str) -> ex.Scheme:
     """The states of segments as B-X, I-X, E-X (the end), S-X (a segment of one token) and O.
 
     types: of segments; without any they are learned from the training data.
 
     >>> chunk = Template().label("chunk", bioes("NP", "VP"))
     """
-    return spec_model.Scheme(name="bioes", types=types)
+    return validated(ex.Scheme(name="bioes", types=types))
 
 
 @with_plain_errors
-def bilou(*types: str) -> spec_model.Scheme:
+def bilou(*types: str) -> ex.Scheme:
     """The states of segments as B-X, I-X, L-X (the end), U-X (a segment of one token) and O.
 
     types: of segments; without any they are learned from the training data.
 
     >>> chunk = Template().label("chunk", bilou("NP", "VP"))
     """
-    return spec_model.Scheme(name="bilou", types=types)
+    return validated(ex.Scheme(name="bilou", types=types))
 
 
 @with_plain_errors
-def bmes(*types: str) -> spec_model.Scheme:
+def bmes(*types: str) -> ex.Scheme:
     """The states of segments as B-X, M-X (inside), E-X (the end), S-X (a segment of one token) and O.
 
     types: of segments; without any they are learned from the training data, which may have bare letters.
 
     >>> chunk = Template().label("chunk", bmes("NP", "VP"))
     """
-    return spec_model.Scheme(name="bmes", types=types)
+    return validated(ex.Scheme(name="bmes", types=types))
 
 
 @with_plain_errors
-def states_of(variable: Term | str) -> spec_model.StatesOf:
+def states_of(variable: Term | str) -> ex.StatesOf:
     """The states of another variable.
 
     variable: a label, latent variable or memory, as a term or by name.
@@ -231,18 +232,18 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
     node = as_term(variable).node
     if not isinstance(node, ex.Reference):
         raise TypeError("expected a label, latent variable or memory")
-    return spec_model.StatesOf(variable=node.name)
+    return ex.StatesOf(variable=node.name)
 
 
 @with_plain_errors
-def state_file(path: str) -> spec_model.StateFile:
+def state_file(path: str) -> ex.StateFile:
     """The states of a label, one a line of a file.
 
     path: of the file, relative to the model's `directory`.
 
     >>> tag = Template().label("tag", state_file("tags.txt"))
     """
-    return spec_model.StateFile(path=path)
+    return validated(ex.StateFile(path=path))
 
 
 # columns, calls, metrics ------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.decoding import local_pieces as local_decoding_pieces
 from dcrfdsl.inference.decoding.local_pieces import local_pieces
-from dcrfdsl.semantics.schema.expressions import At, Here, Place
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.training_settings import AllCases, LikelihoodSettings, TrainSettings
+from dcrfdsl.syntax.nodes import At, Here, Place
 
 MORE = {
     "latent": Case(

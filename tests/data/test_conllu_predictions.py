@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from dcrfdsl.data import Chunk, InternedColumn, TaggedOutput, stream_corpus, tagged, with_predictions_apart
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
-from dcrfdsl.semantics.schema.expressions import Argument, Text
+from dcrfdsl.syntax.nodes import Argument, Text
 
 
 def data_of(statement: str) -> DataSpec:

@@ -27,11 +27,10 @@ from dcrfdsl.semantics import (
 )
 from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.reference.method_entries import TABLES
-from dcrfdsl.semantics.schema import statement_options as options
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
-from dcrfdsl.syntax import KEYWORDS
+from dcrfdsl.syntax import BY_KEYWORD, KEYWORDS
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 BASE = {
@@ -65,9 +64,8 @@ def method_tables() -> dict[str, Table[type]]:
 def test_every_word_has_an_entry() -> None:
     assert names_of("statement") == set(KEYWORDS)
     assert names_of("feature function") == set(FUNCTIONS) >= set(FEATURES)
-    assert names_of("option of `label`") == set(options.LABEL_OPTIONS)
-    assert names_of("option of `features`") == set(options.GROUP_OPTIONS)
-    assert names_of("option of `clique`") == set(options.CLIQUE_OPTIONS)
+    for keyword, kind in BY_KEYWORD.items():
+        assert names_of(f"option of `{keyword}`") == set(kind.with_options.get(keyword, ()))
     assert names_of("data format") == set(FORMATS) >= set(READERS)
     assert names_of("domain") >= {*SCHEMES, "states"}
     assert names_of("decoding rule") == set(DECODINGS)

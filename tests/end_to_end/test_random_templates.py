@@ -29,9 +29,9 @@ from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.inference.bound.clamped_data import bind_clamped
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.schema.expressions import Reference
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
+from dcrfdsl.syntax.nodes import Reference
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import UntrainedModel, assemble
 

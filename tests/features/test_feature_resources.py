@@ -15,8 +15,9 @@ from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_f
 from dcrfdsl.foundation import IncompatibleState
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.files.stored_arrays import pack_strings, unpack_strings
-from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
+from dcrfdsl.semantics.schema import model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
+from dcrfdsl.syntax import nodes as ex
 
 # functions of users -----------------------------------------------------------------------------------------------
 

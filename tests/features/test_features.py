@@ -45,7 +45,8 @@ from dcrfdsl.features import (
     feature_alphabet as alphabet,
     feature_rows as block,
 )
-from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
+from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.syntax import nodes as ex
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 

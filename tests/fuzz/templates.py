@@ -15,10 +15,10 @@ import numpy as np
 
 from dcrfdsl.cli.cost_table import declared_costs
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render_all
+from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve
-from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.syntax.format import format_template
 from dcrfdsl.syntax.parser import parse_partial
 

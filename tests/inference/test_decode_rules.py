@@ -16,9 +16,9 @@ from template_cases import CASES
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference import resolve_decode_rule
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.semantics.settings.implied_settings import decode_rule
 from dcrfdsl.training.pipeline import fit
 
@@ -140,8 +140,8 @@ def test_a_checkpoint_is_no_setting() -> None:
 
 
 def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:
-    from dcrfdsl.semantics.schema.expressions import Number
     from dcrfdsl.semantics.schema.model_spec import Setting
+    from dcrfdsl.syntax.nodes import Number
 
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)

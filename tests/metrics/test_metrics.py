@@ -29,8 +29,8 @@ from dcrfdsl.metrics import (
     unseen_values,
 )
 from dcrfdsl.semantics import has_segments
-from dcrfdsl.semantics.schema.expressions import Argument, Reference
 from dcrfdsl.semantics.schema.model_spec import CallSpec, Column, DataSpec, Label, ModelSpec, Scheme
+from dcrfdsl.syntax.nodes import Argument, Reference
 
 Sentences = Sequence[Sequence[str]]
 

@@ -38,8 +38,8 @@ def test_rooms_import_only_downwards(tmp_path: Path) -> None:
 # Their classes go by the module's name, `ast.Clique` beside `model.Clique`: the same word is a part of a text, of a
 # specification and of a template that is being built.
 NAMESPACES = {
-    "dcrfdsl.syntax.ast",
-    "dcrfdsl.semantics.schema.expressions",
+    "dcrfdsl.syntax.nodes",
+    "dcrfdsl.syntax.statements",
     "dcrfdsl.semantics.schema.model_spec",
 }
 

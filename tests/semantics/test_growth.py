@@ -16,9 +16,9 @@ from sampling import some
 from dcrfdsl.cli.console import MOST_PRINTED, print_diagnostics
 from dcrfdsl.features.plan.expansion import expand
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, render_all
+from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
-from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.semantics.settings.piece_shorthands import expanded
 from dcrfdsl.syntax import format_template, parse_partial, parsed_statements, parser as parser_module
 

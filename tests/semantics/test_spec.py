@@ -19,17 +19,18 @@ from hypothesis import Phase, given, settings, strategies as st
 from sampling import some
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
+from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
-from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
+from dcrfdsl.semantics.schema import model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.schema.segment_schemes import learn_types, legal_moves, scheme_states, violations
-from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.semantics.settings.implied_settings import decoding
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings, TrpSettings
 from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings
 from dcrfdsl.semantics.settings.prior_settings import GaussianPrior, NoPrior
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
+from dcrfdsl.syntax import nodes as ex
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.dcrf"))
 
@@ -186,8 +187,9 @@ def test_all_problems_are_found_at_once() -> None:
 
 def test_spans_lead_from_a_part_to_the_text() -> None:
     spans = load_text("label y\nclique y as c: bias, lower(word)[-1] & word\n").spans
-    assert spans["cliques", 0, "features", 1].text == "lower(word)[-1] & word"
-    assert spans["cliques", 0, "name"].text == "c"
+    for path, text in ((("cliques", 0, "features", 1), "lower(word)[-1] & word"), (("cliques", 0, "name"), "c")):
+        place = spans.nearest(*path)
+        assert path in spans and place is not None and place.text == text
     nearest = spans.nearest("cliques", 0, "features", 1, "factors", 0, "place", "offset")
     assert nearest is not None and nearest.text == "-1"
     assert spans.nearest("infer", "name") is None

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from dcrfdsl.data.corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from dcrfdsl.data.weighted_bags import bag_column
 from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
-from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
+from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.syntax import nodes as ex
 
 COLUMNS = (
     model.Column(name="word", source="word"),

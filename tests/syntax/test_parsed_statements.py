@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from helpers import ROOT
 
 from dcrfdsl.foundation import Span
-from dcrfdsl.syntax import ast, format_template, parse_partial, parser as parser_module
+from dcrfdsl.syntax import Node, Template, format_template, parse_partial, parser as parser_module
 
 TEXTS = sorted([*(ROOT / "templates").glob("*.dcrf"), *(ROOT / "tests" / "language" / "good").rglob("*.dcrf")])
 COMMENTED = (
@@ -26,10 +25,13 @@ def parts(node: Any) -> Iterator[Any]:
     elif isinstance(node, tuple):
         for one in node:
             yield from parts(one)
-    elif dataclasses.is_dataclass(node):
+    elif isinstance(node, Mapping):
+        for name, one in node.items():
+            yield name
+            yield from parts(one)
+    elif isinstance(node, Node):
         yield type(node).__name__
-        for field in dataclasses.fields(node):
-            yield from parts(getattr(node, field.name))
+        yield from parts(vars(node))
     else:
         yield node
 
@@ -39,7 +41,7 @@ class NothingKept:
         """Nothing."""
 
 
-def both(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[ast.Template, ast.Template]:
+def both(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Template, Template]:
     """The tree from kept statements, and the one without."""
     parse_partial("\n# above\n" + text, "other")
     kept = parse_partial(text, "here")[0]

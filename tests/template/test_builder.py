@@ -17,7 +17,7 @@ from helpers import EXAMPLES, ROOT
 
 import dcrfdsl.template
 from dcrfdsl import DcrfError, Template, load_template, load_text
-from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.syntax import nodes as ex
 from dcrfdsl.template import (
     accuracy,
     all_of,

@@ -24,8 +24,8 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.resolve.tuned_constants import tuned_ranges
-from dcrfdsl.semantics.schema.expressions import Number
 from dcrfdsl.semantics.schema.search_ranges import Interval
+from dcrfdsl.syntax.nodes import Number
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.searches import SEARCHES
 from dcrfdsl.training.trials import TrialData

@@ -29,7 +29,7 @@ from ..conditions import (
     once_refusal,
     searched_runs,
 )
-from ..schema import Frozen, Label, Memory, Once, Path, Scheme, legal_moves, reference_names
+from ..schema import Label, Memory, Node, Once, Path, Scheme, legal_moves, reference_names
 from ..settings import MethodSettings, decoding, inference_settings
 from .checked_stages import EXACT, stage_views
 from .context import LABEL_KINDS, Context, Rule, a, constraint_nodes, listed
@@ -211,7 +211,7 @@ def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
             yield ("labels", n, "domain"), words, ((label.name, 0), (label.name, 1)), moves
 
 
-def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Frozen]]:
+def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Node]]:
     """The labels, or memories, among the sites, with their numbers, in the order of their declaration."""
     entries = (context.named(name, kind) for name in dict.fromkeys(name for name, _ in sites))
     return sorted((int(entry.path[1]), entry.entry) for entry in entries if entry is not None)  # numbers differ

@@ -25,7 +25,6 @@ from ..schema import (
     Domain,
     Enumerated,
     Feature,
-    Frozen,
     Label as LabelSpec,
     Latent,
     Memory,
@@ -93,7 +92,7 @@ class Declared:
 
     kind: str
     path: Path
-    entry: Frozen
+    entry: Node
 
 
 @dataclass
@@ -136,11 +135,10 @@ class Context:
         location = self.main_file if here is None else None
         return Diagnostic(slug, message, here, tuple(there), help, severity, location)
 
-    @cached_property
+    @property
     def main_file(self) -> str | None:
-        """The main file, if a place in it is known: it is read after the files that it uses."""
-        spans = list(self.spans.values())
-        return spans[-1].source.name if spans else None
+        """The main file, if the model was read from one."""
+        return self.spans.main_file
 
     # names ----------------------------------------------------------------------------------------------------
 
@@ -240,7 +238,7 @@ class Context:
             self._states[borrower] = self.declared_states(entry.entry) if entry else None
         return self._states[name]
 
-    def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
+    def declared_states(self, variable: Node) -> tuple[str, ...] | None:
         """The states that a variable's declaration gives it."""
         if not isinstance(variable, LabelSpec | Latent | Memory):
             return None

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...foundation import Diagnostic, LazyModule
-from ..schema import Apply, CliqueSpec, Compares, Frozen, ModelSpec, Path, Reference, nodes, shown
+from ...syntax import field_names
+from ..schema import Apply, CliqueSpec, Compares, ModelSpec, Node, Path, Reference, nodes, shown
 from ..settings import NoPrior, stage_settings
 from .checked_stages import running_stages
 from .context import Context, Rule, every_feature
@@ -54,7 +55,7 @@ def unused(context: Context) -> Iterator[Diagnostic]:
 def _used(spec: ModelSpec) -> set[str]:
     """Every text in the specification, and in the groups and constants that it uses."""
     inner = {item.name: item for part in _KINDS for item in getattr(spec, part)}
-    fields = (getattr(spec, name) for name in type(spec).model_fields if name not in (*_KINDS, "doc"))
+    fields = (getattr(spec, name) for name in field_names(type(spec)) if name not in (*_KINDS, "doc"))
     reached = {text for field in fields for text in _texts(field)}
     open_ = [name for name in inner if name in reached]
     while open_:
@@ -66,15 +67,15 @@ def _used(spec: ModelSpec) -> set[str]:
 
 def _texts(part: Any, *, but: str = "") -> Iterator[str]:
     """Every text inside a part of a specification except comments. Iterative, because parts may be deep."""
-    left = [getattr(part, name) for name in type(part).model_fields if name != but] if but else [part]
+    left = [getattr(part, name) for name in field_names(type(part)) if name != but] if but else [part]
     while left:
         node = left.pop()
         if isinstance(node, str):
             yield node
         elif isinstance(node, tuple):
             left.extend(node)
-        elif isinstance(node, Frozen):
-            left.extend(getattr(node, name) for name in type(node).model_fields if name not in ("doc", "kind", "per"))
+        elif isinstance(node, Node):
+            left.extend(getattr(node, name) for name in field_names(type(node)) if name not in ("doc", "per"))
 
 
 def _is_in_main_file(context: Context, at: Path) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ...syntax import KEYWORDS, SYNONYMS, resource_path
-from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS, LEXICON_OPTIONS, SEGMENT_OPTIONS
+from ...syntax import BY_KEYWORD, KEYWORDS, SYNONYMS, resource_path
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .setting_examples import STAGE_EXAMPLES
@@ -157,56 +156,6 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }  # fmt: skip
 
-# statement -> option -> type, default, meaning
-OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
-    "label": {
-        "others": ("state", "none", "every other value of the column reads as this state"),
-        "missing": ("text", "none", "this value means that the label is not known here; training sums it out"),
-        "ambiguous": ("text", "none", "splits a cell that allows several states, as `A|B` does by `\"|\"`"),
-        "constrain": ("yes or no", "yes", "whether `bio`, `iob1` and `bioes` forbid illegal moves"),
-    },
-    "lexicon": {
-        "case": ("`exact`, `ignore`", "exact", "`ignore`: `word in NAME`, `NAME(word)` and `span` match entries "
-        "whatever the case of the letters, by Unicode's case folding, so that `Straße` matches STRASSE"),
-    },
-    "features": {
-        "min_count": ("whole number", "1", "keeps a feature that fires at so many training positions, before states "
-        "are "
-                      "paired with it"),
-        "outside": ("`boundary`, `skip`", "boundary", "a place outside the sentence gives a feature of its own for "
-        "each "
-                    "side and distance, or none"),
-    },
-    "clique": {
-        "states": ("`seen`, `all`", "seen; all for `bias` alone", "`seen`: a pair of feature and assignment has a "
-        "weight "
-                   "if the gold labels of the training data show it; an unseen pair has weight 0 and is not forbidden. "
-                   "`all`: every pair has one"),
-        "edges": ("`inside`, `pad`", "inside", "`pad`: the clique also lies where some of its sites are outside the "
-                  "sentence; these are in a START or STOP state"),
-        "min_gap": ("whole number", "1", "relational: the least j − i, in positions"),
-        "max_gap": ("whole number or `none`", "none", "relational: the largest j − i, in positions"),
-        "link": ("`next`, `all`", "next", "relational: i is joined to the nearest later j that fits, or to all of "
-        "them"),
-        "order": ("`forward`, `any`", "forward", "relational: only i < j, or every ordered pair, as dependency arcs "
-        "need"),
-    },
-    "segment": {
-        "states": ("`seen`, `all`", "seen", "`seen`: a feature has a weight with the types that it occurs with in the "
-                   "gold labels. `all`: every feature of them has one with every type"),
-        "longer": ("`forbidden`, `together`", "forbidden", "`forbidden`: a longer segment has probability 0, and is an "
-                   "error in training data. `together`: longer ones have one length together, and no other feature"),
-        "min_count": ("whole number", "1", "keeps a feature that so many gold segments have"),
-    },
-}  # fmt: skip
-OPTION_TABLES = {
-    "label": LABEL_OPTIONS,
-    "lexicon": LEXICON_OPTIONS,
-    "features": GROUP_OPTIONS,
-    "clique": CLIQUE_OPTIONS,
-    "segment": SEGMENT_OPTIONS,
-}
-
 
 def statement_entries() -> Iterator[ReferenceEntry]:
     """An entry a statement, and one an option."""
@@ -220,54 +169,22 @@ def statement_entries() -> Iterator[ReferenceEntry]:
             "statement", keyword, usage, summary, text, grammar=grammar, settings=settings, example=example,
             written_out=STAGE_EXAMPLES["train"] if keyword == "train" else "", synonyms=synonyms,
         )  # fmt: skip
-    for keyword, table in OPTION_TABLES.items():
-        described = {option.name: option for option in options_of(keyword)}
-        for name in table:
-            option = described[name]
+    for keyword in KEYWORDS:
+        for option in options_of(keyword):
             summary = f"{option.meaning[0].upper()}{option.meaning[1:]}."
             yield ReferenceEntry(
-                f"option of `{keyword}`", name, f"{keyword} … with {name} = {option.type}", summary,
+                f"option of `{keyword}`", option.name, f"{keyword} … with {option.name} = {option.type}", summary,
                 f"Default: {option.default}.", example=option.example,
             )  # fmt: skip
 
 
-OPTION_EXAMPLES: Mapping[str, str] = {
-    "others": "label chunk in bio(NP) with others = O\nclique chunk: word",
-    "missing": 'label chunk with missing = "?"\nclique chunk: word',
-    "ambiguous": 'label chunk with ambiguous = "|"\nclique chunk: word',
-    "constrain": "label chunk in bio(NP) with constrain = no\nclique chunk: word",
-    "case": 'lexicon towns = "places.txt" with case = ignore\nclique chunk as here: span(word, towns)',
-    "min_count": "features form with min_count = 3: word\nclique chunk as here: form",
-    "outside": "features form with outside = skip: word[-1]\nclique chunk as here: form",
-    "states": "clique chunk as here with states = all: pos",
-    "edges": "clique chunk[-1], chunk as pair with edges = pad",
-    "min_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with min_gap = 2\n    bias",
-    "max_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with max_gap = 50\n    bias",
-    "link": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with link = all\n    bias",
-    "longer": "segment chunk up to 5 with longer = together: length",
-    "order": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with order = any\n    bias",
-}
-
-
-SEGMENT_EXAMPLES: Mapping[str, str] = {
-    "states": "segment chunk up to 5 with states = all: length",
-    "min_count": "segment chunk up to 5 with min_count = 2: lower(joined(word))",
-}
-
-
 def options_of(keyword: str) -> tuple[SettingEntry, ...]:
     """The options of a statement, as the reference describes them."""
+    kind = BY_KEYWORD.get(keyword)
+    options = kind.with_options.get(keyword, {}) if kind is not None else {}
     return tuple(
-        SettingEntry(
-            name,
-            kind,
-            default,
-            "",
-            "",
-            meaning,
-            SEGMENT_EXAMPLES.get(name, OPTION_EXAMPLES[name]) if keyword == "segment" else OPTION_EXAMPLES[name],
-        )
-        for name, (kind, default, meaning) in OPTIONS.get(keyword, {}).items()
+        SettingEntry(name, option.type, option.default, "", "", option.meaning, option.example)
+        for name, option in options.items()
     )
 
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...foundation import Diagnostic, Label, Source, Span, did_you_mean
-from ...syntax import ast, parse_partial
-from ..schema import Path, as_call, expressions as ex, model_spec as model
-from .conversion import Converter
+from ...syntax import Argument, CallSpec, Let, Setting, Stage, Value, parse_partial, relocated
+from ..schema import as_call
 from .draft import Draft
 
 _PREFIX = "let value = "
@@ -25,10 +24,10 @@ _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 @dataclass(frozen=True)
 class Override:
-    """One `--set`, parsed: `source` holds the argument, `split` is the offset of the `=`."""
+    """One `--set`, parsed: `source` holds the argument, in which the value has its place; its `=` is at `split`."""
 
     path: tuple[str, ...]
-    value: ast.Value
+    value: Value
     source: Source
     split: int
 
@@ -36,12 +35,9 @@ class Override:
     def path_span(self) -> Span:
         return Span(self.source, 0, self.split)
 
-    def relocate(self, span: Span) -> Span:
-        """From the parsed text to the argument."""
-        return _relocated(span, self.source, self.split)
 
-
-def _relocated(span: Span, source: Source, split: int) -> Span:
+def _moved(span: Span, source: Source, split: int) -> Span:
+    """From the parsed text to the argument."""
     shift = split + 1 - len(_PREFIX)
     return Span(source, max(0, span.start + shift), min(len(source.text), max(0, span.end + shift)))
 
@@ -56,11 +52,12 @@ def read_override(text: str) -> Override | Diagnostic:
         return Diagnostic("bad-override", f"expected `PATH=VALUE`, found `{text}`", whole, help=remedy)
     template, problems = parse_partial(_PREFIX + value + "\n", "--set")
     match template.statements:
-        case (ast.Let(value=parsed, tune=None),) if not problems:
-            return Override(tuple(path.strip().split(".")), parsed, source, len(path))
+        case (Let(value=parsed, tune=None),) if not problems:
+            there = relocated(parsed, lambda span: _moved(span, source, len(path)))
+            return Override(tuple(path.strip().split(".")), there, source, len(path))
     for problem in problems:
         if problem.slug == "number-too-large" and problem.primary is not None:
-            there = replace(problem.primary, span=_relocated(problem.primary.span, source, len(path)))
+            there = replace(problem.primary, span=_moved(problem.primary.span, source, len(path)))
             return replace(problem, primary=there)
     place = Label(Span(source, len(path) + 1, len(text)), "not a value of the language")
     remedy = 'values are numbers, names, `"text"` and calls such as `gaussian(variance = 10)`'
@@ -75,9 +72,7 @@ def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
         case ("infer" | "decode" as field,) | ("infer" as field, "method"):
             _set_method(draft, override, field)
         case ("infer", key):
-            call = draft.single("infer") or model.CallSpec(name="auto")
-            assert isinstance(call, model.CallSpec)
-            draft.set("infer", _with_setting(draft, call, (key,), override, ("infer",)))
+            draft.set("infer", _with_setting(draft.single("infer") or CallSpec(name="auto"), (key,), override))
         case (name,):
             _set_constant(draft, override, name)
         case (name, *key):
@@ -85,14 +80,10 @@ def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
 
 
 def _set_method(draft: Draft, override: Override, field: str) -> None:
-    spans: dict[Path, Span] = {}
-    call = as_call(_converter(draft, override, spans).value(override.value, (field,)))
+    call = as_call(override.value)
     if call is None:
         _complain(draft, override, f"`{field}` is set to a method, as in `{field}={_EXAMPLES[field]}`")
         return
-    draft.spans.drop((field,))
-    for path, span in spans.items():
-        draft.spans[path] = span
     draft.set(field, call)
 
 
@@ -102,30 +93,29 @@ _EXAMPLES: Mapping[str, str] = {"infer": "trp(tolerance=1e-4)", "decode": "margi
 def _set_constant(draft: Draft, override: Override, name: str) -> None:
     for n, let in enumerate(draft.entries("lets")):
         if let.name == name:
-            value = _converter(draft, override, draft.spans).value(override.value, ("lets", n, "value"))
             # A value from the command line is not tuned.
-            draft.replace(model.Let(name=name, value=value, doc=let.doc), ("lets", n))
+            draft.replace(n, let.model_copy(update={"value": override.value, "tune": None}))
             return
     _unknown(draft, override, name)
 
 
 def _set_stage(draft: Draft, override: Override, name: str, key: tuple[str, ...], running: str | None) -> None:
-    stages = [stage for stage in draft.entries("stages") if isinstance(stage, model.Stage)]
+    stages = [stage for stage in draft.entries("stages") if isinstance(stage, Stage)]
     if name == "train" and not stages:
-        stages = [model.Stage(criterion=model.CallSpec(name="likelihood"))]
+        stages = [Stage(criterion=CallSpec(name="likelihood"))]
         draft.add(stages[0])
     wanted = (running or stages[-1].label) if name == "train" else name
     for n, stage in enumerate(stages):
         if stage.label == wanted:
-            criterion = _with_setting(draft, stage.criterion, key, override, ("stages", n, "criterion"))
-            draft.replace(stage.model_copy(update={"criterion": criterion}), ("stages", n))
+            criterion = _with_setting(stage.criterion, key, override)
+            draft.replace(n, stage.model_copy(update={"criterion": criterion}))
             _warn_if_idle(draft, override, stage.label, stages, running or stages[-1].label)
             return
     if name != "train":  # an unknown stage to run is reported where the stage is chosen
         _unknown(draft, override, name)
 
 
-def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[model.Stage], running: str) -> None:
+def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[Stage], running: str) -> None:
     """Warns of a setting without effect: its stage neither runs nor comes before the one that does."""
     before = {stage.label: stage.after for stage in stages}
     chain: list[str] = []
@@ -142,32 +132,22 @@ def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[
     draft.problems.append(Diagnostic("idle-override", message, label, help=remedy, severity="warning"))
 
 
-def _with_setting(
-    draft: Draft, call: model.CallSpec, key: tuple[str, ...], override: Override, at: Path
-) -> model.CallSpec:
+def _with_setting(call: CallSpec, key: tuple[str, ...], override: Override) -> CallSpec:
     """`call` with one argument or setting replaced, or added to the settings of its block."""
-    convert = _converter(draft, override, draft.spans)
     arguments, settings = list(call.arguments), list(call.settings)
+    place = override.path_span
     for n, argument in enumerate(arguments):
         if (argument.name,) == key:
-            path = (*at, "arguments", n)
-            arguments[n] = ex.Argument(value=convert.value(override.value, (*path, "value")), name=argument.name)
-            draft.spans[path] = draft.spans[(*path, "name")] = override.path_span
+            arguments[n] = Argument(value=override.value, name=argument.name).at(place, name=place)
             return call.model_copy(update={"arguments": tuple(arguments)})
     n = next((n for n, setting in enumerate(settings) if setting.key == key), len(settings))
-    path = (*at, "settings", n)
-    settings[n : n + 1] = [model.Setting(key=key, value=convert.value(override.value, (*path, "value")))]
-    draft.spans[path] = draft.spans[(*path, "key")] = override.path_span
+    settings[n : n + 1] = [Setting(key=key, value=override.value).at(place, key=place)]
     return call.model_copy(update={"settings": tuple(settings)})
-
-
-def _converter(draft: Draft, override: Override, spans: dict[Path, Span]) -> Converter:
-    return Converter(spans, draft.problems, relocate=override.relocate)
 
 
 def _unknown(draft: Draft, override: Override, name: str) -> None:
     lets = [let.name for let in draft.entries("lets") if let.name]
-    stages = [stage.label for stage in draft.entries("stages") if isinstance(stage, model.Stage)]
+    stages = [stage.label for stage in draft.entries("stages") if isinstance(stage, Stage)]
     if name in ("train", *stages):  # without a key
         value = override.source.text[override.split + 1 :].strip()
         remedy = f"write a stage `train {value} as NAME` in the template, and run it with `--stage NAME`"

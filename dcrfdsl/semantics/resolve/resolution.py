@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
-from ...syntax import ast, parse_partial
+from ...syntax import Template, Use, parse_partial
 from ..checks import check
 from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants
-from .declarations import Declarer
 from .draft import Draft
 from .overrides import apply_override, read_override
 
@@ -117,7 +116,7 @@ def load_text(
 
 
 def resolve(
-    template: ast.Template,
+    template: Template,
     *,
     directory: Path,
     overrides: Sequence[str] = (),
@@ -139,7 +138,7 @@ def resolve(
         else:
             apply_override(draft, override, stage)
     spec = draft.finish()
-    spans = SpanTable(draft.spans)
+    spans = SpanTable(spec, template.span.source.name if template.statements else None)
     draft.problems.extend(check_constants(spec, spans))
     problems = tuple(_in_order(draft.problems))
     return Resolved(spec, spans, problems, draft.directories, reader.complete, tuple(reader.used))
@@ -154,48 +153,48 @@ class _Reader:
         self.used: list[Path] = []
         self._done: set[Path] = set()
 
-    def read(self, template: ast.Template, directory: Path, opened: tuple[Path, ...]) -> None:
+    def read(self, template: Template, directory: Path, opened: tuple[Path, ...]) -> None:
         """`opened` are the files being read, outermost first; a file is read only once."""
         here = self.draft.file
-        uses = [statement for statement in template.statements if isinstance(statement, ast.Use)]
+        uses = [statement for statement in template.statements if isinstance(statement, Use)]
         for n, use in enumerate(uses):
             self.draft.file = (*here, n)
             self._use(use, directory, opened)
         self.draft.file = here
-        declarer = Declarer(self.draft, directory)
         for statement in template.statements:
-            if not isinstance(statement, ast.Use):
-                declarer.declare(statement)
+            if not isinstance(statement, Use):
+                self.draft.declare(statement, directory)
 
-    def _use(self, statement: ast.Use, directory: Path, opened: tuple[Path, ...]) -> None:
-        path = directory / str(statement.path.value)
+    def _use(self, statement: Use, directory: Path, opened: tuple[Path, ...]) -> None:
+        place = statement.place_of("path")
+        path = directory / statement.path
         try:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a link to itself or an impossible name: opening it fails later
             real = path
         if real in opened:
             chain = " → ".join(f"`{file.name}`" for file in (*opened[opened.index(real) :], real))
-            self._complain("use-cycle", f"`{real.name}` uses itself: {chain}", statement.path.span, "closes the circle")
+            self._complain("use-cycle", f"`{real.name}` uses itself: {chain}", place, "closes the circle")
             return
         if len(opened) > DEEPEST_USE:
             chain = f"`{opened[0].name}` → … → `{opened[-1].name}` → `{real.name}`"
             message = f"files use each other more than {DEEPEST_USE} deep: {chain}"
             remedy = "let one file use the others, side by side"
-            self._complain("use-too-deep", message, statement.path.span, f"level {DEEPEST_USE + 1}", remedy)
+            self._complain("use-too-deep", message, place, f"level {DEEPEST_USE + 1}", remedy)
             return
         if real in self._done:
             return
         self._done.add(real)
         if is_pipe(path):
             message = f"`{path}` is a pipe, expected a template file"
-            self._complain("no-file", message, statement.path.span, "used here")
+            self._complain("no-file", message, place, "used here")
             return
         try:
             text = self.reading(path)
         except DcrfError as error:
             for problem in error.diagnostics:
                 where = f" (at {problem.location})" if problem.slug == "no-text" else ""
-                self._complain(problem.slug, problem.message + where, statement.path.span, "used here", problem.help)
+                self._complain(problem.slug, problem.message + where, place, "used here", problem.help)
             return
         self.used.append(path)
         template, problems = parse_partial(text, str(path))

@@ -45,7 +45,7 @@ def resolved_from_spec(
         message = f"model `{name}` cannot be written as a template: a name or state holds a mark of the language"
         diagnostics = (Diagnostic("bad-name", message),)
     base_directories = read.directories if directories is None else directories
-    return replace(read, spec=spec, diagnostics=diagnostics, directories=base_directories)
+    return replace(read, diagnostics=diagnostics, directories=base_directories)
 
 
 def require_spec(spec: ModelSpec) -> ModelSpec:

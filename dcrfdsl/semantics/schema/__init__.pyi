@@ -1,5 +1,4 @@
 from .condition_tree import (
-    Node as Node,
     children as children,
     conjuncts as conjuncts,
     nodes as nodes,
@@ -9,76 +8,86 @@ from .condition_tree import (
     value_if_nodes as value_if_nodes,
     with_children as with_children,
 )
-from .domains import (
-    Cardinality as Cardinality,
-    Domain as Domain,
-    Enumerated as Enumerated,
-    Learned as Learned,
-    Scheme as Scheme,
-    StateFile as StateFile,
-    StatesOf as StatesOf,
+from .function_signatures import FUNCTIONS as FUNCTIONS, FunctionSignature as FunctionSignature, bind as bind
+from .label_cells import read_cell as read_cell
+from .located_spec import (
+    LocatedSpec as LocatedSpec,
+    Path as Path,
+    SpanTable as SpanTable,
+    check_constants as check_constants,
+    nearest_place as nearest_place,
 )
-from .expressions import (
+from .method_calls import as_call as as_call
+from .missing_numbers import MISSING as MISSING, gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
+from .model_spec import (
+    NUMERIC as NUMERIC,
     And as And,
     Apply as Apply,
     Argument as Argument,
     At as At,
+    CallSpec as CallSpec,
+    Cardinality as Cardinality,
+    CliqueSpec as CliqueSpec,
+    Column as Column,
+    ColumnType as ColumnType,
     Compares as Compares,
     Condition as Condition,
+    Constraint as Constraint,
     Cross as Cross,
+    DataSpec as DataSpec,
+    Declaration as Declaration,
     Difference as Difference,
+    Domain as Domain,
+    Enumerated as Enumerated,
     Equals as Equals,
     Feature as Feature,
-    Frozen as Frozen,
+    FeatureGroup as FeatureGroup,
     Has as Has,
     Here as Here,
     InLexicon as InLexicon,
     InSet as InSet,
     Is as Is,
+    Label as Label,
+    Latent as Latent,
+    Learned as Learned,
+    Let as Let,
+    Lexicon as Lexicon,
     Matches as Matches,
+    Member as Member,
+    Memory as Memory,
+    ModelSpec as ModelSpec,
     Named as Named,
+    Node as Node,
     Not as Not,
     Number as Number,
+    Once as Once,
     Or as Or,
+    Piece as Piece,
     Place as Place,
     Quantity as Quantity,
     Range as Range,
     Reference as Reference,
     Regex as Regex,
+    Scheme as Scheme,
+    Setting as Setting,
     Several as Several,
+    Site as Site,
+    Stage as Stage,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
     Text as Text,
     Value as Value,
     ValueIf as ValueIf,
-    Window as Window,
-)
-from .function_signatures import FUNCTIONS as FUNCTIONS, FunctionSignature as FunctionSignature, bind as bind
-from .label_cells import read_cell as read_cell
-from .located_spec import LocatedSpec as LocatedSpec
-from .method_calls import as_call as as_call
-from .missing_numbers import MISSING as MISSING, gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
-from .model_spec import (
-    NUMERIC as NUMERIC,
-    CallSpec as CallSpec,
-    CliqueSpec as CliqueSpec,
-    Column as Column,
-    ColumnType as ColumnType,
-    Constraint as Constraint,
-    DataSpec as DataSpec,
-    FeatureGroup as FeatureGroup,
-    Label as Label,
-    Latent as Latent,
-    Let as Let,
-    Lexicon as Lexicon,
-    Member as Member,
-    Memory as Memory,
-    ModelSpec as ModelSpec,
-    Once as Once,
-    Piece as Piece,
-    Setting as Setting,
-    Site as Site,
-    Stage as Stage,
     View as View,
+    Window as Window,
+    checked_node as checked_node,
+    json_adapter as json_adapter,
     plain as plain,
+    shown as shown,
+    statement_text as statement_text,
+    to_text as to_text,
+    validated as validated,
+    value_text as value_text,
 )
 from .number_bins import BinProblem as BinProblem, read_bins as read_bins
 from .places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
@@ -110,21 +119,5 @@ from .segment_schemes import (
     state_text as state_text,
     unmarked_state as unmarked_state,
 )
-from .source_spans import Path as Path, RecordedSpans as RecordedSpans, SpanTable as SpanTable
 from .spec_display import checked_html as checked_html
 from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage
-from .statement_options import (
-    CLIQUE_OPTIONS as CLIQUE_OPTIONS,
-    GROUP_OPTIONS as GROUP_OPTIONS,
-    LABEL_OPTIONS as LABEL_OPTIONS,
-    LEXICON_OPTIONS as LEXICON_OPTIONS,
-    NO_OPTIONS as NO_OPTIONS,
-    SEGMENT_LIMIT as SEGMENT_LIMIT,
-    SEGMENT_OPTIONS as SEGMENT_OPTIONS,
-    OptionReader as OptionReader,
-    check_constants as check_constants,
-    read_options as read_options,
-    shown as shown,
-)
-from .unparse import to_text as to_text, value_text as value_text
-from .unparsed_terms import SYNTAX as SYNTAX

@@ -6,9 +6,9 @@ Not here: the meaning of each kind, which belongs to the code that evaluates, ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from .expressions import (
+from ...syntax import (
     And,
     Apply,
     Argument,
@@ -17,28 +17,25 @@ from .expressions import (
     Cross,
     Difference,
     Equals,
-    Feature,
-    Frozen,
     Has,
     InLexicon,
     InSet,
     Is,
     Matches,
+    Node,
     Not,
     Or,
     Place,
     Reference,
-    Value,
     ValueIf,
 )
-from .source_spans import Path
+from .located_spec import Path
 
-Node: TypeAlias = Feature | Value | Difference
 T = TypeVar("T")
-N = TypeVar("N", bound=Frozen)
+N = TypeVar("N", bound=Node)
 
 # The fields of each kind that hold further nodes; a kind that is not here is a leaf.
-_INSIDE: Mapping[type[Frozen], tuple[str, ...]] = {
+_INSIDE: Mapping[type[Node], tuple[str, ...]] = {
     Apply: ("arguments",),
     Matches: ("term", "regex"),
     Has: ("term", "regex"),
@@ -161,4 +158,4 @@ def with_children(node: N, fresh: Iterable[Node]) -> N:
 
 def rewritten(node: N, change: Callable[[Any], Node]) -> N:
     """`node` with `change` applied to each of its children."""
-    return with_children(node, [change(inner) for _, inner in children(node)])  # type: ignore[arg-type]
+    return with_children(node, [change(inner) for _, inner in children(node)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...foundation import Table
-from .expressions import Apply, Argument, Number, Range, Reference, Regex, Value
+from ...syntax import Apply, Argument, Number, Range, Reference, Regex, Value
 
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expressions import Apply, Here, Reference, Value
+from ...syntax import Apply, Here, Reference, Value
 from .model_spec import CallSpec
 
 
@@ -10,8 +10,9 @@ def as_call(value: Value) -> CallSpec | None:
     """A value that names a method, `exact` or `lbfgs(memory = 7)`, as a call; None for any other value."""
     match value:
         case Reference(place=Here()):
-            return CallSpec(name=value.name)
+            call, name = CallSpec(name=value.name), "name"
         case Apply(place=Here()):
-            return CallSpec(name=value.function, arguments=value.arguments)
+            call, name = CallSpec(name=value.function, arguments=value.arguments), "function"
         case _:
             return None
+    return call.at(value.span, name=value.place_of(name)) if value.is_written else call

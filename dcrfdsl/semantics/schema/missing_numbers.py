@@ -6,7 +6,7 @@ is false, and `temp is missing` is true. Not here: how a cell is read (`data.col
 
 from __future__ import annotations
 
-from .expressions import Condition, Is, Reference, Text
+from ...syntax import Condition, Is, Reference, Text
 from .model_spec import NUMERIC, DataSpec, ModelSpec
 
 MISSING = "missing"  # the name of the option, and the word of the test

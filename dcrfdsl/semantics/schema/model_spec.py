@@ -1,237 +1,127 @@
-"""`ModelSpec`: the common, validated form of a `.dcrf` template, the Python builder and a model file.
+"""`ModelSpec`: the common, checked form of a `.dcrf` template, the Python builder and a model file.
 
 Statements keep the order of their declaration; `use` is already inlined and `--set` applied. Constants declared by
 `let` stay visible: a setting refers to them by name (`Reference`), and `ModelSpec.constant` returns the value. Paths of
 lexicons and state files are kept as written; the `directory` of the declaring file is kept beside them and does not
-count when two specs are compared. Not here: whether the model is meaningful (`checks`).
+count when two specs are compared. Not here: the statements themselves (`syntax`), whether the model is meaningful
+(`checks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import Field, model_validator
-
-from .constraint_specs import Constraint as Constraint, Once as Once
-from .domains import (
+from ...foundation import require_kind
+from ...syntax import (
+    NUMERIC as NUMERIC,
+    All as All,
+    And as And,
+    Apply as Apply,
+    Argument as Argument,
+    At as At,
+    CallSpec as CallSpec,
     Cardinality as Cardinality,
+    CliqueSpec as CliqueSpec,
+    Column as Column,
+    ColumnType as ColumnType,
+    Compares as Compares,
+    Condition as Condition,
+    Constraint as Constraint,
+    Cross as Cross,
+    DataSpec as DataSpec,
+    Declarations as Declarations,
+    Difference as Difference,
     Domain as Domain,
     Enumerated as Enumerated,
+    Equals as Equals,
+    Evaluate,
+    Feature as Feature,
+    FeatureGroup as FeatureGroup,
+    Has as Has,
+    Here as Here,
+    InLexicon as InLexicon,
+    InSet as InSet,
+    Is as Is,
+    Label as Label,
+    Latent as Latent,
     Learned as Learned,
+    Let as Let,
+    Lexicon as Lexicon,
+    Matches as Matches,
+    Member as Member,
+    Memory as Memory,
+    Method,
+    Named as Named,
+    Node as Node,
+    Not as Not,
+    Number as Number,
+    Once as Once,
+    Or as Or,
+    Piece as Piece,
+    Place as Place,
+    Quantity as Quantity,
+    Range as Range,
+    Reference as Reference,
+    Regex as Regex,
     Scheme as Scheme,
-    SpanSchemes,
+    Setting as Setting,
+    Several as Several,
+    Sign as Sign,
+    Site as Site,
+    SpanScheme as SpanScheme,
+    Stage as Stage,
     StateFile as StateFile,
+    Statement,
     StatesOf as StatesOf,
-    span_scheme,
+    Term as Term,
+    Text as Text,
+    Value as Value,
+    ValueIf as ValueIf,
+    View as View,
+    Window as Window,
+    field_names,
+    format_plainly,
+    shown as shown,
+    statement_text as statement_text,
+    value_text as value_text,
 )
-from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
-from .segment_options import SegmentOptions
-from .shown_spec import ShownSpec
 
-
-class Setting(Frozen):
-    """`key = value`; a dotted key is a tuple: `prior.words` is `("prior", "words")`"""
-
-    key: Annotated[tuple[str, ...], Field(min_length=1)]
-    value: Value
-
-
-class CallSpec(Frozen):
-    """A method by name with its arguments (`trp(tolerance = 1e-3)`) and the settings of its block, as written."""
-
-    name: str
-    arguments: tuple[Argument, ...] = ()
-    settings: tuple[Setting, ...] = ()
-
-
-# data -------------------------------------------------------------------------------------------------------
-
-
-class ColumnType(Frozen):
-    """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `weighted_bag` (names with
-    weights), `vector` with its `size`.
-    """
-
-    name: Literal["str", "float", "int", "bag", "weighted_bag", "vector"] = "str"
-    size: int | None = None
-
-
-NUMERIC = ("float", "int", "vector")  # types of numbers, one or several per token
-
-
-class Column(Frozen):
-    """One declared column. `source` is where it is read from: its own name, `form`, or a FEATS key.
-
-    `feats("Case")` has the source `feats` and the key `Case`.
-    """
-
-    name: str
-    source: str
-    key: str | None = None
-    type: ColumnType = ColumnType()
-
-
-class DataSpec(Frozen):
-    """`data FORMAT(columns…, option = value)`; `schemes`, which a model sets, are those of labels read from spans."""
-
-    format: str
-    columns: tuple[Column, ...]
-    options: tuple[Argument, ...] = ()
-    doc: tuple[str, ...] = ()
-    schemes: SpanSchemes = ()
-
-
-# variables --------------------------------------------------------------------------------------------------
-
-
-class Label(Frozen):
-    """An output variable, read from the column with its name: one for each token, or one for a sentence."""
-
-    kind: Literal["label"] = "label"
-    name: str
-    domain: Domain = Learned()
-    others: str | None = None
-    missing: str | None = None
-    ambiguous: str | None = None
-    constrain: bool = True
-    per: Literal["token", "sentence"] = "token"
-    doc: tuple[str, ...] = ()
-
-
-class Latent(Frozen):
-    kind: Literal["latent"] = "latent"
-    name: str
-    domain: Domain
-    doc: tuple[str, ...] = ()
-
-
-class Memory(Frozen):
-    kind: Literal["memory"] = "memory"
-    name: str
-    value: ValueIf
-    domain: Domain | None = None
-    initially: str | None = None
-    doc: tuple[str, ...] = ()
-
-
-class View(Frozen):
-    kind: Literal["view"] = "view"
-    name: str
-    value: ValueIf
-    doc: tuple[str, ...] = ()
-
-
-# the rest of the declarations ---------------------------------------------------------------------------------
-
-
-class Lexicon(Frozen):
-    kind: Literal["lexicon"] = "lexicon"
-    name: str
-    path: str
-    case: Literal["exact", "ignore"] = "exact"
-    doc: tuple[str, ...] = ()
-
-
-class Let(Frozen):
-    """A constant; `tune` is its search range."""
-
-    kind: Literal["let"] = "let"
-    name: str
-    value: Value
-    tune: CallSpec | None = None
-    doc: tuple[str, ...] = ()
-
-
-class FeatureGroup(Frozen):
-    kind: Literal["features"] = "features"
-    name: str
-    features: tuple[Feature, ...]
-    min_count: int | Reference = 1
-    outside: Literal["boundary", "skip"] = "boundary"
-    doc: tuple[str, ...] = ()
-
-
-class Site(Frozen):
-    variable: str
-    place: Place
-
-
-class CliqueSpec(SegmentOptions):
-    """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
-
-    `states` None: `seen`, or `all` if the only feature is `bias`. With `up_to`: over the segments of its only site.
-    """
-
-    kind: Literal["clique"] = "clique"
-    sites: tuple[Site, ...]
-    where: Condition | None = None
-    name: str | None = None
-    states: Literal["seen", "all"] | None = None
-    edges: Literal["inside", "pad"] = "inside"
-    link: Literal["next", "all"] = "next"
-    order: Literal["forward", "any"] = "forward"
-    min_gap: int | Reference = 1
-    max_gap: int | Reference | None = None
-    features: tuple[Feature, ...] = ()
-    doc: tuple[str, ...] = ()
-
-    @property
-    def relational(self) -> bool:
-        """Whether its sites are named positions joined by `where`."""
-        return self.where is not None or any(site.place.kind == "named" for site in self.sites)
-
-    @property
-    def positions(self) -> tuple[str, ...]:
-        """The names of its positions, in the order of its sites: `("i", "j")`; empty if it is not relational."""
-        return tuple(dict.fromkeys(site.place.position for site in self.sites if site.place.kind == "named"))
-
-    @property
-    def label(self) -> str:
-        """Its name, or the clique index as written: `chunk[-1], chunk`."""
-        return self.name or "segments of " * self.segmental + self.sites_text
-
-    @property
-    def sites_text(self) -> str:
-        """The clique index as written: `chunk[-1], chunk`."""
-        return ", ".join(_site_text(site) for site in self.sites)
-
-
-class Member(Frozen):
-    clique: str
-    place: Place
-    locked: bool = False
-
-
-class Piece(Frozen):
-    kind: Literal["piece"] = "piece"
-    name: str
-    over: tuple[Site, ...]
-    members: tuple[Member, ...]
-    doc: tuple[str, ...] = ()
-
-
-class Stage(Frozen):
-    """A `train` statement: `criterion` with its arguments and settings, started from the stage `after`."""
-
-    kind: Literal["stage"] = "stage"
-    criterion: CallSpec
-    name: str | None = None
-    after: str | None = None
-    doc: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        return self.name or self.criterion.name
-
-
+AnyNode = TypeVar("AnyNode", bound=Node)
 Declaration: TypeAlias = (
     Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once
 )
 
 
-class ModelSpec(ShownSpec):
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter  # here, as checking a template needs no JSON
+
+    return TypeAdapter(kind)
+
+
+def json_adapter(kind: type[Node]) -> Any:
+    """What pydantic knows of a class of nodes: how it is checked, its JSON and the schema of that."""
+    any_kind: Any = kind
+    return _adapter(any_kind)
+
+
+def checked_node(kind: type[AnyNode], fields: Mapping[str, Any]) -> AnyNode:
+    """A node with these fields, as Python or JSON has them. Raises pydantic's `ValidationError` for a wrong type."""
+    node: AnyNode = json_adapter(kind).validate_python(fields)
+    return node
+
+
+def validated(node: AnyNode) -> AnyNode:
+    """The same node, its fields checked, but not the nodes in them. Raises pydantic's `ValidationError`."""
+    return checked_node(type(node), {name: getattr(node, name) for name in field_names(type(node))})
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ModelSpec(Declarations):
     """A whole model as data: what a template, a `Template` or a model file says. Immutable.
 
     data: the reader and its columns; None for a model without a `data` statement.
@@ -247,28 +137,42 @@ class ModelSpec(ShownSpec):
     ['part', 'part[-1], part']
     """
 
-    data: DataSpec | None = None
-    labels: tuple[Label, ...] = ()
-    latents: tuple[Latent, ...] = ()
-    memories: tuple[Memory, ...] = ()
-    views: tuple[View, ...] = ()
-    lexicons: tuple[Lexicon, ...] = ()
-    lets: tuple[Let, ...] = ()
-    groups: tuple[FeatureGroup, ...] = ()
-    cliques: tuple[CliqueSpec, ...] = ()
-    pieces: tuple[Piece, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
-    onces: tuple[Once, ...] = ()
-    infer: CallSpec = CallSpec(name="auto")
-    decode: CallSpec | None = None  # None: the rule that fits the criterion
-    stages: tuple[Stage, ...] = ()
-    evaluate: tuple[CallSpec, ...] = ()
-    doc: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def __post_init__(self) -> None:
         self._tell_schemes()
-        return self
+
+    def __repr__(self) -> str:
+        parts = [f"labels {', '.join(label.name for label in self.labels) or 'none'}", f"{len(self.cliques):,} cliques"]
+        if self.stages:
+            parts.append(f"stages {', '.join(stage.label for stage in self.stages)}")
+        return f"<{type(self).__name__}: {'; '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the canonical template."""
+        from .spec_display import spec_html  # here, as it loads the highlighter
+
+        return spec_html(self)
+
+    @classmethod
+    def model_validate(cls, values: Mapping[str, Any]) -> Self:
+        """The specification with the fields of `values`, as `model_dump` or the JSON of a model file has them.
+
+        Raises pydantic's `ValidationError` where one has another type.
+
+        >>> spec = ModelSpec.model_validate({"labels": [{"name": "tag"}]})
+        """
+        return checked_node(cls, values)
+
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", warnings: bool = True) -> dict[str, Any]:
+        """All fields as dictionaries, lists and plain values.
+
+        mode: `json` has lists in place of tuples.
+        warnings: whether pydantic warns of values of another type.
+
+        >>> load_template("address.dcrf").spec.model_dump()["labels"][0]["name"]
+        'part'
+        """
+        values: dict[str, Any] = json_adapter(type(self)).dump_python(self, mode=mode, warnings=warnings)
+        return values
 
     def _tell_schemes(self) -> None:
         """The data learns the schemes of the labels that it reads from spans."""
@@ -328,13 +232,13 @@ class ModelSpec(ShownSpec):
     # Kept after the first use, so that a look-up does not visit the whole model. They are not part of the model: a copy
     # with other declarations computes its own.
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values of the fields in `update`; `deep` as in pydantic.
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """A copy with other values of the fields in `update`.
 
         >>> without_metrics = load_template("address.dcrf").spec.model_copy(update={"evaluate": ()})
         """
-        copied = super().model_copy(update=update, deep=deep)
-        for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
+        copied = super().model_copy(update=update)
+        for name in [name for name in copied.__dict__ if name not in (*field_names(type(self)), "span", "part_spans")]:
             del copied.__dict__[name]
         copied._tell_schemes()
         return copied
@@ -389,10 +293,17 @@ class ModelSpec(ShownSpec):
         return {}
 
 
-def _site_text(site: Site) -> str:
-    place = site.place
-    texts = {"here": lambda: "", "at": lambda: f"[{place.offset}]", "named": lambda: f"[{place.position}]"}  # type: ignore[union-attr]
-    return site.variable + texts.get(place.kind, lambda: f"[{place.kind}]")()
+def span_scheme(label: str, domain: Domain, others: str | None) -> SpanScheme | None:
+    """How spans become states of a domain; None if it says nothing of it. `others` are the states of unknown values."""
+    if isinstance(domain, Scheme):
+        name, types = domain.name, domain.types
+    elif isinstance(domain, Enumerated):
+        marks = [state.partition("-") for state in domain.states if state[1:2] == "-"]
+        name = "bioes" if {mark for mark, _, _ in marks} & {"E", "S"} else "bio"
+        types = tuple(dict.fromkeys(kind for _, _, kind in marks))
+    else:
+        return None
+    return SpanScheme(label=label, scheme=name, types=types if types and others == "O" else None)
 
 
 def plain(value: Value) -> int | float | str | None:
@@ -402,3 +313,42 @@ def plain(value: Value) -> int | float | str | None:
     if isinstance(value, Reference):
         return value.name
     return None
+
+
+# text -------------------------------------------------------------------------------------------------------
+
+# The declarations in the order of a canonical text, where a blank line parts one tuple from the next.
+_METHODS = ("infer", "decode", "stages", "evaluate")
+_FIRST = (
+    ("data",), ("lets",), ("labels", "latents"), ("lexicons",), ("memories", "views"), ("groups",), ("cliques",),
+    ("constraints", "onces"), ("pieces",),
+)  # fmt: skip
+_SECTIONS = (
+    *_FIRST,
+    *((name,) for name in field_names(Declarations) if name not in ("doc", *_METHODS, *chain.from_iterable(_FIRST))),
+    _METHODS,
+)
+
+
+def to_text(spec: ModelSpec, *, every_option: bool = False) -> str:
+    """The canonical text of a specification; reading it again gives an equal specification.
+
+    spec: a `ModelSpec`, as `m.spec()`, `load_template(…).require()` and `model.spec` are.
+    every_option: writes the options of statements that have their default value, too.
+
+    >>> print(to_text(load_text("label   tag in {A,B}").spec).splitlines()[1])
+    label tag in {A, B}
+    """
+    require_kind(spec, ModelSpec, "spec", "a ModelSpec")
+    sections = [[one for name in names for one in _statements(spec, name)] for names in _SECTIONS]
+    return format_plainly(sections, spec.doc, every_option=every_option)
+
+
+def _statements(spec: ModelSpec, name: str) -> tuple[Statement, ...]:
+    """The statements that a field of a specification stands for."""
+    value = getattr(spec, name)
+    if isinstance(value, CallSpec):
+        return (Method(step=name, call=value),)
+    if name == "evaluate" and value:
+        return (Evaluate(metrics=value),)
+    return value if isinstance(value, tuple) else () if value is None else (value,)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .expressions import Apply, Number, Value
+from ...syntax import Apply, Number, Value
 
 MOST_BINS = 1000
 

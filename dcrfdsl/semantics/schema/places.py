@@ -5,7 +5,7 @@ Not here: which places may stand where (`checks`), windows spread out (`features
 
 from __future__ import annotations
 
-from .expressions import At, Here, Named, Place, Several, Window
+from ...syntax import At, Here, Named, Place, Several, Window
 
 
 def place_text(place: Place) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...foundation import Table
-from .expressions import Number, Value
+from ...syntax import Number, Value
 from .model_spec import CallSpec
 
 

@@ -8,14 +8,11 @@ Source: Sarawagi & Cohen (2004), semi-Markov conditional random fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
-from .domains import Domain, Scheme
-from .expressions import Frozen, Number, Reference
+from ...syntax import CliqueSpec, Domain, Number, Reference, Scheme
+from .model_spec import ModelSpec
 from .segment_schemes import OUTSIDE, SCHEMES, split_state
-
-if TYPE_CHECKING:
-    from .model_spec import CliqueSpec, ModelSpec
 
 LENGTH = "length"  # alone in the list of a `segment`: the number of tokens
 SEGMENT_FUNCTIONS = {
@@ -24,19 +21,6 @@ SEGMENT_FUNCTIONS = {
     "first": "the value of the first token of the segment; `first(word[-1])` is the one before it",
     "last": "the value of the last token of the segment; `last(word[1])` is the one after it",
 }
-
-
-class SegmentOptions(Frozen):
-    """The fields of a clique that only a `segment` statement sets. With `up_to` it is one."""
-
-    up_to: int | Reference | None = None
-    longer: Literal["forbidden", "together"] = "forbidden"
-    min_count: int | Reference = 1
-
-    @property
-    def segmental(self) -> bool:
-        """Whether its instances are the segments of a label: a `segment` statement."""
-        return self.up_to is not None
 
 
 def longest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:

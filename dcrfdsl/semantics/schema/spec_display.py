@@ -11,8 +11,7 @@ from markupsafe import Markup, escape
 
 from ...foundation import Block, Diagnostic, Listing, Paragraph, notebook_html, printable_lines, render_all
 from ...syntax import highlighted
-from .model_spec import ModelSpec
-from .unparse import to_text
+from .model_spec import ModelSpec, to_text
 
 MOST_LINES = 400  # of a template in a notebook
 MOST_CHARACTERS = 60_000

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...foundation import Diagnostic, Label, did_you_mean, quoted_names
+from .located_spec import SpanTable
 from .model_spec import Stage
-from .source_spans import SpanTable
 
 
 def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from ...foundation import Table, did_you_mean
-from ..schema import CallSpec, ModelSpec, as_call, expressions as ex, value_text
+from ...syntax import nodes as ex
+from ..schema import CallSpec, ModelSpec, as_call, value_text
 from .infer_settings import INFERENCE
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer

@@ -21,6 +21,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Table
+from ...syntax import nodes as ex
 from ..conditions import view_label
 from ..schema import (
     At,
@@ -34,7 +35,6 @@ from ..schema import (
     SpanTable,
     Stage,
     as_call,
-    expressions as ex,
 )
 from .decoding_settings import DECODINGS, read_decoding
 from .infer_settings import INFERENCE, PrunedSettings

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...foundation import Table
-from ..schema import Frozen
 
 # Beyond these limits sums overflow or nothing moves; no problem of any scale needs them.
 LEAST, LARGEST = 1e-12, 1e12  # rates, and the scales of penalties
@@ -27,6 +26,15 @@ Access = Literal["gradient", "sequences", "counts", "margins"]
 def setting(default: Any, meaning: str, *, unit: str = "", **limits: Any) -> Any:
     """A field with what the reference says of it.   limits: `gt`, `ge`, `lt`, `le`."""
     return Field(default=default, description=meaning, json_schema_extra={"unit": unit} if unit else None, **limits)
+
+
+class Frozen(BaseModel):
+    """Base class of settings: immutable, without undeclared keys.
+
+    The validator of a class is built on first use: a command needs only a few of these classes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class MethodSettings(Frozen):

@@ -15,15 +15,14 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, number_text
+from ...syntax import nodes as ex
 from ..schema import (
     CallSpec,
-    Frozen,
     ModelSpec,
     Path,
     SpanTable,
     Stage,
     as_call,
-    expressions as ex,
     shown,
     stage_cycle,
     unknown_stage,
@@ -32,7 +31,7 @@ from .decoding_settings import DECODINGS, decoding_text
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .infer_settings import INFERENCE
 from .loss_settings import KERNELS, HmsvmSettings
-from .method_settings import CriterionSettings, MethodSettings
+from .method_settings import CriterionSettings, Frozen, MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .prior_settings import PRIORS
 from .training_settings import (

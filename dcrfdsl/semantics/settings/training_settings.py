@@ -17,7 +17,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from ...foundation import Table
-from ..schema import CallSpec, Frozen, ModelSpec, expressions as ex
+from ...syntax import nodes as ex
+from ..schema import CallSpec, ModelSpec
 from .loss_settings import HmsvmSettings, MceSettings
 from .method_settings import (
     LARGEST,
@@ -25,6 +26,7 @@ from .method_settings import (
     LONGEST,
     Access,
     CriterionSettings,
+    Frozen,
     MethodSettings,
     OptimizerSettings,
     Shape,

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_corpus
 from ...foundation import READING, DcrfError, Diagnostic, Ints, clear_os_errors, is_writable, write_whole
-from ...semantics import DataSpec, ModelSpec
+from ...semantics import DataSpec, ModelSpec, json_adapter
 from ..checking import Template, as_resolved
 from .cluster_runner import part_runner
 from .part_files import PART_VERSION, read_text, write_text
@@ -237,7 +237,8 @@ class _Reading:
 def read_group(reading: _Reading, number: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Reads a group into parts, unless they are there. The parts with path, size and hash, and warnings."""
     files = reading.groups[number]
-    how = [PART_VERSION, reading.part_tokens, reading.data.model_dump_json(), [one.name for one in reading.spec.labels]]
+    data = json_adapter(DataSpec).dump_json(reading.data).decode()
+    how = [PART_VERSION, reading.part_tokens, data, [one.name for one in reading.spec.labels]]
     digest = hashlib.sha256(json.dumps(how).encode())
     for file in files:
         digest.update(_content(file))

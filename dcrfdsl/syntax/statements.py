@@ -1,0 +1,600 @@
+"""The statements of the language, a class each: its parts, its options with their meaning, and how it is read.
+
+A statement is added here, with a line in `STATEMENTS` and one in `Declarations`. Not here: what all statements have
+(`statement_base`), the nodes inside (`nodes`), the meaning of names (`semantics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from ..foundation import Span, did_you_mean
+from .data_statement import DataSpec
+from .nodes import (
+    HERE,
+    CallSpec,
+    Condition,
+    Domain,
+    Feature,
+    Learned,
+    Member,
+    Named,
+    Node,
+    Reference,
+    Scheme,
+    Setting,
+    Site,
+    Value,
+    ValueIf,
+)
+from .statement_base import (
+    AS_NAME,
+    NAME,
+    OPTIONS,
+    Layout,
+    Part,
+    Reading,
+    Shapes,
+    Statement,
+    all_options,
+    option_value,
+    scheme_call,
+)
+from .statement_options import Option, choice, count, count_or_none, read_options, state, yes_no
+
+LEARNED = Learned()
+
+
+# variables --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label(Statement):
+    """An output variable, read from the column with its name: one for each token, or one for a sentence."""
+
+    shapes = {"label": (NAME, Part("domain", "in"), Part("per", "for", "word"), OPTIONS)}
+    section, word = "labels", "label"
+    with_options = {
+        "label": {
+            "others": Option(
+                state, "state", "none", "every other value of the column reads as this state",
+                "label chunk in bio(NP) with others = O\nclique chunk: word",
+            ),
+            "missing": Option(
+                state, "text", "none", "this value means that the label is not known here; training sums it out",
+                'label chunk with missing = "?"\nclique chunk: word',
+            ),
+            "ambiguous": Option(
+                state, "text", "none", 'splits a cell that allows several states, as `A|B` does by `"|"`',
+                'label chunk with ambiguous = "|"\nclique chunk: word',
+            ),
+            "constrain": Option(
+                yes_no, "yes or no", "yes", "whether `bio`, `iob1` and `bioes` forbid illegal moves",
+                "label chunk in bio(NP) with constrain = no\nclique chunk: word",
+            ),
+        }
+    }  # fmt: skip
+
+    kind: Literal["label"] = "label"
+    name: str
+    domain: Domain = LEARNED
+    others: str | None = None
+    missing: str | None = None
+    ambiguous: str | None = None
+    constrain: bool = True
+    per: Literal["token", "sentence"] = "token"
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        per = _owner(reading) if "per" in reading.parts else "token"
+        options = cls.read_options(reading)
+        return cls(name=reading.parts["name"], domain=reading.domain() or LEARNED, per=per, **options)
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        parts = super().plain_parts(every_option=every_option)
+        parts |= {"domain": scheme_call(self.domain), "per": None if self.per == "token" else self.per}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def idle_options(self) -> tuple[str, ...]:
+        return () if isinstance(self.domain, Scheme) else ("constrain",)
+
+
+def _owner(reading: Reading) -> Literal["token", "sentence"]:
+    """What has one state of a label: `for sentence`, or `for token`, which goes without saying."""
+    word, place = reading.parts["per"], reading.places["per"]
+    if word == "sentence":
+        return "sentence"
+    if word != "token" and isinstance(place, Span):
+        guess = did_you_mean(word, ("sentence", "token"))
+        remedy = f"did you mean `for {guess}`?" if guess else "write `for sentence`: one state for all its tokens"
+        message = f"a label is for each token or for a sentence, and `{word}` is neither"
+        reading.complain("bad-owner", message, place, "expected `sentence`", remedy)
+    return "token"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latent(Statement):
+    """A variable that no data shows."""
+
+    shapes = {"latent": (NAME, Part("domain", "in"), OPTIONS)}
+    section, word = "latents", "latent variable"
+
+    kind: Literal["latent"] = "latent"
+    name: str
+    domain: Domain
+    doc: tuple[str, ...] = ()
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        domain = scheme_call(self.domain)
+        if domain is None:
+            raise ValueError(f"latent variable {self.name!r} needs its states")
+        return {"name": self.name, "domain": domain}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Statement):
+    """A variable that follows from earlier labels and from observations."""
+
+    shapes = {"memory": (NAME, Part("domain", "in"), Part("value", "="), Part("initially", "initially", "state"))}
+    section, word = "memories", "memory"
+
+    kind: Literal["memory"] = "memory"
+    name: str
+    value: ValueIf
+    domain: Domain | None = None
+    initially: str | None = None
+    doc: tuple[str, ...] = ()
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        parts = super().plain_parts() | {"domain": scheme_call(self.domain)}
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Statement):
+    """A coarser reading of a label."""
+
+    shapes = {"view": (NAME, Part("value", "="))}
+    section, word = "views", "view"
+
+    kind: Literal["view"] = "view"
+    name: str
+    value: ValueIf
+    doc: tuple[str, ...] = ()
+
+
+# the rest of the declarations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lexicon(Statement):
+    """A list or a map of words in a file. Its path is kept as written."""
+
+    shapes = {"lexicon": (NAME, Part("path", "=", "text"), OPTIONS)}
+    section, word = "lexicons", "lexicon"
+    with_options = {
+        "lexicon": {
+            "case": Option(
+                choice("exact", "ignore"), "`exact`, `ignore`", "exact", "`ignore`: `word in NAME`, `NAME(word)` and "
+                "`span` match entries whatever the case of the letters, by Unicode's case folding, so that `Straße` "
+                "matches STRASSE",
+                'lexicon towns = "places.txt" with case = ignore\nclique chunk as here: span(word, towns)',
+            )
+        }
+    }  # fmt: skip
+
+    kind: Literal["lexicon"] = "lexicon"
+    name: str
+    path: str
+    case: Literal["exact", "ignore"] = "exact"
+    doc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Let(Statement):
+    """A constant; `tune` is its search range."""
+
+    shapes = {"let": (NAME, Part("value", "="), Part("tune", "tune"))}
+    section, word = "lets", "constant"
+
+    kind: Literal["let"] = "let"
+    name: str
+    value: Value
+    tune: CallSpec | None = None
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        return cls(name=reading.parts["name"], value=reading.parts["value"], tune=reading.call("tune"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureGroup(Statement):
+    """A named list of features."""
+
+    shapes = {"features": (NAME, OPTIONS, Part("features", form="list"))}
+    section, word, most_inline = "groups", "feature group", 0
+    with_options = {
+        "features": {
+            "min_count": Option(
+                count, "whole number", "1",
+                "keeps a feature that fires at so many training positions, before states are paired with it",
+                "features form with min_count = 3: word\nclique chunk as here: form",
+            ),
+            "outside": Option(
+                choice("boundary", "skip"), "`boundary`, `skip`", "boundary",
+                "a place outside the sentence gives a feature of its own for each side and distance, or none",
+                "features form with outside = skip: word[-1]\nclique chunk as here: form",
+            ),
+        }
+    }  # fmt: skip
+
+    kind: Literal["features"] = "features"
+    name: str
+    features: tuple[Feature, ...]
+    min_count: int | Reference = 1
+    outside: Literal["boundary", "skip"] = "boundary"
+    doc: tuple[str, ...] = ()
+
+
+_RELATIONAL = ("min_gap", "max_gap", "link", "order")  # options of cliques that `where` joins
+_STATES = choice("seen", "all")
+
+
+def _joined_example(option: str) -> str:
+    return f"clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with {option}\n    bias"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CliqueSpec(Statement):
+    """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
+
+    `states` None: `seen`, or `all` if the only feature is `bias`. With `up_to` it is a `segment` statement: a clique
+    over the segments of its only site. `up_to`, `longer` and `min_count` belong to that statement alone.
+    """
+
+    shapes = {
+        "clique": (
+            Part("sites", form="nodes"), Part("where", "where"), AS_NAME, OPTIONS, Part("features", form="list"),
+        ),
+        "segment": (
+            Part("variable", form="word"), Part("up_to", "up to"), AS_NAME, OPTIONS, Part("features", form="list"),
+        ),
+    }  # fmt: skip
+    section, word, space = "cliques", "clique", "part"
+    with_options = {
+        "clique": {
+            "states": Option(
+                _STATES, "`seen`, `all`", "seen; all for `bias` alone",
+                "`seen`: a pair of feature and assignment has a weight if the gold labels of the training data show "
+                "it; an unseen pair has weight 0 and is not forbidden. `all`: every pair has one",
+                "clique chunk as here with states = all: pos",
+            ),
+            "edges": Option(
+                choice("inside", "pad"), "`inside`, `pad`", "inside",
+                "`pad`: the clique also lies where some of its sites are outside the sentence; these are in a START "
+                "or STOP state",
+                "clique chunk[-1], chunk as pair with edges = pad",
+            ),
+            "min_gap": Option(
+                count, "whole number", "1", "relational: the least j − i, in positions",
+                _joined_example("min_gap = 2"),
+            ),
+            "max_gap": Option(
+                count_or_none, "whole number or `none`", "none", "relational: the largest j − i, in positions",
+                _joined_example("max_gap = 50"),
+            ),
+            "link": Option(
+                choice("next", "all"), "`next`, `all`", "next",
+                "relational: i is joined to the nearest later j that fits, or to all of them",
+                _joined_example("link = all"),
+            ),
+            "order": Option(
+                choice("forward", "any"), "`forward`, `any`", "forward",
+                "relational: only i < j, or every ordered pair, as dependency arcs need",
+                _joined_example("order = any"),
+            ),
+        },
+        "segment": {
+            "states": Option(
+                _STATES, "`seen`, `all`", "seen",
+                "`seen`: a feature has a weight with the types that it occurs with in the gold labels. `all`: every "
+                "feature of them has one with every type",
+                "segment chunk up to 5 with states = all: length",
+            ),
+            "longer": Option(
+                choice("forbidden", "together"), "`forbidden`, `together`", "forbidden",
+                "`forbidden`: a longer segment has probability 0, and is an error in training data. `together`: "
+                "longer ones have one length together, and no other feature",
+                "segment chunk up to 5 with longer = together: length",
+            ),
+            "min_count": Option(
+                count, "whole number", "1", "keeps a feature that so many gold segments have",
+                "segment chunk up to 5 with min_count = 2: lower(joined(word))",
+            ),
+        },
+    }  # fmt: skip
+
+    up_to: int | Reference | None = None
+    longer: Literal["forbidden", "together"] = "forbidden"
+    min_count: int | Reference = 1
+    kind: Literal["clique"] = "clique"
+    sites: tuple[Site, ...]
+    where: Condition | None = None
+    name: str | None = None
+    states: Literal["seen", "all"] | None = None
+    edges: Literal["inside", "pad"] = "inside"
+    link: Literal["next", "all"] = "next"
+    order: Literal["forward", "any"] = "forward"
+    min_gap: int | Reference = 1
+    max_gap: int | Reference | None = None
+    features: tuple[Feature, ...] = ()
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        options = cls.read_options(reading)
+        if reading.keyword == "segment":
+            limit = reading.parts["up_to"]
+            setting = Setting(key=("up_to",), value=limit).at(limit.span, key=limit.span)
+            limits, places, problems = read_options((setting,), {"up_to": count}, "segment", all_options())
+            reading.places.update(places)
+            reading.problems.extend(problems)
+            place = reading.places["variable"]
+            site = Site(variable=reading.parts["variable"], place=HERE)
+            options |= {"up_to": limits.get("up_to", 1), "sites": (site.at(_span(place), variable=place),)}
+        parts = {name: part for name, part in reading.parts.items() if name in ("sites", "where", "name", "features")}
+        return cls(**parts, **options)
+
+    @property
+    def keyword(self) -> str:
+        return "segment" if self.segmental else "clique"
+
+    @property
+    def segmental(self) -> bool:
+        """Whether its instances are the segments of a label: a `segment` statement."""
+        return self.up_to is not None
+
+    @property
+    def relational(self) -> bool:
+        """Whether its sites are named positions joined by `where`."""
+        return self.where is not None or any(isinstance(site.place, Named) for site in self.sites)
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """The names of its positions, in the order of its sites: `("i", "j")`; empty if it is not relational."""
+        return tuple(dict.fromkeys(site.place.position for site in self.sites if isinstance(site.place, Named)))
+
+    @property
+    def label(self) -> str:
+        """Its name, or the clique index as written: `chunk[-1], chunk`."""
+        return self.name or "segments of " * self.segmental + self.sites_text
+
+    @property
+    def sites_text(self) -> str:
+        """The clique index as written: `chunk[-1], chunk`."""
+        return ", ".join(_site_text(site) for site in self.sites)
+
+    @property
+    def idle_options(self) -> tuple[str, ...]:
+        return ("edges",) if self.relational else _RELATIONAL
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        parts = super().plain_parts(every_option=every_option)
+        if self.segmental:
+            parts |= {"variable": self.sites[0].variable, "up_to": option_value(self.up_to or 1)}
+        return parts
+
+    def plain_layout(self) -> Layout:
+        if self.where is None or self.segmental:
+            return super().plain_layout()
+        return Layout(block=True, above=("where", "with"))
+
+
+def _span(place: Span | tuple[Span, ...]) -> Span:
+    return place if isinstance(place, Span) else place[0]
+
+
+def _site_text(site: Site) -> str:
+    place = site.place
+    texts = {"here": lambda: "", "at": lambda: f"[{place.offset}]", "named": lambda: f"[{place.position}]"}  # type: ignore[union-attr]
+    return site.variable + texts.get(place.kind, lambda: f"[{place.kind}]")()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece(Statement):
+    """A part of the model that is normalised by itself."""
+
+    shapes = {"piece": (NAME, Part("over", "over", "nodes"), Part("members", form="list"))}
+    section, word, space = "pieces", "piece", "part"
+
+    kind: Literal["piece"] = "piece"
+    name: str
+    over: tuple[Site, ...]
+    members: tuple[Member, ...]
+    doc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint(Statement):
+    """`forbid condition [when …]`, or `require condition [when …]`"""
+
+    shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME))
+    section, word, space = "constraints", "constraint", "part"
+
+    kind: Literal["constraint"] = "constraint"
+    action: Literal["forbid", "require"]
+    condition: Condition
+    when: Condition | None = None
+    name: str | None = None
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        return cls(action=reading.keyword, **reading.parts)  # type: ignore[arg-type]
+
+    @property
+    def keyword(self) -> str:
+        return self.action
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once(Statement):
+    """`once label [except {…}]`: each type of its segments, or state, at most once a sequence, but those in `free`."""
+
+    shapes = {"once": (Part("label", form="word"), Part("free", "except", "states"), AS_NAME)}
+    section, word, space = "onces", "constraint", "part"
+
+    kind: Literal["once"] = "once"
+    label: str
+    free: tuple[str, ...] = ()
+    name: str | None = None
+    doc: tuple[str, ...] = ()
+
+
+# inference and training -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage(Statement):
+    """A `train` statement: `criterion` with its arguments and settings, started from the stage `after`."""
+
+    shapes = {"train": (Part("call"), AS_NAME, Part("after", "after", "word"), Part("settings", form="list"))}
+    section, word, space, most_inline = "stages", "stage", "stage", 1
+
+    kind: Literal["stage"] = "stage"
+    criterion: CallSpec
+    name: str | None = None
+    after: str | None = None
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        criterion = reading.call("call", "settings")
+        assert criterion is not None
+        return cls(criterion=criterion, name=reading.parts.get("name"), after=reading.parts.get("after"))
+
+    @property
+    def label(self) -> str:
+        """Its name, or that of its criterion."""
+        return self.name or self.criterion.name
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        return {**super().plain_parts(), **_call_parts(self.criterion)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Statement):
+    """`infer` or `decode` with its call. A specification holds the call alone."""
+
+    shapes = dict.fromkeys(("infer", "decode"), (Part("call"), Part("settings", form="list")))
+    most_inline = 1
+
+    step: str
+    call: CallSpec
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        call = reading.call("call", "settings")
+        assert call is not None
+        return cls(step=reading.keyword, call=call)
+
+    @property
+    def keyword(self) -> str:
+        return self.step
+
+    def plain_parts(self, *, every_option: bool = False) -> dict[str, Any]:
+        return _call_parts(self.call)
+
+
+def _call_parts(call: CallSpec) -> dict[str, Any]:
+    """A call and, for the block below it, its settings."""
+    alone = CallSpec(name=call.name, arguments=call.arguments)
+    return {"call": alone, "settings": call.settings} if call.settings else {"call": alone}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Statement):
+    """`evaluate` with its metrics. A specification holds the metrics alone."""
+
+    shapes = {"evaluate": (Part("metrics", form="items"),)}
+
+    metrics: tuple[CallSpec, ...]
+    doc: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reading: Reading) -> Self:
+        metrics = (
+            Reading(reading.keyword, {"call": call}, {}, reading.problems).call("call")
+            for call in reading.parts["metrics"]
+        )
+        return cls(metrics=tuple(call for call in metrics if call is not None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use(Statement):
+    """`use "base.dcrf"`: the statements of another file. A specification holds these."""
+
+    shapes = {"use": (Part("path", form="text"),)}
+
+    path: str
+    doc: tuple[str, ...] = ()
+
+
+# all of them ------------------------------------------------------------------------------------------------
+
+# In the order in which the reference lists them.
+STATEMENTS: tuple[type[Statement], ...] = (
+    DataSpec, Label, Latent, Memory, View, Lexicon, Let, Use, FeatureGroup, CliqueSpec, Piece, Constraint, Once, Method,
+    Stage, Evaluate,
+)  # fmt: skip
+BY_KEYWORD: Mapping[str, type[Statement]] = {keyword: kind for kind in STATEMENTS for keyword in kind.shapes}
+KEYWORDS = ("dcrf", *BY_KEYWORD)
+SHAPES: Shapes = {keyword: kind.shapes[keyword] for keyword, kind in BY_KEYWORD.items()}
+
+
+AUTO = CallSpec(name="auto")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declarations(Node):
+    """The statements of a whole model by what they declare: what a specification consists of."""
+
+    data: DataSpec | None = None
+    labels: tuple[Label, ...] = ()
+    latents: tuple[Latent, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    views: tuple[View, ...] = ()
+    lexicons: tuple[Lexicon, ...] = ()
+    lets: tuple[Let, ...] = ()
+    groups: tuple[FeatureGroup, ...] = ()
+    cliques: tuple[CliqueSpec, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    onces: tuple[Once, ...] = ()
+    infer: CallSpec = AUTO
+    decode: CallSpec | None = None  # None: the rule that fits the criterion
+    stages: tuple[Stage, ...] = ()
+    evaluate: tuple[CallSpec, ...] = ()
+    doc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template(Node):
+    """A whole file. `doc` is the `##` text at the top.
+
+    `opening` are the comments before `dcrf 1`, `edition_end` the one on its line, `closing` those after the last
+    statement.
+    """
+
+    statements: tuple[Statement, ...]
+    edition: int | None = field(default=None, compare=False)
+    doc: tuple[str, ...] = ()
+    opening: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    edition_end: str = field(default="", compare=False, repr=False)
+    closing: tuple[str, ...] = field(default=(), compare=False, repr=False)
