@@ -10,6 +10,7 @@ from .data import (
 )
 from .features import RegisteredFeature as RegisteredFeature, feature as feature
 from .foundation import DcrfError as DcrfError, DcrfWarning as DcrfWarning
+from .inference import InferenceMethod as InferenceMethod
 from .model import TrainedModel as TrainedModel, compare as compare, load as load
 from .semantics import (
     ModelSpec as ModelSpec,

@@ -70,6 +70,7 @@ from .methods.mixed import Part as Part, PerSentenceMethod as PerSentenceMethod
 from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
 from .methods.pruned_method import PrunedMethod as PrunedMethod
 from .methods.weighted import weighted as weighted
+from .own_methods import InferenceMethod as InferenceMethod
 from .pieces.local_normalisation import (
     PieceMethod as PieceMethod,
     instance_importance as instance_importance,

@@ -31,7 +31,7 @@ import numpy as np
 
 from ...data import Corpus
 from ...foundation import DcrfError, Diagnostic, data_error, is_pipe, near_name, require_callable, shortened
-from ...semantics import FUNCTIONS
+from ...semantics import FUNCTIONS, MethodSettings
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ def registered_features(namespace: Mapping[str, object], *, origin: str = "<pyth
 def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
     """Runs a Python file and collects its marked functions. The file runs with all rights of the user.
 
-    Raises DcrfError `feature-file` if it cannot be read, raises an exception, or marks nothing.
+    A file may also define inference methods, which are known by their definition, and mark no function then. Raises
+    DcrfError `feature-file` if it cannot be read, raises an exception, or has neither.
     """
     if path.exists() and not path.is_file() and not is_pipe(path):  # a device would be read without end
         what = "it is a folder" if path.is_dir() else "it is no file"
@@ -128,7 +129,8 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
             line=_line_in(error, str(path)),
         ) from error
     functions = registered_features(namespace, origin=str(path))
-    if not functions:
+    methods = [value for value in namespace.values() if inspect.isclass(value) and issubclass(value, MethodSettings)]
+    if not functions and all(method.__module__ != "<run_path>" for method in methods):
         raise data_error(
             "feature-file",
             "it marks no feature function",

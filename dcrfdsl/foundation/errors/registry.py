@@ -1,14 +1,14 @@
 """Tables of named things (methods, criteria, readers …) and "did you mean".
 
-A room registers what it offers in one explicit table, filled at import and never after. Choice is a look-up
-in such a table, never a chain of comparisons.
+A room registers what it offers in one explicit table, filled at import; only programs that use the package add to one
+later, by `Table.add`. Choice is a look-up in such a table, never a chain of comparisons.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry", covariant=True)
 Kind = TypeVar("Kind")
@@ -74,6 +74,10 @@ class Table(Generic[Entry], Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def add(self, name: str, entry: Any) -> None:
+        """Adds what a program brings along that uses the package, or replaces it; entries of the package stay."""
+        self._entries[name] = entry
 
     def synonyms_of(self, name: str) -> tuple[str, ...]:
         """Words of other tools that stand for the entry `name`."""

@@ -26,6 +26,7 @@ from .log_tables import (
     exponentiate as exponentiate,
     exponentiate_base as exponentiate_base,
     fill_tables as fill_tables,
+    local_gradient as local_gradient,
     local_tables as local_tables,
     scatter_gradient as scatter_gradient,
     shared_peaks as shared_peaks,

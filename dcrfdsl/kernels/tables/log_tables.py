@@ -217,6 +217,12 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
 
 
 @kernel
+def local_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
+    """`scatter_gradient` for Python."""
+    scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient)
+
+
+@kernel
 def add_bias_gradient(bindings, base_expected, gradient):
     """Expected counts of bias weights, read off the expected base tables."""
     for i in range(len(bindings.bias_cell)):

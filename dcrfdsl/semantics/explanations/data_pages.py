@@ -212,20 +212,25 @@ DATA: Mapping[str, tuple[str, str]] = {
         "Give it its size, as in `vec:vector(50)`.",
     ),
     "bad-result": (
-        "A feature function of yours returns something that no feature can have as its value.",
+        "A feature function of yours returns something that no feature can have as its value, or an inference method "
+        "of yours something that is no answer.",
         "Return a text, several texts, a truth, a finite number, a mapping of names to finite numbers, or None; of a "
-        "whole sentence a list of these, one a token.",
+        "whole sentence a list of these, one a token. An inference method returns log Z and a table of probabilities "
+        "for each factor.",
     ),
     "feature-file": (
-        "The file given by `--features` cannot be read, is not Python, raises an error, or marks no function.",
+        "The file given by `--features` cannot be read, is not Python, raises an error, or marks no function "
+        "and defines no inference method.",
         "Correct it; `@dcrfdsl.feature` stands above each function.",
     ),
     "feature-function-failed": (
-        "A feature function of yours raises an error for a value of the data.",
+        "A feature function of yours raises an error for a value of the data, or an inference method of yours for a "
+        "graph.",
         "Correct the function where the message points; it must give a result for every value.",
     ),
     "feature-name-taken": (
-        "A feature function of yours has the name of a built-in one or of another one of yours.",
+        "A feature function of yours has the name of a built-in one or of another one of yours, or an inference method "
+        "of yours that of a built-in one.",
         "Rename yours.",
     ),
     "lexicon-too-large": (

@@ -207,8 +207,9 @@ class _Reader:
         guess = table.suggest(call.name)
         known = ", ".join(f"`{name}`" for name in table)
         place = next((p for p in ((*path, "name"), (*path, "function")) if p in self.spans), path)
+        own = "one of your own comes with `--features FILE.py`; " if table is INFERENCE else ""
         remedy = entry_remedy(table, call, guess, self.spec) or (
-            f"did you mean `{guess}`?" if guess else f"known are {known}"
+            f"did you mean `{guess}`?" if guess else f"{own}known are {known}"
         )
         article = "an" if table.kind[0] in "aeiou" else "a"
         self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
