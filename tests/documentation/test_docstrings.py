@@ -29,7 +29,10 @@ from dcrfdsl.template.builder_terms import Call, Choice, Clique, Constant, Lexic
 from dcrfdsl.training import CrossValidation, Fold
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
-PUBLIC = {name: getattr(dcrfdsl, name) for name in dcrfdsl.__all__}
+PUBLIC = {
+    **{name: getattr(dcrfdsl, name) for name in dcrfdsl.__all__ if name != "template"},
+    **{name: getattr(dcrfdsl.template, name) for name in dcrfdsl.template.__all__ if name != "as_setting_value"},
+}
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
@@ -75,8 +78,7 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if not name.startswith("_")])
 def test_no_public_name_is_left_out(name: str) -> None:
-    value = PUBLIC[name]
-    assert name in {**CLASSES, **FUNCTIONS} or type(value).__name__ in CLASSES or inspect.ismodule(value)
+    assert name in {**CLASSES, **FUNCTIONS} or type(PUBLIC[name]).__name__ in CLASSES
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
