@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..features import learned_parts
 from ..foundation import data_error, figure
 from ..model import TrainedModel
 from ..semantics import inference_settings
@@ -44,7 +43,7 @@ def _columns(model: TrainedModel) -> _Obstacle | None:
 
 
 def _own_functions(model: TrainedModel) -> _Obstacle | None:
-    registered = learned_parts(model.extractor).registered
+    registered = tuple(model.extractor.kinds)
     if not registered:
         return None
     names = ", ".join(f"`{name}`" for name in registered)

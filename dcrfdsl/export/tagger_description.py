@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from ..features import (
     LARGEST,
     Factor,
+    FeatureExtractor,
     FeatureSetPlan,
-    LearnedParts,
     TemplateTables,
-    atom_name,
-    learned_parts,
     leaves,
     reach,
 )
@@ -69,8 +67,8 @@ class _Writer:
     texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.learned: LearnedParts = learned_parts(self.model.extractor)
-        self.nodes = NodeWriter(self.model.spec, bins=learned_parts(self.model.extractor).bins)
+        self.learned: FeatureExtractor = self.model.extractor
+        self.nodes = NodeWriter(self.model.spec, bins=self.model.extractor.bins)
         self.atoms: list[Any] = []
         self.atom_of: dict[str, int] = {}
         self.vocabulary_of: dict[str, int] = {}
@@ -155,10 +153,10 @@ class _Writer:
         for plan, templates in zip(self.learned.plans, used, strict=True):
             for template in templates:
                 for n, factor in enumerate(plan.features[template.place].factors):
-                    if (name := atom_name(factor)) in self.learned.vocabularies:
+                    if (name := factor.atom) in self.learned.vocabularies.by_name:
                         codes_of.setdefault(name, []).append(template.codes[:, n])
         for name, codes in codes_of.items():
-            texts = list(self.learned.vocabularies[name])
+            texts = list(self.learned.vocabularies.by_name[name])
             kept = np.unique(np.concatenate(codes))
             kept = kept[kept < len(texts)]
             self.vocabularies[name] = [texts[code] for code in kept.tolist()], kept
@@ -200,15 +198,15 @@ class _Writer:
         kind = self.atoms[self._atom(factor)][0]
         if kind not in ("texts", "bag"):
             return codes, int(kind != "number")
-        texts, kept = self.vocabularies[atom_name(factor)]
-        size = len(self.learned.vocabularies[atom_name(factor)])
+        texts, kept = self.vocabularies[factor.atom]
+        size = len(self.learned.vocabularies.by_name[factor.atom])
         inside = np.searchsorted(kept, codes)
         return np.where(codes < size, inside, codes - size + len(texts)), len(texts) + sum(
             reach(factor, plan.pad_left, plan.pad_right)
         )
 
     def _atom(self, factor: Factor) -> int:
-        name = atom_name(factor)
+        name = factor.atom
         if name not in self.atom_of:
             self.atom_of[name] = len(self.atoms)
             self.atoms.append(

@@ -1,6 +1,6 @@
-from .atoms import atom_name as atom_name, reach as reach
+from .atoms import reach as reach
 from .conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
-from .extract import FeatureExtractor as FeatureExtractor, LearnedParts as LearnedParts, learned_parts as learned_parts
+from .extract import FeatureExtractor as FeatureExtractor
 from .feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
 from .feature_rows import FeatureRows as FeatureRows
 from .observation_kernels import ObservationKernel as ObservationKernel

@@ -23,7 +23,7 @@ from ..foundation import (
     unpack_strings,
 )
 from ..semantics import ModelSpec
-from .atoms import Vocabulary, atom_name, reach
+from .atoms import Vocabulary, reach
 from .feature_alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
 from .observation_kernels import ObservationKernelRecord
 from .plan import Factor, FeatureSetPlan
@@ -154,7 +154,7 @@ def _size(
     kind = kind_of(spec, factor.condition, kinds)
     if kind != "value":
         return _CODES[kind]
-    name = atom_name(factor)
+    name = factor.atom
     if name not in vocabularies:
         raise IncompatibleState(f"there is no vocabulary of `{name}`")
     return max(1, vocabularies[name] + sum(reach(factor, plan.pad_left, plan.pad_right)))

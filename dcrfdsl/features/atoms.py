@@ -24,11 +24,6 @@ from .values import TRUE, Bags, CorpusValues, JointTest, Numbers, Texts, Truths,
 Vocabulary: TypeAlias = dict[str, int]
 
 
-def atom_name(factor: Factor) -> str:
-    """The name of a factor without its place; factors with the same name share a vocabulary."""
-    return factor.atom
-
-
 def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
     """How many positions before the start and after the end of a sequence a factor can read."""
     _, shift = split_offset(factor.offset)
@@ -85,7 +80,7 @@ class CorpusAtoms:
     _atoms: dict[str, _Atom] = field(default_factory=dict)
 
     def atom(self, factor: Factor) -> _Atom:
-        name = atom_name(factor)
+        name = factor.atom
         if name not in self._atoms:
             self._atoms[name] = self._build(name, factor)
         return self._atoms[name]

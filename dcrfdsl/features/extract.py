@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from .alphabet_storage import (
     alphabet_metadata,
     restored_alphabets,
 )
-from .atoms import CorpusAtoms, atom_name, reach
+from .atoms import CorpusAtoms, reach
 from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
 from .feature_alphabet import Alphabet
 from .feature_rows import FeatureRows
@@ -93,32 +93,51 @@ class FeatureSetInfo:
     features_of_template: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class FeatureExtractor:
-    """The features of a model, learned from training data. Immutable; made by `learn` or `restore`."""
+    """The features of a model, learned from training data; made by `learn` or `restore`.
 
-    def __init__(
-        self, spec: ModelSpec, expansion: Expansion, *, alphabets: Sequence[Alphabet], vocabularies: Vocabularies,
-        lexicons: Lexicons, registered: Mapping[str, RegisteredFeature], kinds: Mapping[str, str],
-        bins: Mapping[str, tuple[float, ...]] | None = None, registered_texts: Mapping[str, str] | None = None,
-        conjunctions: Sequence[Conjunctions] = (), observation_kernels: Sequence[ObservationKernel] = (),
-    ):  # fmt: skip
-        self._spec = spec
-        self._plans = expansion.sets
-        self._alphabets = tuple(alphabets)
-        self._vocabularies = vocabularies
-        self._lexicons = lexicons
-        self._registered = registered
-        self._kinds = dict(kinds)
-        self._bins = dict(bins or {})
-        known = {name: registered[name].text_hash for name in kinds} if registered_texts is None else registered_texts
-        self._registered_texts = {name: text for name, text in known.items() if text and name in kinds}
-        self._expansion = expansion
-        none = (Conjunctions.none(alphabet.num_features) for alphabet in alphabets)
-        self.conjunctions = tuple(conjunctions) or tuple(none)
-        self.observation_kernels = tuple(observation_kernels)
-        kernel_sets = {kernel.clique: len(self._plans) + n for n, kernel in enumerate(self.observation_kernels)}
-        self.set_of_clique = tuple(kernel_sets.get(c, number) for c, number in enumerate(expansion.set_of_clique))
-        self.bias_of_clique = expansion.bias_of_clique
+    alphabets: of each feature set.   vocabularies: text → code, by `Factor.atom`.
+    functions: those of the user that are loaded, by name.   kinds: what each gives that the features call.
+    function_texts: the hashes of these in training; by default as they are now.
+    bins: the edges of bins that were learned.   conjunctions: of each set; by default none.
+    """
+
+    spec: ModelSpec
+    expansion: Expansion
+    alphabets: tuple[Alphabet, ...]
+    vocabularies: Vocabularies
+    lexicons: Lexicons
+    functions: Mapping[str, RegisteredFeature]
+    kinds: Mapping[str, str]
+    bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    function_texts: Mapping[str, str] | None = None
+    conjunctions: tuple[Conjunctions, ...] = ()
+    observation_kernels: tuple[ObservationKernel, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.function_texts is None:
+            texts = {name: self.functions[name].text_hash for name in self.kinds}
+            object.__setattr__(self, "function_texts", texts)
+        if not self.conjunctions:
+            none = tuple(Conjunctions.none(alphabet.num_features) for alphabet in self.alphabets)
+            object.__setattr__(self, "conjunctions", none)
+
+    @property
+    def plans(self) -> tuple[FeatureSetPlan, ...]:
+        """What each feature set asks for."""
+        return self.expansion.sets
+
+    @cached_property
+    def set_of_clique(self) -> tuple[int, ...]:
+        """The feature set of each clique, -1 for none; that of an observation kernel comes after all others."""
+        kernel_sets = {kernel.clique: len(self.plans) + n for n, kernel in enumerate(self.observation_kernels)}
+        return tuple(kernel_sets.get(c, number) for c, number in enumerate(self.expansion.set_of_clique))
+
+    @property
+    def bias_of_clique(self) -> tuple[bool, ...]:
+        """Whether each clique has a bias."""
+        return self.expansion.bias_of_clique
 
     @classmethod
     def learn(
@@ -153,15 +172,9 @@ class FeatureExtractor:
             alphabets.append(alphabet)
             rows.append(plan_rows)
         learn_condition_kinds(values)
+        vocabularies = Vocabularies(atoms.vocabularies)
         extractor = cls(
-            spec,
-            expansion,
-            alphabets=alphabets,
-            vocabularies=Vocabularies(atoms.vocabularies),
-            lexicons=resources,
-            registered=registered or {},
-            kinds=values.kinds,
-            bins=values.bins,
+            spec, expansion, tuple(alphabets), vocabularies, resources, registered or {}, values.kinds, values.bins
         )
         return extractor, tuple(rows)
 
@@ -170,15 +183,15 @@ class FeatureExtractor:
         return self._extracted(self._values(corpus))
 
     def _values(self, corpus: Corpus) -> CorpusValues:
-        return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds), dict(self._bins))
+        return CorpusValues(self.spec, corpus, self.lexicons, self.functions, dict(self.kinds), dict(self.bins))
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
-        atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
-        sets = zip(self._plans, self._alphabets, self._plain, strict=True)
+        atoms, texts = CorpusAtoms(values, self.vocabularies.by_name, learning=False), texts_of(values.corpus)
+        sets = zip(self.plans, self.alphabets, self._plain, strict=True)
 
         def rows(plan: FeatureSetPlan, alphabet: Alphabet, plain: PlainFeatures | None) -> FeatureRows:
             if plan.segment >= 0:
-                return SegmentReader(values, plan).rows(alphabet, self._vocabularies.by_name)
+                return SegmentReader(values, plan).rows(alphabet, self.vocabularies.by_name)
             if texts is None or plain is None:
                 one = extracted_rows(plan, alphabet, atoms)
             else:
@@ -198,7 +211,7 @@ class FeatureExtractor:
         texts: of the columns, each [length].
         """
         rows: list[FeatureRows] = []
-        for plan, plain in zip(self._plans, self._plain, strict=True):
+        for plan, plain in zip(self.plans, self._plain, strict=True):
             ids = None if plain is None or length > LONGEST else plain.ids(texts, length)
             if plain is None or ids is None or len(plain.numbers) < len(plan.features):
                 return None
@@ -208,47 +221,38 @@ class FeatureExtractor:
 
     @cached_property
     def _plain(self) -> list[PlainFeatures | None]:
-        sets = zip(self._plans, self._alphabets, strict=True)
-        known = self._spec, self._vocabularies.by_name, self._kinds
+        sets = zip(self.plans, self.alphabets, strict=True)
+        known = self.spec, self.vocabularies.by_name, self.kinds
         return [plain_features(plan, alphabet, *known) for plan, alphabet in sets]
 
     @property
     def registered(self) -> dict[str, RegisteredFeature]:
         """The functions of the user that the features call, by name."""
-        return {name: self._registered[name] for name in self._kinds}
+        return {name: self.functions[name] for name in self.kinds}
 
     @property
     def changed_functions(self) -> list[str]:
         """The functions of the user whose text is not that of the training."""
-        now = {name: self._registered[name].text_hash for name in self._registered_texts}
-        return [name for name, text in self._registered_texts.items() if now[name] not in ("", text)]
+        known = {name: text for name, text in (self.function_texts or {}).items() if text}
+        return [name for name, text in known.items() if self.functions[name].text_hash not in ("", text)]
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
-        return self._with(conjunctions, self.observation_kernels)
+        return replace(self, conjunctions=tuple(conjunctions))
 
     def with_observation_kernels(self, observation_kernels: Sequence[ObservationKernel]) -> FeatureExtractor:
         """The same features and these observation kernels; each has its own feature set after all others."""
-        return self._with(self.conjunctions, observation_kernels)
-
-    def _with(
-        self, conjunctions: Sequence[Conjunctions], observation_kernels: Sequence[ObservationKernel]
-    ) -> FeatureExtractor:
-        return FeatureExtractor(
-            self._spec, self._expansion, alphabets=self._alphabets, vocabularies=self._vocabularies,
-            lexicons=self._lexicons, registered=self._registered, kinds=self._kinds, bins=self._bins,
-            registered_texts=self._registered_texts, conjunctions=conjunctions, observation_kernels=observation_kernels,
-        )  # fmt: skip
+        return replace(self, observation_kernels=tuple(observation_kernels))
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
         """Which features of the alphabet are indicators (not numbers), [F]; only those of `templates`, if given.
 
         The factors of a template decide, not its options.
         """
-        plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
+        plan, alphabet = self.plans[feature_set], self.alphabets[feature_set]
         factors = None if templates is None else {template.factors for template in templates}
         wanted = [
-            not has_values(feature, tables, self._spec, self._kinds) and (factors is None or feature.factors in factors)
+            not has_values(feature, tables, self.spec, self.kinds) and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
         chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
@@ -256,14 +260,14 @@ class FeatureExtractor:
 
     def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], Ints32]:
         """The features of a set as listed in the template, and for each feature of the alphabet its place, [F]."""
-        return self._plans[feature_set].features, self._origins[feature_set][0]
+        return self.plans[feature_set].features, self._origins[feature_set][0]
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
         return self._relations(self._values(corpus))
 
     def _relations(self, values: CorpusValues) -> dict[int, Pairs]:
-        return {n: relate(clique, values) for n, clique in enumerate(self._spec.cliques) if clique.relational}
+        return {n: relate(clique, values) for n, clique in enumerate(self.spec.cliques) if clique.relational}
 
     def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
         """For each hard table the code that it reads at every token, [N] each."""
@@ -296,7 +300,7 @@ class FeatureExtractor:
                 tuple(feature.name for feature in plan.features),
                 tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
             )
-            for plan, alphabet, conjunctions in zip(self._plans, self._alphabets, self.conjunctions, strict=True)
+            for plan, alphabet, conjunctions in zip(self.plans, self.alphabets, self.conjunctions, strict=True)
         ]
         compared = [
             FeatureSetInfo(observed.size, 0, 0, (observed.kernel.method,), (observed.size,))
@@ -321,7 +325,7 @@ class FeatureExtractor:
     def template_of_feature(self, feature_set: int) -> Ints:
         """The number of each feature's template in `sets`, [F]; of induced features the number after the last one."""
         info = self.sets[feature_set]
-        if feature_set >= len(self._plans):  # of an observation kernel
+        if feature_set >= len(self.plans):  # of an observation kernel
             return np.zeros(info.num_features, np.int64)
         templates = np.full(info.num_features, len(info.templates), np.int64)
         templates[: self.conjunctions[feature_set].first] = self._origins[feature_set][0]
@@ -332,19 +336,19 @@ class FeatureExtractor:
 
         A conjunction is shown by its members.
         """
-        if feature_set >= len(self._plans):
-            return f"{self.observation_kernels[feature_set - len(self._plans)].kernel.method}(support {feature + 1})"
+        if feature_set >= len(self.plans):
+            return f"{self.observation_kernels[feature_set - len(self.plans)].kernel.method}(support {feature + 1})"
         induced = self.conjunctions[feature_set]
         if feature >= induced.first:
             return " & ".join(self.describe(feature_set, atom) for atom in sorted(induced.atoms(feature)))
-        plan = self._plans[feature_set]
+        plan = self.plans[feature_set]
         template, key = self._origins[feature_set]
         factors = plan.features[template[feature]].factors
-        codes = self._alphabets[feature_set].templates[template[feature]].codes(int(key[feature]))
+        codes = self.alphabets[feature_set].templates[template[feature]].codes(int(key[feature]))
         return " & ".join(self._described(plan, factor, code) for factor, code in zip(factors, codes, strict=True))
 
     def _described(self, plan: FeatureSetPlan, factor: Factor, code: int) -> str:
-        texts = self._texts.get(atom_name(factor))
+        texts = self._texts.get(factor.atom)
         if texts is None:
             return factor.name
         beyond = code - len(texts)
@@ -355,33 +359,34 @@ class FeatureExtractor:
 
     @cached_property
     def _origins(self) -> list[tuple[Ints32, Ints]]:
-        return [alphabet.origin() for alphabet in self._alphabets]
+        return [alphabet.origin() for alphabet in self.alphabets]
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
-        return {name: list(vocabulary) for name, vocabulary in self._vocabularies.by_name.items()}
+        return {name: list(vocabulary) for name, vocabulary in self.vocabularies.by_name.items()}
 
     # storage -------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All large arrays, for a model file. `restore` accepts them without copying, also mapped and read-only."""
         return {
-            **alphabet_arrays(self._alphabets),
-            **self._vocabularies.arrays(),
-            **self._lexicons.arrays(),
+            **alphabet_arrays(self.alphabets),
+            **self.vocabularies.arrays(),
+            **self.lexicons.arrays(),
             **conjunction_arrays(self.conjunctions),
             **kernel_arrays(self.observation_kernels),
         }
 
     def metadata(self) -> dict[str, Any]:
         """The rest, as plain JSON values."""
+        texts = {name: text for name, text in (self.function_texts or {}).items() if text}
         return {
-            **alphabet_metadata(self._alphabets),
-            "vocabularies": self._vocabularies.metadata(),
-            "lexicons": self._lexicons.metadata(),
-            "registered": dict(self._kinds),
-            **({"registered_texts": self._registered_texts} if self._registered_texts else {}),
-            "bins": {name: list(edges) for name, edges in self._bins.items()},
+            **alphabet_metadata(self.alphabets),
+            "vocabularies": self.vocabularies.metadata(),
+            "lexicons": self.lexicons.metadata(),
+            "registered": dict(self.kinds),
+            **({"registered_texts": texts} if texts else {}),
+            "bins": {name: list(edges) for name, edges in self.bins.items()},
             "likenesses": kernel_metadata(self.observation_kernels),
         }
 
@@ -417,42 +422,9 @@ class FeatureExtractor:
         bins = checked_bins(spec, stored.bins)
         conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
         counts = [one.num_features for one in conjunctions]
+        kernels = restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts)
+        texts = {name: text for name, text in stored.registered_texts.items() if name in stored.registered}
         return cls(
-            spec,
-            expansion,
-            alphabets=alphabets,
-            vocabularies=Vocabularies.restore(arrays, stored.vocabularies),
-            lexicons=lexicons,
-            registered=registered or {},
-            kinds=stored.registered,
-            registered_texts=stored.registered_texts,
-            bins=bins,
-            conjunctions=conjunctions,
-            observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),
-        )
-
-
-class LearnedParts(NamedTuple):
-    """plans, alphabets: of each feature set.   vocabularies: text → code, by the name of the atom (`atom_name`).
-
-    registered: the names of the user's functions among the features.   bins: the edges of bins that were learned.
-    """
-
-    plans: tuple[FeatureSetPlan, ...]
-    alphabets: tuple[Alphabet, ...]
-    vocabularies: Mapping[str, Mapping[str, int]]
-    lexicons: Lexicons
-    registered: tuple[str, ...]
-    bins: Mapping[str, tuple[float, ...]]
-
-
-def learned_parts(extractor: FeatureExtractor) -> LearnedParts:
-    """What an extractor has learned."""
-    return LearnedParts(
-        extractor._plans,
-        extractor._alphabets,
-        extractor._vocabularies.by_name,
-        extractor._lexicons,
-        tuple(extractor._kinds),
-        extractor._bins,
-    )
+            spec, expansion, tuple(alphabets), Vocabularies.restore(arrays, stored.vocabularies), lexicons,
+            registered or {}, stored.registered, bins, texts, tuple(conjunctions), kernels,
+        )  # fmt: skip

@@ -124,8 +124,8 @@ class PartLearner:
             alphabets.append(lock(complete, [feature.min_count for feature in plan.features], spread)[0])
         known = {name: dict(zip(texts, range(len(texts)), strict=True)) for name, texts in survey.texts.items()}
         return FeatureExtractor(
-            self.spec, self._expansion, alphabets=alphabets, vocabularies=Vocabularies(known),
-            lexicons=self.lexicons, registered=self.registered, kinds=survey.kinds,
+            self.spec, self._expansion, tuple(alphabets), Vocabularies(known), self.lexicons, self.registered,
+            survey.kinds,
         )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..criteria import TrainingProblem
 from ..data import Corpus
-from ..features import Lexicon, learned_parts
+from ..features import Lexicon
 from ..model import TrainedModel, TrainingData, content_hash
 from ..semantics import Label, Latent, Memory, ModelSpec, StateFile, to_text
 from .parts import PartedSupervision, read_compiled
@@ -60,7 +60,7 @@ def fingerprint_of(
 
 def _files(model: TrainedModel) -> Iterator[tuple[str, str]]:
     """The contents of the files that the template names."""
-    spec, lexicons = model.spec, learned_parts(model.extractor).lexicons.by_name
+    spec, lexicons = model.spec, model.extractor.lexicons.by_name
     for declared in spec.lexicons:
         yield f"lexicon `{declared.name}` in `{declared.path}`", _hash_of_lexicon(lexicons[declared.name])
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
