@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, IncompatibleState, Ints, Ints32, Mask, cached_property, typed
+from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, typed
 from ..semantics import Apply, Condition, ModelSpec, Observed, Reference, nodes, terms
 from .alphabet_storage import (
     FeaturesRecord,
@@ -409,7 +409,7 @@ class FeatureExtractor:
         if missing:
             message = f"the model was trained with feature functions that are not loaded: {missing}"
             remedy = "load the file that defines them: `--features FILE.py`"
-            raise DcrfError(Diagnostic("missing-feature-function", message, help=remedy))
+            raise data_error("missing-feature-function", message, help=remedy)
         expansion = expand(spec)
         alphabets = restored_alphabets(
             spec, expansion.sets, arrays, stored.tables, stored.sets, stored.vocabularies, stored.registered

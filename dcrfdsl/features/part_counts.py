@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Ints
+from ..foundation import Ints, data_error
 from ..semantics import ModelSpec
 from .alphabet_storage import Vocabularies
 from .atoms import BlockReader, CorpusAtoms
@@ -63,7 +63,7 @@ def join_surveys(surveys: Iterable[FeatureSurvey]) -> FeatureSurvey:
             if kinds.setdefault(name, kind) != kind:
                 message = f"feature function `{name}` gives a {kinds[name]} in one part of the data and a {kind} later"
                 remedy = "a function must give texts, truths, numbers or mappings, always the same"
-                raise DcrfError(Diagnostic("mixed-results", message, help=remedy))
+                raise data_error("mixed-results", message, help=remedy)
     return FeatureSurvey({name: list(found) for name, found in texts.items()}, kinds)
 
 
@@ -81,7 +81,7 @@ class PartLearner:
             text = condition_text(term)
             message = f"`{text}` cannot be learned from data in parts: its edges are quantiles of all the data"
             remedy = f"give edges, as in `{text.rpartition(',')[0]}, 18, 30, 65)`"
-            raise DcrfError(Diagnostic("cannot-train", message, help=remedy))
+            raise data_error("cannot-train", message, help=remedy)
         self._expansion = expand(self.spec)
 
     def survey(self, part: Corpus) -> FeatureSurvey:

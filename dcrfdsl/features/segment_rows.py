@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Corpus, InternedColumn
-from ..foundation import DcrfError, Diagnostic, Ints, data_error
+from ..foundation import Ints, data_error
 from ..semantics import Apply, ModelSpec, Reference, longest_segment
 from .atoms import CorpusAtoms, Vocabulary
 from .feature_alphabet import Alphabet
@@ -158,7 +158,7 @@ class SegmentReader:
             message = (
                 f"{tokens:,} tokens have {tokens * limit:,} runs of up to {limit}; {MOST_CANDIDATES:,} are possible"
             )
-            raise DcrfError(Diagnostic("too-many-features", message, help="lower `up to`, or train on less data"))
+            raise data_error("too-many-features", message, help="lower `up to`, or train on less data")
         room = np.minimum(np.repeat(off[1:], np.diff(off)) - np.arange(tokens), limit)
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(room)])
         start = np.repeat(np.arange(tokens), room)

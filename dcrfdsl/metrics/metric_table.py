@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Offsets, Table, did_you_mean, json_text
+from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
 from ..semantics import (
     Argument,
     CallSpec,
@@ -500,7 +500,7 @@ METRICS: Table[Metric] = Table(
 
 
 def metric_error(message: str, remedy: str | None) -> DcrfError:
-    return DcrfError(Diagnostic("bad-metric", message, help=remedy))
+    return data_error("bad-metric", message, help=remedy)
 
 
 def _call(name: str, *labels: str) -> CallSpec:

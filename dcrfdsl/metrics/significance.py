@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import DcrfError, Diagnostic, Floats
+from ..foundation import Floats, data_error
 
 Score = Callable[[Floats], Floats]  # from sums of counts [..., C] to [...]
 AT_ONCE = 2**24  # numbers of drawn sentences in memory
@@ -34,7 +34,7 @@ def require_level(level: float) -> None:
     """Raises DcrfError unless this is a confidence between 0 and 1."""
     if not 0.0 < level < 1.0:
         message = f"the level of confidence is {level:g}"
-        raise DcrfError(Diagnostic("bad-level", message, help="give one between 0 and 1, as 0.95"))
+        raise data_error("bad-level", message, help="give one between 0 and 1, as 0.95")
 
 
 def bootstrap_interval(

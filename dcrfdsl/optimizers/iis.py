@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints
+from ..foundation import Floats, Ints, data_error
 from ..semantics import IisSettings
 from .objective import Objective, Outcome, Scaling, Watch
 from .progress import ROUNDING, Progress
@@ -32,7 +32,7 @@ def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, wat
     scaling = objective.scaling()
     if scaling is None:
         message = "`iis` scales the expectations of counts, and this objective has none"
-        raise DcrfError(Diagnostic("cannot-train", message, help="train by `lbfgs`"))
+        raise data_error("cannot-train", message, help="train by `lbfgs`")
     update = ALGORITHMS[settings.algorithm](scaling)
     seen = scaling.counts > 0.0
     progress = Progress(objective, np.where(seen, start, np.minimum(start, NEVER)), settings, watch, state)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, recalled
+from ..foundation import Floats, Ints, data_error, recalled
 from ..kernels.optimization import dot, plain_steps
 from ..semantics import GpdSettings, SgdSettings
 from .objective import Batches, Iteration, Objective, Outcome, Watch
@@ -45,7 +45,7 @@ def sequence_batches(objective: Objective) -> Batches:
     batches = objective.batches(1)
     if batches is None:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
-        raise DcrfError(Diagnostic("cannot-train", message, help="train by `lbfgs`"))
+        raise data_error("cannot-train", message, help="train by `lbfgs`")
     return batches
 
 

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...foundation import cached_property
+from ...foundation import cached_property, data_error
 from ...semantics import (
     DEEPEST,
     FUNCTIONS,
@@ -44,7 +44,6 @@ from ...semantics import (
 from .notation import condition_text
 from .term_places import (
     LENGTH_OF_SEGMENT,
-    expansion_error,
     is_joint,
     moved,
     offsets_of,
@@ -151,7 +150,7 @@ def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeat
     count = spec.settled(clique.min_count) if isinstance(clique.min_count, Reference) else clique.min_count
     least = count.value if isinstance(count, Number) and isinstance(count.value, int) else count
     if not isinstance(least, int):
-        raise expansion_error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
+        raise data_error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
     return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
 
@@ -178,7 +177,7 @@ def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
     """A condition with every place moved inside its references; it must not contain a window."""
     variants: list[Condition] = variants_of(_with_constants(spec, condition), 0)
     if len(variants) > 1:
-        raise expansion_error(
+        raise data_error(
             "window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place"
         )
     return variants[0]
@@ -208,9 +207,7 @@ class _Expander:
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
                 chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
-                raise expansion_error(
-                    "too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}"
-                )
+                raise data_error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
             yield _crossed(combination)
         gap = None if isinstance(feature, Cross) else gap_of(self.spec, feature)
         if gap is not None:
@@ -231,9 +228,9 @@ class _Expander:
 
     def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         if group.name in groups:
-            raise expansion_error("group-cycle", f"feature group `{group.name}` contains itself")
+            raise data_error("group-cycle", f"feature group `{group.name}` contains itself")
         if len(groups) >= DEEPEST:
-            raise expansion_error(
+            raise data_error(
                 "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
             )
         options = ExpandedFeature((), self.min_count(group), group.outside)
@@ -246,7 +243,7 @@ class _Expander:
         if isinstance(value, Reference):
             settled = self.spec.settled(value)
             if not (isinstance(settled, Number) and isinstance(settled.value, int)):
-                raise expansion_error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
+                raise data_error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
             value = settled.value
         return value
 
@@ -254,7 +251,7 @@ class _Expander:
         """The factor of a condition with fixed places; a vector column gives one factor per component."""
         read = list(leaves(self.spec, condition))
         if not read:
-            raise expansion_error(
+            raise data_error(
                 "unknown-name", f"`{condition_text(condition)}` reads no column, position or lexicon of the data"
             )
         places = {offset for _, offset in read}
@@ -272,7 +269,7 @@ class _Expander:
         if column is None or column.type.name != "vector":
             return None
         if column.type.size is None:
-            raise expansion_error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
+            raise data_error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
         return column.type.size
 
 
@@ -334,7 +331,7 @@ def _joined(spec: ModelSpec, term: Apply) -> Apply:
             variants = term_variants(value, 0)
             if len(variants) > 1:
                 message = f"`{term.function}` reads several values, and one of them is a window"
-                raise expansion_error("bad-argument", message)
+                raise data_error("bad-argument", message)
             value = variants[0]
         arguments.append(Argument(value=value, name=argument.name))
     return term.model_copy(update={"arguments": tuple(arguments)})

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import data_error
 from ...semantics import (
     FUNCTIONS,
     LENGTH,
@@ -111,7 +111,7 @@ def offsets_of(place: Place) -> Sequence[int]:
         case Several(offsets=offsets):
             return offsets
         case Named(position=position):
-            raise expansion_error("place-without-where", f"`[{position}]` is a position that no `where` joins")
+            raise data_error("place-without-where", f"`[{position}]` is a position that no `where` joins")
 
 
 def place_at(offset: int) -> Place:
@@ -131,7 +131,7 @@ def term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply
         else:
             subject, *rest = term.arguments
             if not isinstance(subject.value, Reference | Apply):
-                raise expansion_error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
+                raise data_error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
             variants.extend(
                 Apply(function=term.function, arguments=(Argument(value=inner, name=subject.name), *rest))
                 for inner in term_variants(subject.value, shift + offset)
@@ -151,10 +151,6 @@ def moved(condition: Condition, shift: int) -> Condition:
     """An expanded condition with every place moved by `shift`."""
     shifted: Condition = variants_of(condition, shift)[0]
     return shifted
-
-
-def expansion_error(slug: str, message: str) -> DcrfError:
-    return DcrfError(Diagnostic(slug, message))
 
 
 # segments -------------------------------------------------------------------------------------------------------------

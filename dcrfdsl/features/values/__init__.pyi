@@ -1,5 +1,5 @@
-from .condition_kinds import kind_of as kind_of
-from .distinct_values import CorpusValues as CorpusValues, gives_weights as gives_weights
+from .condition_kinds import gives_weights as gives_weights, is_weighted as is_weighted, kind_of as kind_of
+from .distinct_values import CorpusValues as CorpusValues
 from .joint_tests import (
     TRUE as TRUE,
     JointTest as JointTest,
@@ -17,5 +17,4 @@ from .value_kinds import (
     Texts as Texts,
     Truths as Truths,
     Values as Values,
-    is_weighted as is_weighted,
 )

@@ -1,4 +1,4 @@
-"""The kind of a condition as a feature, from the template alone: texts, a test, or a number.
+"""The kind of a condition as a feature, from the template alone: texts, a test, or a number; texts with weights or not.
 
 Agrees with evaluation on a corpus (`distinct_values`, `atoms`); needed for a model that is read from a file. Not here:
 evaluation.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...foundation import IncompatibleState
-from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference
+from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference, nodes
 from ..plan import LENGTH_OF_SEGMENT, condition_text, leaves, reads_segment
 from .value_functions import FEATURES
 
@@ -38,3 +38,18 @@ def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]
                 return "value"
             raise IncompatibleState(f"nothing says what the function `{name}` gives")
     return "test"
+
+
+def is_weighted(spec: ModelSpec, condition: Condition) -> bool:
+    """Whether a condition stands for the names of a weighted bag, or for what a function makes of them."""
+    if not isinstance(condition, Reference | Apply):
+        return False
+    columns = [spec.column(leaf.name) for leaf, _ in leaves(spec, condition) if isinstance(leaf, Reference)]
+    return any(column is not None and column.type.name == "weighted_bag" for column in columns)
+
+
+def gives_weights(condition: Condition, kinds: Mapping[str, str]) -> bool:
+    """Whether a term is made of what a user's function gives as names with numbers."""
+    return isinstance(condition, Reference | Apply) and any(
+        isinstance(node, Apply) and kinds.get(node.function) == "weights" for _, node in nodes(condition)
+    )

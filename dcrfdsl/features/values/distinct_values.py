@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask, data_error, parts_of
+from ...foundation import Floats, Ints, Ints32, Mask, data_error, parts_of
 from ...semantics import (
     FUNCTIONS,
     NUMERIC,
@@ -47,7 +47,6 @@ from ...semantics import (
     bind,
     fold,
     missing_mark,
-    nodes,
     read_bins,
 )
 from ..feature_rows import Block
@@ -72,18 +71,11 @@ from .value_kinds import (
 GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number", "weights": "mapping of names"}
 
 
-def gives_weights(condition: Condition, kinds: Mapping[str, str]) -> bool:
-    """Whether a term is made of what a user's function gives as names with numbers."""
-    return isinstance(condition, Reference | Apply) and any(
-        isinstance(node, Apply) and kinds.get(node.function) == "weights" for _, node in nodes(condition)
-    )
-
-
 def own_values(values: CorpusValues, term: Apply, inner: Values, source: Source) -> Values:
     """A function of one value, on the values `inner` that its first argument has on those of a source."""
     calls = _calls(values, term)
     if isinstance(inner, Bags):
-        raise _error("not-a-text", f"`{calls.name}` is called with single values, and this is a weighted bag")
+        raise data_error("not-a-text", f"`{calls.name}` is called with single values, and this is a weighted bag")
     extra = [_constant(values.spec, term, argument.value) for argument in term.arguments[1:]]
     arguments = inner.of if isinstance(inner, Texts) else [() if v != v else (v,) for v in inner.of.tolist()]
     results = [
@@ -109,7 +101,7 @@ def joint_source(values: CorpusValues, term: Apply) -> Source:
         if isinstance(value, Reference | Apply) and next(leaves(values.spec, _placed(value)), None) is not None:
             if whole and value not in whole:
                 message = f"`{term_text(term)}` reads a whole sentence, and one place of it"
-                raise _error("bad-argument", message, "write `[all]` behind every column, or behind none")
+                raise data_error("bad-argument", message, help="write `[all]` behind every column, or behind none")
             columns[n] = _column(values, _placed(value))
         else:
             constants[n] = _constant(values.spec, term, value)
@@ -128,7 +120,8 @@ def _column(values: CorpusValues, value: Reference | Apply) -> tuple[Ints32, lis
     assert isinstance(base, Reference | Apply)  # a moved term is still a term
     source, found = values.evaluate(base)
     if isinstance(found, Bags) or (isinstance(found, Texts) and any(len(texts) > 1 for texts in found.of)):
-        raise _error("several-values", f"`{condition_text(base)}` has several values, and a function takes one of each")
+        message = f"`{condition_text(base)}` has several values, and a function takes one of each"
+        raise data_error("several-values", message)
     if isinstance(found, Texts):
         known = [texts[0] if texts else None for texts in found.of]
     else:
@@ -186,9 +179,9 @@ def _arguments(columns: Mapping[int, object], found: Sequence[Any], constants: M
 def _calls(values: CorpusValues, term: Apply) -> FunctionCalls:
     name = term.function
     if name not in values.registered:
-        raise _error(
+        raise data_error(
             "unknown-function", f"`{name}` is no feature function",
-            "load the file that defines it: `--features FILE.py`, or pass it as `features`",
+            help="load the file that defines it: `--features FILE.py`, or pass it as `features`",
         )  # fmt: skip
     return FunctionCalls(name, values.registered[name].function, values.corpus)
 
@@ -207,10 +200,10 @@ def _gathered(values: CorpusValues, name: str, results: list[list[Any]]) -> Valu
     kinds = {kind for row in results for kind in map(kind_of_result, row) if kind}
     kind = values.kinds.get(name) or min(kinds, default="value")
     if kinds - {kind}:
-        raise _error(
+        raise data_error(
             "mixed-results",
             f"feature function `{name}` gives a {GIVEN[kind]} here and a {GIVEN[min(kinds - {kind})]} there",
-            "a function must give texts, truths, numbers or mappings, always the same",
+            help="a function must give texts, truths, numbers or mappings, always the same",
         )  # fmt: skip
     values.kinds[name] = kind
     return GATHERED[kind](results)
@@ -255,13 +248,9 @@ def _constant(spec: ModelSpec, term: Apply, value: object) -> int | float | str:
     settled = spec.settled(value) if isinstance(value, Reference) else value
     if isinstance(settled, Number | Text):
         return settled.value
-    raise _error(
+    raise data_error(
         "bad-argument", f"the further arguments of `{term_text(term)}` must be columns, numbers or quoted texts"
     )
-
-
-def _error(slug: str, message: str, help: str | None = None) -> DcrfError:
-    return DcrfError(Diagnostic(slug, message, help=help))
 
 
 TRUTHS: Connectives[Mask] = Connectives(
@@ -319,7 +308,8 @@ class CorpusValues:
         source, values = self.evaluate(term)
         several = self._several(term, values)
         if any(len(texts) > 1 for texts in several):
-            raise _error("several-values", f"`{condition_text(term)}` has several values, and `=` compares single ones")
+            message = f"`{condition_text(term)}` has several values, and `=` compares single ones"
+            raise data_error("several-values", message)
         return source, [texts[0] if texts else None for texts in several]
 
     # sources ------------------------------------------------------------------------------------------------------
@@ -332,7 +322,7 @@ class CorpusValues:
         column = self._column(leaf.name)
         if isinstance(column, NumericColumn):
             if column.values.ndim == 2:
-                raise _error("not-a-text", f"`{leaf.name}` is a vector: it can only be a feature as it is")
+                raise data_error("not-a-text", f"`{leaf.name}` is a vector: it can only be a feature as it is")
             numbers, codes = np.unique(self._numeric(leaf.name).values, return_inverse=True)
             return Source(codes.astype(np.int32), numbers.tolist())
         if isinstance(column, BagColumn):  # each token is a value of its own
@@ -377,7 +367,7 @@ class CorpusValues:
         bound, problems = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
         term, lexicon = bound.get("term"), bound.get("lexicon")
         if problems or not isinstance(term, Reference | Apply) or not isinstance(lexicon, Reference):
-            raise _error("bad-argument", "; ".join(p.message for p in problems))
+            raise data_error("bad-argument", "; ".join(p.message for p in problems))
         source, texts = self.evaluate(term)
         entries = self._lexicon(lexicon.name)
         several = self._several(term, texts)
@@ -388,7 +378,7 @@ class CorpusValues:
 
     def _lexicon(self, name: str) -> Lexicon:
         if name not in self.lexicons.by_name:
-            raise _error("unknown-name", f"`{name}` is not a lexicon")
+            raise data_error("unknown-name", f"`{name}` is not a lexicon")
         return self.lexicons.by_name[name]
 
     def numbers_of(self, quantity: Quantity, source: Source) -> Floats:
@@ -439,12 +429,12 @@ class CorpusValues:
         if term.function in FEATURES:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
             if problems:
-                raise _error("bad-argument", "; ".join(problem.message for problem in problems))
+                raise data_error("bad-argument", "; ".join(problem.message for problem in problems))
             return self._mapped(subject, inner, FEATURES[term.function](bound))
         if term.function in self.lexicons.by_name:
             lexicon = self.lexicons.by_name[term.function]
             if lexicon.values is None:
-                raise _error(
+                raise data_error(
                     "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
                 )
             return self._mapped(subject, inner, lexicon.looked_up)
@@ -453,7 +443,7 @@ class CorpusValues:
     def _edges(self, term: Apply, subject: Reference | Apply, source: Source) -> tuple[float, ...]:
         bins = read_bins(term, self.spec.settled)
         if not isinstance(bins, Bins):
-            raise _error("bad-argument", bins.message, bins.help)
+            raise data_error("bad-argument", bins.message, help=bins.help)
         if bins.count is None:
             return bins.edges
         name = term_text(term)
@@ -475,7 +465,7 @@ class CorpusValues:
 
     def _several(self, term: Reference | Apply, values: Values) -> list[tuple[str, ...]]:
         if not isinstance(values, Texts):
-            raise _error(
+            raise data_error(
                 "not-a-text", f"`{condition_text(term)}` is a {_KIND[type(values)]}, and a text is needed here"
             )
         return values.of
@@ -490,7 +480,9 @@ class CorpusValues:
             case Reference() | Apply():
                 values = self._term(condition, source)
                 if not isinstance(values, Truths):
-                    raise _error("not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here")
+                    raise data_error(
+                        "not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here"
+                    )
                 return values.of
             case Matches(term=term, regex=regex):
                 fullmatch = compiled(regex).fullmatch

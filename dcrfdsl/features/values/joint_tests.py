@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ...foundation import Codes, Floats, Ints, Ints32, Mask, data_error
 from ...semantics import (
     Apply,
     Compares,
@@ -62,14 +62,14 @@ def _leaf(condition: Condition, values: CorpusValues) -> JointTest:
         return (_equal_numbers if numeric else _equal_texts)(condition, condition.negated, values)
     if isinstance(condition, Compares):
         return _compared(condition, values)
-    raise DcrfError(Diagnostic("bad-argument", f"`{condition_text(condition)}` cannot read several places at once"))
+    raise data_error("bad-argument", f"`{condition_text(condition)}` cannot read several places at once")
 
 
 def _one_place(condition: Condition, offset: int, values: CorpusValues) -> JointTest:
     source, truths = values.evaluate(moved(condition, -offset))
     if not isinstance(truths, Truths):
         message = f"`{condition_text(condition)}` is a value, and a test is needed here"
-        raise DcrfError(Diagnostic("not-a-test", message))
+        raise data_error("not-a-test", message)
     # a place without a value (code -1, here the last entry) passes no test
     lut = np.append(np.where(truths.of, TRUE, FALSE), FALSE).astype(np.int32)
     codes = np.where(source.codes >= 0, source.codes, len(truths.of)).astype(np.int32)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...data import Corpus, InternedColumn
-from ...foundation import DcrfError, Diagnostic, Ints
+from ...foundation import Ints, data_error
 from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
 from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues
@@ -43,9 +43,13 @@ def view_label(spec: ModelSpec, view: View) -> str:
     names = {name for name, _ in read}
     if len(names) != 1 or not names <= labels:
         reads = f"reads {', '.join(f'`{name}`' for name in sorted(names))}" if names else "reads no label"
-        raise _error(f"view `{view.name}` {reads}; a view maps the states of one label", "name one label in it")
+        raise data_error(
+            "bad-view", f"view `{view.name}` {reads}; a view maps the states of one label", help="name one label in it"
+        )
     if any(offset for _, offset in read):
-        raise _error(f"view `{view.name}` reads another position", "shift the view where a clique uses it")
+        raise data_error(
+            "bad-view", f"view `{view.name}` reads another position", help="shift the view where a clique uses it"
+        )
     return names.pop()
 
 
@@ -58,7 +62,9 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
         others = _texts(spec, view.value.otherwise, values, states)
         _, held = values.evaluate(fixed_condition(spec, view.value.condition))
         if not isinstance(held, Truths):
-            raise _error(f"`{condition_text(view.value.condition)}` is no test", "compare it, as in `pos is NN`")
+            raise data_error(
+                "bad-view", f"`{condition_text(view.value.condition)}` is no test", help="compare it, as in `pos is NN`"
+            )
         texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
     names = tuple(dict.fromkeys(texts))
     return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64), view.name)
@@ -82,8 +88,4 @@ def _texts(spec: ModelSpec, part: Condition, values: CorpusValues, states: Seque
         return [TRUE if true else FALSE for true in evaluated.of]
     if isinstance(evaluated, Texts) and isinstance(part, Reference | Apply):
         return [" ".join(several) for several in evaluated.of]
-    raise _error(f"`{condition_text(part)}` gives no text for a state", None)
-
-
-def _error(message: str, help: str | None) -> DcrfError:
-    return DcrfError(Diagnostic("bad-view", message, help=help))
+    raise data_error("bad-view", f"`{condition_text(part)}` gives no text for a state")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, Table
+from ...foundation import Table, data_error
 from ...semantics import Number, Range, Reference, Regex, Value
 
 # regular expressions --------------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def compiled(regex: Regex) -> Any:
         return re2.compile(regex.pattern, options)
     except re2.error as error:
         detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
-        raise DcrfError(Diagnostic("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}")) from None
+        raise data_error("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}") from None
 
 
 TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]

@@ -16,8 +16,6 @@ import numpy as np
 from ...data import BagColumn, Corpus
 from ...foundation import Codes, DcrfError, Floats, Mask, Offsets, data_error
 from ...kernels.extraction import merge_items
-from ...semantics import Apply, Condition, ModelSpec, Reference
-from ..plan import leaves
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,6 @@ class Bags:
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(passed)])
         found: Mask = before[self.off[1:]] > before[self.off[:-1]]
         return found
-
-
-def is_weighted(spec: ModelSpec, condition: Condition) -> bool:
-    """Whether a condition stands for the names of a weighted bag, or for what a function makes of them."""
-    if not isinstance(condition, Reference | Apply):
-        return False
-    columns = [spec.column(leaf.name) for leaf, _ in leaves(spec, condition) if isinstance(leaf, Reference)]
-    return any(column is not None and column.type.name == "weighted_bag" for column in columns)
 
 
 def checked_bag(name: str, column: BagColumn, corpus: Corpus) -> Bags:
