@@ -152,9 +152,9 @@ def data_error(
     column: int | None = None,
     help: str | None = None,
 ) -> DcrfError:
-    """A `DcrfError` about a data or model file rather than a template; `line` and `column` count from 1.
+    """A `DcrfError` of one problem that has no place in a template: it is in a file of data or of a model, or nowhere.
 
-    Without file and line it is about the data as a whole, and names no place.
+    file: None for data without a file.   line, column: from 1. Without file and line the message names no place.
     """
     parts = [file or "<input>", *(str(n) for n in (line, column) if n is not None)]
     location = ":".join(parts) if file or line is not None else None
