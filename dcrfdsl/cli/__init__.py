@@ -1,4 +1,4 @@
-"""The `dcrfdsl` command: one module per command, collected here. A module is loaded when its command is asked for.
+"""The `dcrfdsl` command. The module of a command is loaded when it is asked for (`command_table`).
 
 Heavy libraries are loaded only inside commands.
 """
@@ -8,30 +8,23 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
-from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..foundation import did_you_mean, whole_stream
+from .command_table import COMMANDS, MadeWhenAsked
 from .console import abandon_messages, file_failed, guarded, open_standard_streams
-from .parsers import command_parser
+from .options import command_parser
 
 __all__ = ["COMMANDS", "load_ipython_extension", "main", "run", "unload_ipython_extension"]
 
 YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exceeded a hundred times during start-up
 
-# In the order of the help screen. NAME is a function of the module `NAME_command`, but `eval` is a word of Python.
-NAMES = (
-    "demo", "new", "convert", "check", "explain", "fmt", "train", "cv", "tag", "eval", "compare", "report", "show",
-    "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
-)  # fmt: skip
-FUNCTIONS = {"eval": "evaluate"}
 # What `explain` is asked about may look like an option.
 CONTEXT_SETTINGS = {"explain": {"ignore_unknown_options": True}}
 INTERRUPTED = 130  # as shells have it: 128 + SIGINT
@@ -43,43 +36,6 @@ dcrfdsl check chunk.dcrf --data train.txt
 dcrfdsl train chunk.dcrf train.txt -o chunk.model
 dcrfdsl tag chunk.model test.txt
 """
-
-Made = TypeVar("Made")
-
-
-class _MadeLate(Mapping[str, Made]):
-    """Values by their names, each of which is made when it is first asked for."""
-
-    def __init__(self, names: Iterable[str], make: Callable[[str], Made]):
-        self._names, self._make = tuple(names), cache(make)
-
-    def __getitem__(self, name: str) -> Made:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._make(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def _function(name: str) -> Callable[..., None]:
-    function = FUNCTIONS.get(name, name)
-    command: Callable[..., None] = getattr(import_module(f".{function}_command", __name__), function)
-    return command
-
-
-def _parser(name: str) -> click.Command:
-    """The command as click has it."""
-    return command_parser(name, guarded(COMMANDS[name]), **CONTEXT_SETTINGS.get(name, {}))
-
-
-COMMANDS: Mapping[str, Callable[..., None]] = _MadeLate(NAMES, _function)
 
 
 class _Commands(click.Group):
@@ -93,21 +49,26 @@ class _Commands(click.Group):
             params=[_VERSION],
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.commands: Any = _MadeLate(NAMES, _parser)
+        self.commands: Any = MadeWhenAsked(COMMANDS, _parser)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the help screen, and not of the alphabet."""
-        return list(NAMES)
+        return list(COMMANDS)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant, and its arguments. Says which command has the nearest name if there is none."""
         name = args[0]
-        if name not in NAMES and not name.startswith("-") and not ctx.resilient_parsing:
-            near = did_you_mean(name, NAMES)
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            near = did_you_mean(name, COMMANDS)
             ctx.fail(f"there is no command `{name}`" + (f"; did you mean `{near}`?" if near else ""))
         return super().resolve_command(ctx, args)
+
+
+def _parser(name: str) -> click.Command:
+    """The command as click has it."""
+    return command_parser(name, guarded(COMMANDS[name]), **CONTEXT_SETTINGS.get(name, {}))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -168,8 +129,8 @@ def main() -> None:
     code = run(sys.argv[1:])
     abandon_messages()
     gc.freeze()
-    prefetching = sys.modules.get(f"{__name__}.prefetching")
-    if prefetching is not None and prefetching.is_at_work():
+    files = sys.modules.get(f"{__name__}.command_files")
+    if files is not None and files.is_prefetching():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):
                 stream.flush()

@@ -1,28 +1,32 @@
-"""`dcrfdsl check`: every problem of a template at once, then the cost of the model.
+"""`dcrfdsl check`: every problem of a template at once, then the cost of the model, or one pass of the compiler.
 
-Not here: the formats of messages for programs (`diagnostic_formats`), what `--print` shows (`printing_passes`).
+What `--print` shows is a text that depends on the template alone: no addresses, no times, no order of a hash. Not here:
+the formats of messages for programs (`diagnostic_formats`), drawings of sentences (`unroll_command`).
 """
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from ..foundation import DcrfError, Diagnostic, printable
-from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, os_error, print_diagnostics, refuse
-from .inputs import STDIN, read_features, read_sample, read_text, resolved_template
-from .options import Argument, Option, with_options
+from .command_files import STDIN, read_features, read_sample, read_text, resolved_template
+from .console import INPUT_ERROR, Talk, os_error, print_diagnostics, refuse
+from .options import Argument, Features, Option, Quiet, SetPaths, StageName, with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..data import Corpus
     from ..features import RegisteredFeature
     from ..semantics import ModelSpec, Resolved
-    from .class_counts import ClassCounts
+    from .cost_table import ClassCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +138,6 @@ def _check_one(options: CheckOptions, template: str, registered: Mapping[str, Re
         _expand(resolved.spec, stage)
         return
     if options.print is not None:
-        from .printing_passes import PASSES
-
         print(PASSES[options.print](resolved, stage, Path() if template == STDIN else Path(template).parent), end="")
         return
     for line in resolved.spec.doc:
@@ -145,7 +147,7 @@ def _check_one(options: CheckOptions, template: str, registered: Mapping[str, Re
 
         costs = declared_costs(resolved, stage)
     else:
-        from .trained_costs import trained_costs
+        from .cost_table import trained_costs
 
         costs, remarks, _ = trained_costs(
             resolved, corpus, registered, stage, lambda one: _report([one], template, quiet)
@@ -206,7 +208,7 @@ def _problems(
         if corpus is not None:
             found += [Diagnostic("data-warning", text, severity="warning") for text in corpus.warnings]
             if not any(one.severity == "error" for one in found):
-                from .trained_costs import trained_costs
+                from .cost_table import trained_costs
 
                 trained = trained_costs(resolved, corpus, registered, options.stage)
                 found += trained.warnings
@@ -229,7 +231,6 @@ def _diagnostics_of(error: DcrfError | OSError) -> Sequence[Diagnostic]:
 
 
 def _print_tree(template: str) -> None:
-    from .printing_passes import tree_of
 
     print(tree_of(read_text(template), "<stdin>" if template == STDIN else template), end="")
 
@@ -262,3 +263,65 @@ def _explain(slug: str) -> None:
         guess = did_you_mean(slug, EXPLANATIONS)
         refuse("unknown-slug", f"`{slug}` is no kind of message", f"did you mean `{guess}`?" if guess else None)
     print("\n\n".join(described(entry) for entry in entries_named(slug) if entry.kind == "message"))
+
+
+# passes of the compiler ----------------------------------------------------------------------------------------------
+
+
+def tree_of(text: str, name: str) -> str:
+    """The tree of a text with the place of each node. Raises `DcrfError` if it cannot be read."""
+    from ..syntax import parse, tree_text
+
+    return tree_text(parse(text, name))
+
+
+def _specification(resolved: Resolved, stage: str | None, folder: Path) -> str:
+    """The specification as JSON; `dcrfdsl schema model` describes it."""
+    return json.dumps(resolved.spec.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+
+def _written_out(resolved: Resolved, stage: str | None, folder: Path) -> str:
+    """The template without `use`, shorthands and windows, and with its defaults."""
+    from ..semantics import expanded, to_text, with_defaults, without_windows
+
+    spec = expanded(_with_paths(resolved, folder), stage)
+    return to_text(with_defaults(without_windows(spec), stage), every_option=True)
+
+
+def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
+    """The specification with the paths of files that `use` brought from another folder as seen from `folder`."""
+    from ..semantics import StateFile
+
+    def moved(name: str, path: str) -> str:
+        there = resolved.directories.get(name, folder)
+        apart = not os.path.isabs(path) and there.resolve() != folder.resolve()
+        return Path(os.path.relpath(there / path, folder)).as_posix() if apart else path
+
+    def with_states(item: Any) -> Any:
+        if not isinstance(item.domain, StateFile):
+            return item
+        domain = item.domain.model_copy(update={"path": moved(item.name, item.domain.path)})
+        return item.model_copy(update={"domain": domain})
+
+    spec = resolved.spec
+    lexicons = [one.model_copy(update={"path": moved(one.name, one.path)}) for one in spec.lexicons]
+    variables = {part: tuple(map(with_states, getattr(spec, part))) for part in ("labels", "latents", "memories")}
+    return spec.model_copy(update={"lexicons": tuple(lexicons), **variables})
+
+
+def _cliques(resolved: Resolved, stage: str | None, folder: Path) -> str:
+    """The cliques unrolled over a few positions."""
+    from ..data import declared_states
+    from ..graph import clique_listing
+    from ..semantics import expanded
+
+    return clique_listing(expanded(resolved.spec, stage), declared_states(resolved.spec, resolved.directories))
+
+
+# By their names on the command line: functions of a template that the checker accepts, of the stage that runs, and of
+# the folder that paths are relative to. The tree, `ast`, is that of a text.
+PASSES: Mapping[str, Callable[[Resolved, str | None, Path], str]] = {
+    "spec": _specification,
+    "expanded": _written_out,
+    "graph": _cliques,
+}

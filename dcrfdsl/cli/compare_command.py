@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..foundation import json_text, printable
-from .console import MOST_DRAWS, Features, Json, Quiet, Talk, Threads, refuse
-from .inputs import load_model, read_features, read_gold
-from .options import Argument, Option
+from .command_files import load_model, read_features, read_gold
+from .console import Talk, refuse
+from .options import MOST_DRAWS, Argument, Features, Json, Option, Quiet, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,14 @@
-"""Shared parts of all commands: data on stdout and messages on stderr, common options, exit codes.
+"""What all commands share: data on stdout and messages on stderr, exit codes, signals.
 
-Exit codes: 0 done, 1 unusable input, 2 wrong usage (from click), 70 an internal error, 128 + n ended by signal n. Not
-here: what a command does.
+Exit codes: 0 done, 1 unusable input, 2 wrong usage (from click), 70 an internal error, 128 + n ended by signal n.
+
+Ctrl-C, SIGTERM and SIGHUP while a model is trained save finished work and leave no partial file:
+
+    before training   the command ends at once: there is nothing to save
+    in training       the first signal stops after the current iteration, the second ends the command at once
+    while saving      the first signal waits until the file is written, the second ends the command at once
+
+To end at once means to raise an exception, so that every `finally` runs. Not here: what a command does.
 """
 
 from __future__ import annotations
@@ -12,50 +19,22 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Annotated, Any, NoReturn, ParamSpec, TextIO
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, ParamSpec, TextIO
 
 import click
 
 from ..foundation import DcrfError, Diagnostic, printable, printable_lines, render_all
-from .options import Option
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
 MOST_PRINTED = 200  # messages of one command
-MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
-MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
 _ENDED_BY = 128  # shells add this to the number of the signal that ended a process
 # Errors of a write to stdout that are not internal errors.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
-SetPaths = Annotated[
-    list[str] | None,
-    Option("--set", metavar="PATH=VALUE", help="Change a setting: infer.tolerance=1e-6. Repeatable."),
-]
-StageName = Annotated[str | None, Option("--stage", metavar="NAME", help="Training stage to run (default: the last).")]
-Features = Annotated[
-    list[str] | None,
-    Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
-]
-Decode = Annotated[
-    str | None,
-    Option(
-        "--decode",
-        metavar="RULE",
-        help="joint, marginal, local, certified or optimal (default: what the model was made for).",
-    ),
-]
-Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
-Threads = Annotated[
-    int | None,
-    Option(
-        "--threads", metavar="N", min=1, envvar="DCRFDSL_THREADS", help="Threads to compute with (default: all cores)."
-    ),
-]
 
 Parameters = ParamSpec("Parameters")
 
@@ -236,3 +215,63 @@ def _apologise(error: Exception) -> int:
             file=sys.stderr,
         )
     return OUR_FAULT
+
+
+# signals while a model is trained ------------------------------------------------------------------------------------
+
+
+SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
+if HANG_UP is not None:
+    SIGNALS[HANG_UP] = "SIGHUP"
+STOPPING = "stopping after this iteration, the model will be saved; {} again stops at once"
+SAVING = "the model is being saved; {} again stops at once"
+
+
+class Interruption:
+    """A context manager that catches the signals; `requested()` tells whether training should stop.
+
+    Outside the main thread signals cannot be caught, so `requested()` is always False. An ignored hang-up (`nohup`)
+    stays ignored.
+    """
+
+    def __init__(self, talk: Talk):
+        self._talk = talk
+        self._asked = False
+        self._number: int | None = None  # of the last signal
+        self._answer: str | None = None  # the message for the first signal; None: the signal ends the command
+        self._before: dict[signal.Signals, Any] = {}  # the previous handlers
+
+    def requested(self) -> bool:
+        return self._asked
+
+    def training(self) -> None:
+        """To be called when training begins: from now on there is something to save."""
+        self._answer = STOPPING
+
+    def saving(self) -> None:
+        """To be called when saving begins. Earlier signals no longer count."""
+        self._answer, self._asked = SAVING, False
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if number is HANG_UP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if kind is KeyboardInterrupt and self._number is not None:  # asked to stop, training had nothing to save yet
+            raise EndedBySignal(self._number) from error
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._number = number
+        if self._asked or self._answer is None:
+            raise EndedBySignal(number)
+        self._asked = True
+        self._talk(self._answer.format(SIGNALS[signal.Signals(number)]))

@@ -1,25 +1,96 @@
-"""The cost table of `dcrfdsl check`: what a template alone tells.
+"""The cost table of `dcrfdsl check`: what a template alone tells, and what training data tell in addition.
 
 Without data the engine is not loaded; the table then shows what the declared states determine, and `?` for the rest.
-Not here: what data tells (`trained_costs`), rules on templates (`semantics.checks.checker`).
+With data it also shows how many tokens have each state: a class that is hardly there can hardly be learned. Not here:
+rules on templates (`semantics.checks.checker`), the estimates (`graph.model_cost`, `training.time_estimate`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
-from .probabilities import decode_words
-from .report import print_table
+from ..foundation import Diagnostic, give_back_memory, memory_in_use
+from .inference_notes import decode_words
+from .report import duration, peak_mb, print_table
 
 if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
-    from ..semantics import CliqueSpec, ModelSpec, Resolved
+    from ..graph import JoinedCost, JoinedPairs, Parameters
+    from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
+    from ..training import SecondsRange, UntrainedModel
+
+
+# classes in the data -------------------------------------------------------------------------------------------------
+
+
+MOST_LISTED = 12  # classes that a line names
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """tokens: of each state.   unlabelled: tokens without one known state.   segments: of each type, as far as their
+    beginning is known; empty where the states mark none.
+    """
+
+    tokens: Mapping[str, int]
+    unlabelled: int
+    segments: Mapping[str, int]
+
+    def words(self) -> str:
+        """`B-NP 55,081, I-NP 63,307 … tokens`, the most frequent first, and the segments."""
+        unlabelled = f"; {self.unlabelled:,} unlabelled" if self.unlabelled else ""
+        segments = f"; segments: {_listed(self.segments)}" if self.segments else ""
+        return f"{_listed(self.tokens)}{unlabelled}{segments}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `check --format json`."""
+        return {"tokens": dict(self.tokens), "unlabelled": self.unlabelled, "segments": dict(self.segments)}
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+    shown = ordered if len(ordered) <= MOST_LISTED else [*ordered[: MOST_LISTED - 2], *ordered[-1:]]
+    texts = [f"{name} {count:,}" for name, count in shown]
+    if len(shown) < len(ordered):
+        texts.insert(-1, f"… {len(ordered) - len(shown):,} more …")
+    return ", ".join(texts)
+
+
+def class_counts(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> dict[str, ClassCounts]:
+    """The counts of every label, in the order of declaration."""
+    from ..data import encode_labels
+
+    codes = encode_labels(spec, states, corpus).codes
+    return {label.name: _counts(states[label.name], codes[m], corpus) for m, label in enumerate(spec.labels)}
+
+
+def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
+    import numpy as np
+
+    from ..data import STARTS, mark_table, segments_of
+    from ..semantics import has_segments
+
+    tokens = np.bincount(codes[codes >= 0], minlength=len(states)).tolist()
+    segments: dict[str, int] = {}
+    if has_segments(states):
+        known = np.maximum(codes, -1)
+        mark, kind, names = mark_table(states)
+        found = segments_of(known, mark, kind, corpus.sentence_off)
+        opens = STARTS[2, mark]  # what begins a segment even after `I`
+        follows = (known[found.start - 1] < 0) & ~np.isin(found.start, corpus.sentence_off)
+        sure = opens[known[found.start]] | ~follows
+        segments = dict(zip(names, np.bincount(found.kind[sure], minlength=len(names)).tolist(), strict=True))
+    return ClassCounts(dict(zip(states, tokens, strict=True)), int((codes < 0).sum()), segments)
+
 
 UNKNOWN = "?"
 MOST_ROWS = 200  # cliques that are listed
@@ -171,3 +242,227 @@ def segment_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[t
 
 def work_words(multiply_adds: float) -> str:
     return f"{multiply_adds:,.0f} multiply-adds a token"
+
+
+# with data -----------------------------------------------------------------------------------------------------------
+
+
+RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
+
+
+class Trained(NamedTuple):
+    """What data tells of a template: the complete table, warnings, and how often the classes of each label occur."""
+
+    table: CostTable
+    warnings: list[Diagnostic]
+    classes: dict[str, ClassCounts]
+
+
+def trained_costs(
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None,
+    at_once: Callable[[Diagnostic], None] | None = None,
+) -> Trained:  # fmt: skip
+    """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training, or if the
+    model does not fit into memory.
+
+    at_once: is told what takes very much before it is built; without it that is among the warnings.
+    """
+    from ..training import assemble, naming_statements, refuse_undecodable
+
+    spec = resolved.spec  # checked
+    remarks: list[Diagnostic] = []
+    told = at_once or remarks.append
+    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans, remark=told)
+    refuse_undecodable(spec, problem.states, stage)
+    idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
+    remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
+    classes = class_counts(spec, problem.states, corpus)
+    with naming_statements(resolved, problem.states):
+        return Trained(_table(resolved, problem, registered, stage, classes), remarks, classes)
+
+
+def _table(
+    resolved: Resolved, problem: UntrainedModel, registered: Mapping[str, RegisteredFeature], stage: str | None,
+    classes: Mapping[str, ClassCounts],
+) -> CostTable:  # fmt: skip
+    from ..graph import automaton_seconds, joined_costs, training_cost
+    from ..inference import fastest_automaton
+    from ..optimizers import pair_bytes
+    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
+    from ..training import assemble, training_seconds
+
+    spec, corpus = problem.spec, problem.corpus
+    graph, rows, relations = problem.graph, problem.rows, problem.relations
+    parameters, _ = problem.learn_parameters()
+    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    runs = problem.gradient_runs(parameters)
+    optimizer, history = settings.optimizer, 0.0
+    if isinstance(optimizer, LbfgsSettings):
+        history = optimizer.memory * pair_bytes(parameters.num_weights) / 8
+    method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
+    pruned = method == "pruned"
+    automaton = None if pruned else fastest_automaton(graph, parameters)
+    seconds = None if automaton is None else automaton_seconds(automaton)
+    cost = training_cost(
+        graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations,
+        automaton=seconds, thin=pruned,
+    )  # fmt: skip
+    counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
+    for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
+        if template.segments is None:
+            counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
+    cliques = [
+        (clique.label, *table_words(spec, clique, counts, problem.states), f"{weights:,}")
+        for clique, template, weights in zip(spec.cliques, graph.templates, cost.weights, strict=False)
+    ]
+    cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
+    exact = method in ("exact", "automaton") and not cost.joined
+    if exact and automaton is not None:
+        taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
+
+    def relative_cost(sample: Corpus) -> float:
+        part = assemble(spec, sample, resolved.directories, registered, spans=resolved.spans)
+        weights, _ = part.learn_parameters()
+        its = training_cost(
+            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,
+            automaton=seconds, thin=pruned,
+        )  # fmt: skip
+        return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
+
+    lasts = training_seconds(
+        resolved, corpus, relative_cost=relative_cost, evaluation=cost.seconds(exact=exact, cores=cores), stage=stage,
+        registered=registered,
+    )  # fmt: skip
+    # the process and the data take what they take in training, the trained sample's kernels included
+    give_back_memory()
+    memory = max(memory_in_use() + cost.memory + (0.0 if exact else cost.message_memory), 1e6 * peak_mb())
+    width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
+    if cost.exact.work == math.inf:
+        width = f"a table of {cost.exact.largest:.1g} entries at least"
+    work = work_words(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
+    totals = [
+        ("data", f"{_counted(corpus.num_sentences, 'sentence')}, {_counted(cost.tokens, 'token')}"),
+        *((f"`{name}`", counts.words()) for name, counts in classes.items()),
+        ("weights", f"{sum(cost.weights):,}"),
+        *(("joined", _joined_words(joined)) for joined in cost.joined),
+        *(_joined_exact(joined_costs(graph, corpus.sentence_off, relations)) if cost.joined else ()),
+        *(() if cost.joined else (("exact", f"{work}; {width}"),)),
+        *segment_rows(spec, problem.states),
+        ("one sweep", work_words(cost.sweep)),
+        ("method", taken),
+        *decoding_rows(spec, stage),
+        *once_rows(spec, problem.states),
+        ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
+        ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
+    ]
+    return CostTable(cliques, totals)
+
+
+def _method(problem: UntrainedModel, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
+    """The inference method of training, and its text in the table."""
+    from ..inference import Binder, PerSentenceMethod, choose_method
+    from ..semantics import AutoSettings, PrunedSettings
+
+    method, settings = choose_method(problem.graph, parameters, asked)
+    if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
+        binder = Binder(problem.graph, parameters, programs=False)
+        bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
+        method = PerSentenceMethod.of(bound, settings).description()
+        return method, f"`auto` takes {method}"
+    shown = "exact" if method in ("automaton", "segments") else method
+    if isinstance(settings, PrunedSettings) and settings.by is not None:
+        return method, f"`{shown}`, by the marginals of `{settings.by}`"
+    if asked.method != "auto":
+        return method, f"`{shown}`"
+    return method, f"`{shown}`, which `auto` takes{_estimates(problem) if method == 'trp' else ''}"
+
+
+def _estimates(problem: UntrainedModel) -> str:
+    """By which `auto` passes messages although exact inference may fit: `: about 9.9 µs a token, and exact 37 µs`."""
+    from ..graph import exact_seconds, message_cost
+
+    cost, messages = problem.graph.exact_cost, message_cost(problem.graph)
+    if cost.work == math.inf:
+        return ""
+    spent, exact = (
+        f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in (messages.seconds, exact_seconds(cost.work))
+    )
+    return f": about {spent} a token in {messages.sweeps:g} sweeps, and exact {exact}"
+
+
+def _time(lasts: SecondsRange, cores: int) -> str:
+    of_cores = f"on {cores} core{'' if cores == 1 else 's'}"
+    between = f"between {duration(lasts.least)} and {duration(lasts.most)}"
+    return f"about {duration(lasts.likely)} {of_cores}, probably {between}; compiling, once after an install, is apart"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
+    """Warnings about features that never fire, one per feature however many cliques use it.
+
+    idle: lexicons that match nothing; features that read one of them are left out. So are tests of missing numbers
+    that come with the number itself: that a channel has no gaps is no mistake.
+    """
+    from ..features import lexicons_of
+
+    fires: dict[str, bool] = {}
+    for number, alphabet in enumerate(extractor.sets):
+        for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
+            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
+                continue
+            # single components of a vector may well be zero throughout
+            name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
+            fires[name] = fires.get(name, False) or count > 0
+    silent = [name for name, fired in fires.items() if not fired]
+    for name in (name for name in silent if not fires.get(name.removesuffix(" is missing"))):
+        yield Diagnostic(
+            "silent-feature",
+            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
+            location=corpus.file,
+            help="correct it, or leave it out: it costs time and has no weight",
+            severity="warning",
+        )
+
+
+def _idle_lexicons(
+    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+) -> Iterator[tuple[str, Diagnostic]]:
+    """Warnings about lexicons that hardly match, with the name of the lexicon."""
+    from ..features import idle_remedy, lexicon_matches
+
+    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
+        if tokens * RARE < corpus.num_tokens or tokens == 0:
+            entries = len(lexicons.by_name[name].entries)
+            yield (
+                name,
+                Diagnostic(
+                    "idle-lexicon",
+                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                    location=corpus.file,
+                    help=idle_remedy(name, spec, corpus, lexicons),
+                    severity="warning",
+                ),
+            )
+
+
+def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
+    """What exact inference takes on the graphs of the sentences."""
+    if cost.forests == cost.sentences:
+        return [("exact", f"{work_words(cost.work)}; every sentence is a tree, or several: linear in its length")]
+    work = work_words(cost.work) if cost.work < math.inf else "does not fit"
+    if cost.too_wide and cost.work < math.inf:
+        work += f", but for {cost.too_wide:,} of {cost.sample:,} with loops, whose tables do not fit"
+    loops = cost.sentences - cost.forests
+    looked = f", the first {cost.sample:,} looked at" if cost.sample < loops else ""
+    tables = f"largest table {cost.median:,.0f} in the median sentence, {cost.most:.3g} in the worst"
+    count = f"{loops:,} of {_counted(cost.sentences, 'sentence')} with loops{looked}"
+    return [("exact", work), ("loops", f"{count}; {tables}")]
+
+
+def _joined_words(joined: JoinedPairs) -> str:
+    """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
+    median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
+    return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"

@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, printable
-from .console import MOST_JOBS, Features, Json, Quiet, SetPaths, Talk, Threads, print_diagnostics, refuse
-from .inputs import STDIN, data_files, data_statement, read_features, read_gold, resolved_template
-from .options import Argument, Option, with_options
-from .output_clashes import Output, files_of_template, refuse_clash
+from .command_files import (
+    STDIN,
+    Output,
+    data_files,
+    data_statement,
+    files_of_template,
+    read_features,
+    read_gold,
+    refuse_clash,
+    resolved_template,
+)
+from .console import Talk, print_diagnostics, refuse
+from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, Threads, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -85,7 +94,7 @@ def cv(options: CvOptions) -> None:
     """
     _refuse_unusable(options)
     from ..semantics import check_or_raise
-    from .compiler_notice import announce_compiling
+    from .inference_notes import announce_compiling
 
     talk, registered = Talk(options.quiet), read_features(options.features)
     templates = _templates(options)

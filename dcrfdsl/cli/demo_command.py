@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from .console import Quiet, Talk, Threads, refuse
-from .inputs import read_gold
-from .options import Option
+from .command_files import read_gold
+from .console import Talk, refuse
+from .options import Option, Quiet, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..foundation import json_text, render
-from .bound_notes import bound_note, compared_note
-from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode
-from .inputs import data_files, load_model, read_features, stream_gold
-from .options import Argument, Option, with_options
-from .prefetching import prefetched
-from .pruning_notes import pruning_notes
+from .command_files import data_files, load_model, prefetched, read_features, stream_gold
+from .console import Talk, check_decode
+from .inference_notes import bound_note, compared_note, pruning_notes
+from .options import Argument, Decode, Features, Json, Option, Quiet, Rounds, Threads, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -117,7 +115,7 @@ class _Details:
     """
 
     def __init__(self, options: EvalOptions, metrics: Sequence[CallSpec]) -> None:
-        from .wrong_sentences import Mistakes
+        from .label_report import Mistakes
 
         self._options, self._metrics = options, metrics
         self._mistakes = Mistakes(options.errors)
@@ -151,7 +149,7 @@ class _Details:
             named = {str(plain(call.arguments[0].value)) for call in self._metrics if call.name == name}
             show({label: table for label, table in self._tables.items() if is_wanted or label in named})
         if self._options.errors:
-            from .terminal import print_lines
+            from .report import print_lines
 
             print_lines(*self._mistakes.lines())
 

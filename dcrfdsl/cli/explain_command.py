@@ -87,8 +87,8 @@ def _with_word(word: str) -> Iterable[ReferenceEntry]:
 def _option_page(name: str) -> str:
     """What an option does, by the commands that have it; DcrfError if none has it."""
     from ..foundation import did_you_mean
-    from . import COMMANDS
     from .command_reference import described_command, option_entries
+    from .command_table import COMMANDS
 
     entries = list(option_entries(name))
     if not entries:
@@ -103,7 +103,7 @@ def _remedy(name: str) -> str:
     """The nearest word of the language, or command."""
     from ..foundation import did_you_mean
     from ..semantics import nearest_name
-    from . import COMMANDS
+    from .command_table import COMMANDS
 
     guess = nearest_name(name) or did_you_mean(name, list(COMMANDS))
     return f"did you mean `{guess}`?" if guess else "`dcrfdsl explain` lists all names"

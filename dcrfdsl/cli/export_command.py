@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from ..foundation import DcrfError, Table, json_text, render
-from .console import Features, Json, Quiet, Rounds, Talk, refuse
-from .inputs import load_model, read_features, read_gold
-from .options import Argument, Option, with_options
-from .output_clashes import Output, refuse_clash
-from .parsers import DASH
+from .command_files import Output, load_model, read_features, read_gold, refuse_clash
+from .console import Talk, refuse
+from .options import DASH, Argument, Features, Json, Option, Quiet, Rounds, with_options
 
 if TYPE_CHECKING:
     from ..model import TrainedModel

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from ..foundation import json_text
-from .console import Features, Json, Quiet, Talk, refuse
-from .inputs import read_unused_features
-from .options import Argument, Option, with_options
+from .command_files import read_unused_features
+from .console import Talk, refuse
+from .options import Argument, Features, Json, Option, Quiet, with_options
 
 if TYPE_CHECKING:
     from ..inference import BoundedLabelling, GraphResult

@@ -29,8 +29,7 @@ from ..semantics import (
     template_blocks,
     to_text,
 )
-from .cost_table import CostTable, declared_costs
-from .trained_costs import trained_costs
+from .cost_table import CostTable, declared_costs, trained_costs
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -164,7 +163,7 @@ def _registered(namespace: Mapping[str, object]) -> dict[str, RegisteredFeature]
 def _sample(path: Path, spec: ModelSpec) -> Corpus:
     """Data to check a template against."""
     from ..data import read_corpus
-    from .inputs import data_statement
+    from .command_files import data_statement
 
     return read_corpus(path, data_statement(spec), optional=[label.name for label in spec.labels])
 

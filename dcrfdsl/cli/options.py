@@ -15,21 +15,40 @@ dozen takes them as one dataclass:
     @with_options(TagOptions)
     def tag(options: TagOptions) -> None: ...
 
-Not here: the parser that is made of them (`parsers`), the options that several commands share (`console`).
+`command_parser(name, function)` makes the parser of it, by click: what a command line leaves out has the default of the
+parameter. Here are also the options that several commands share. Not here: which commands there are.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
+import types
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import click
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
 
 Options = TypeVar("Options", bound="DataclassInstance")
 
@@ -87,3 +106,159 @@ def with_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], C
         return command
 
     return decorated
+
+
+FILES = {"DATA", "FILE", "MODEL", "TEMPLATE"}  # words of a metavar that stand for the name of a file or folder
+DASH = "this is not written to stdout; give the name of a file, or `./-` for one that is called `-`"
+EMPTY = "the name is empty, expected that of a file or folder"
+
+
+def command_parser(name: str, function: Callable[..., None], **settings: Any) -> click.Command:
+    """The click command `name` that calls `function`.   settings: of click's context."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    return _Parser(
+        name,
+        callback=partial(_call, function),
+        params=[_parameter(each.name, hints[each.name], each.default) for each in parameters],
+        help=inspect.getdoc(function),
+        context_settings=settings,
+    )
+
+
+def value_type(hint: Any) -> tuple[Any, bool]:
+    """The type of one value, and whether there may be several. None, which stands for no value, is left out."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    return (get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)
+
+
+def _call(function: Callable[..., None], **values: Any) -> None:
+    """Calls the function with lists for click's tuples. Nothing given to an option that may be repeated is None."""
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            values[name] = list(value) or None
+    function(**values)
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    hint, declared = get_args(hint)
+    kind, is_list = value_type(hint)
+    required = default is inspect.Parameter.empty
+    given: dict[str, Any] = {"required": True} if required else {"default": () if is_list else default}
+    if isinstance(declared, Argument):
+        return _Argument([name], declared, type=_click_type(kind, declared), nargs=-1 if is_list else 1, **given)
+    if kind is bool:
+        given |= {"is_flag": True}
+    else:
+        given |= {"type": _click_type(kind, declared), "multiple": is_list, "metavar": declared.metavar}
+    return click.Option(
+        [name, *declared.names], help=declared.help, envvar=declared.envvar, show_envvar=True,
+        show_default=not is_list, **given,
+    )  # fmt: skip
+
+
+def _click_type(kind: Any, declared: Argument | Option) -> click.ParamType:
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if isinstance(declared, Option) and declared.min is not None:
+        return _AtLeast(min=declared.min, max=declared.max)
+    if kind is str and FILES.intersection(re.findall("[A-Z]+", declared.metavar or "")):
+        return FILE_NAME
+    return TYPES[kind] if kind is not Path else _PathType(dash=isinstance(declared, Option) and declared.dash)
+
+
+class _PathType(click.Path):
+    """Paths. The empty one is none: Python would take it for the current folder.
+
+    dash: whether `-` is stdout; no input is a path of this type.
+    """
+
+    def __init__(self, *, dash: bool):
+        super().__init__(path_type=Path)
+        self._dash = dash
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail(EMPTY, param, ctx)
+        if value == "-" and not self._dash:
+            self.fail(DASH, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _FileName(click.types.StringParamType):
+    """Names of files that may be `-` too. The empty one is none: an unset variable of a shell becomes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail(EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _AtLeast(click.IntRange):
+    """Whole numbers from `min` on, up to `max` where there is one."""
+
+    name = "integer"  # as messages have it; click's name is "integer range"
+
+
+FILE_NAME = _FileName()
+TYPES: dict[Any, click.ParamType] = {
+    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL,
+}  # fmt: skip
+
+
+class _Argument(click.Argument):
+    """An argument with a help text, which click has from 8.5 on."""
+
+    def __init__(self, names: list[str], declared: Argument, **settings: Any):
+        metavar = declared.metavar
+        required = settings.get("required") or metavar.startswith("[")
+        super().__init__(names, metavar=metavar if required else f"[{metavar}]", **settings)
+        self.help = declared.help
+
+
+class _Parser(click.Command):
+    """A command whose help has its arguments before its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        arguments = [(each.metavar or "", each.help or "") for each in self.params if isinstance(each, _Argument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        options = [each.get_help_record(ctx) for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in options if record is not None])
+
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: click 8.5 would list the arguments again."""
+
+
+MOST_JOBS = 1_000  # processes of one command: more are a slip of the keyboard
+MOST_DRAWS = 1_000_000  # of a bootstrap, whose sums are kept: hundreds of megabytes
+
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
+SetPaths = Annotated[
+    list[str] | None,
+    Option("--set", metavar="PATH=VALUE", help="Change a setting: infer.tolerance=1e-6. Repeatable."),
+]
+StageName = Annotated[str | None, Option("--stage", metavar="NAME", help="Training stage to run (default: the last).")]
+Features = Annotated[
+    list[str] | None,
+    Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
+]
+Decode = Annotated[
+    str | None,
+    Option(
+        "--decode",
+        metavar="RULE",
+        help="joint, marginal, local, certified or optimal (default: what the model was made for).",
+    ),
+]
+Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
+Threads = Annotated[
+    int | None,
+    Option(
+        "--threads", metavar="N", min=1, envvar="DCRFDSL_THREADS", help="Threads to compute with (default: all cores)."
+    ),
+]

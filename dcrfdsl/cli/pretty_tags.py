@@ -28,7 +28,7 @@ from rich.text import Text
 from ..data import mark_table, runs_of, segments_of, word_column
 from ..foundation import printable
 from ..semantics import bare_marks, has_segments, split_mark
-from .wrong_sentences import NO_LABEL
+from .label_report import NO_LABEL
 
 if TYPE_CHECKING:
     from ..data import Corpus

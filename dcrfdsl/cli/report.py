@@ -1,12 +1,14 @@
-"""Output for people: tables of scores, trials and weights, and how figures read. `terminal` says where they go.
+"""Output for people: tables of scores, trials and weights, how figures read, and where coloured output goes.
 
-Not here: computing any of it, the progress of training (`training_progress`).
+`NO_COLOR` in the environment, if it is not empty, means no colour and no other style (https://no-color.org). What is no
+terminal gets plain text. Not here: computing any of it, the progress of training (`training_progress`).
 """
 
 from __future__ import annotations
 
 import io
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +19,28 @@ from rich.table import Table
 from rich.text import Text
 
 from ..foundation import printable
-from .terminal import terminal
 
 if TYPE_CHECKING:
     from ..criteria import TemplateWeights
+
+
+def terminal(file: IO[str]) -> Console:
+    """The console of a stream that is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return Console(file=file, highlight=False, color_system=None)
+    return Console(file=file, highlight=False)
+
+
+def print_lines(*lines: Text) -> None:
+    """Lines on stdout, with their styles if that is a terminal. The terminal itself breaks lines that are long."""
+    if sys.stdout.isatty():
+        console = terminal(sys.stdout)
+        for line in lines:
+            console.print(line, soft_wrap=True)
+    else:
+        for line in lines:
+            print(line.plain)
+
 
 SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four decimals
 

@@ -9,18 +9,19 @@ import itertools
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from click import BadParameter
 
-from .console import MOST_JOBS, Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
-from .inputs import STDIN, data_statement, load_model, read_features
-from .options import Argument, Option, is_stdout, with_options
-from .output_clashes import Output, refuse_clash
-from .prefetching import prefetched
-from .tagging import Answer, Notes, Tagger
+from .command_files import STDIN, Output, data_statement, load_model, prefetched, read_features, refuse_clash
+from .console import Talk, check_decode, refuse
+from .options import (
+    is_stdout,
+    with_options,
+)
+from .tagging import Answer, Notes, Tagger, TagOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,56 +31,8 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
     from ..semantics import DataSpec
 
+
 _TOKENS_AT_ONCE = 50_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagOptions:
-    """The command line of `tag`."""
-
-    model: Annotated[str, Argument("MODEL", help="Model file.")]
-    files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
-    ] = None
-    marginals: Annotated[
-        bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
-    ] = False
-    cliques: Annotated[
-        bool, Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
-    ] = False
-    confidence: Annotated[bool, Option("--confidence", help="More columns: probabilities of what is predicted.")] = (
-        False
-    )
-    nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
-        None
-    )
-    decode: Decode = None
-    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False
-    apart: Annotated[
-        bool, Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
-    ] = False
-    pretty: Annotated[bool, Option("--pretty", help="For reading: a line a label, in colours on a terminal.")] = False
-    as_json: Json = False
-    flush: Annotated[
-        bool | None,
-        Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
-    ] = None
-    rounds: Rounds = None
-    threads: Threads = None
-    jobs: Annotated[
-        int | None,
-        Option(
-            "--jobs",
-            min=1,
-            max=MOST_JOBS,
-            metavar="N",
-            help="Tag by N processes (default: 1), for much text; they share the threads.",
-        ),
-    ] = None
-    features: Features = None
-    quiet: Quiet = False
 
 
 @with_options(TagOptions)
@@ -152,7 +105,7 @@ def tag(options: TagOptions) -> None:
     from ..data import TaggedOutput
     from ..foundation import ensure_writable, write_whole
     from ..inference import RunStatus
-    from .compiler_notice import announce_compiling
+    from .inference_notes import announce_compiling
 
     if output is not None:
         ensure_writable(output)
@@ -301,7 +254,7 @@ def _lines(texts: Iterable[str]) -> bytes:
 def _pretty(model: TrainedModel, output: Path | None) -> Callable[[Chunk, Answer], bytes]:
     """The bytes of answers for people. A terminal gets its colours at once, and no bytes are left."""
     from .pretty_tags import WIDTH, PrettySentences
-    from .terminal import print_lines, terminal
+    from .report import print_lines, terminal
 
     pretty = PrettySentences({label: model.states[label] for label in model.labels})
     is_shown = output is None and sys.stdout.isatty()

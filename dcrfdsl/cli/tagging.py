@@ -1,6 +1,6 @@
-"""What `dcrfdsl tag` answers about a part of its input: labels, probabilities, n-best lists, notes.
+"""What `dcrfdsl tag` answers about a chunk of its input: labels, probabilities, n-best lists, notes.
 
-    part of the input -> `Question` -> `Answer`, here or in another process
+    chunk of the input -> `Question` -> `Answer`, here or in another process
 
 Not here: reading, writing (`tag_command`).
 """
@@ -10,22 +10,146 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..foundation import figure, json_text
-from .bound_notes import bound_note, compared_note
-from .confidence_columns import ConfidenceColumns
+from .inference_notes import bound_note, compared_note
+from .options import (
+    MOST_JOBS,
+    Argument,
+    Decode,
+    Features,
+    Json,
+    Option,
+    Quiet,
+    Rounds,
+    Threads,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..data import Corpus, EncodedLabels
     from ..inference import CliqueMarginal, NBest, RunStatus
-    from ..model import Prediction, Predictor, TrainedModel
-    from .tag_command import TagOptions
+    from ..model import Confidence, Prediction, Predictor, SegmentConfidence, TrainedModel
+
+
+_NO_LABEL = "_"
+
+
+class ConfidenceColumns:
+    """The confidences of all sentences of a part of the input, as columns, remarks and JSON."""
+
+    def __init__(self, every: Sequence[Confidence], labels: Mapping[str, bool]):
+        """labels: of each label whether it has segments."""
+        self._every, self._labels = every, labels
+
+    def columns(self) -> dict[str, list[str]]:
+        """A text for each token: of each label `LABEL_confidence`; of one with segments `LABEL_segment_confidence`."""
+        return {name: list(map(_text, column)) for name, column in self._of_tokens().items()}
+
+    def numbers(self) -> dict[str, list[float | None]]:
+        """The same as numbers, for formats that have them."""
+        return {name: list(map(_number, column)) for name, column in self._of_tokens().items()}
+
+    def _of_tokens(self) -> dict[str, list[float]]:
+        out: dict[str, list[float]] = {}
+        for label, has_segments in self._labels.items():
+            out[f"{label}_confidence"] = [p for one in self._every for p in one.tokens[label].tolist()]
+            if has_segments:
+                out[f"{label}_segment_confidence"] = [p for one in self._every for p in _of_segments(one, label)]
+        return out
+
+    def remarks(self) -> dict[str, list[float | str | None]]:
+        """A number for each sentence: `probability`, and with several labels `LABEL_probability`."""
+        out: dict[str, list[float | str | None]] = {"probability": [_number(one.sentence) for one in self._every]}
+        if len(self._labels) > 1:
+            for label in self._labels:
+                out[f"{label}_probability"] = [_number(one.layers[label]) for one in self._every]
+        return out
+
+    def records(self) -> Mapping[str, Sequence[Any]]:
+        """The same as JSON values of each sentence."""
+        return {
+            "probability": [one.sentence for one in self._every],
+            "layers": [dict(one.layers) for one in self._every],
+            "tokens": [{label: p.tolist() for label, p in one.tokens.items()} for one in self._every],
+            "segments": [[_record(segment) for segment in one.segments] for one in self._every],
+        }
+
+
+def _of_segments(sure: Confidence, label: str) -> list[float]:
+    """Of each token the probability of its segment, NaN outside."""
+    numbers = [math.nan] * len(sure.tokens[label])
+    for segment in sure.segments:
+        if segment.label == label:
+            numbers[segment.first : segment.last + 1] = [segment.probability] * (segment.last + 1 - segment.first)
+    return numbers
+
+
+def _record(segment: SegmentConfidence) -> dict[str, Any]:
+    return {**segment._asdict(), "first": segment.first + 1, "last": segment.last + 1}
+
+
+def _text(probability: float) -> str:
+    return _NO_LABEL if math.isnan(probability) else f"{probability:.4f}"
+
+
+def _number(probability: float) -> float | None:
+    return None if math.isnan(probability) else probability
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagOptions:
+    """The command line of `tag`."""
+
+    model: Annotated[str, Argument("MODEL", help="Model file.")]
+    files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
+    ] = None
+    marginals: Annotated[
+        bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
+    ] = False
+    cliques: Annotated[
+        bool, Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
+    ] = False
+    confidence: Annotated[bool, Option("--confidence", help="More columns: probabilities of what is predicted.")] = (
+        False
+    )
+    nbest: Annotated[int | None, Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = (
+        None
+    )
+    decode: Decode = None
+    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False
+    apart: Annotated[
+        bool, Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
+    ] = False
+    pretty: Annotated[bool, Option("--pretty", help="For reading: a line a label, in colours on a terminal.")] = False
+    as_json: Json = False
+    flush: Annotated[
+        bool | None,
+        Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
+    ] = None
+    rounds: Rounds = None
+    threads: Threads = None
+    jobs: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            min=1,
+            max=MOST_JOBS,
+            metavar="N",
+            help="Tag by N processes (default: 1), for much text; they share the threads.",
+        ),
+    ] = None
+    features: Features = None
+    quiet: Quiet = False
+
 
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
-_NO_LABEL = "_"
 _WITH_NUMBERS = ("jsonl", "spans")  # formats whose values are numbers or texts, and not cells
 
 

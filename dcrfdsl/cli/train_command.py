@@ -13,37 +13,35 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import click
 
 from ..foundation import DcrfError, Diagnostic, json_text, shell_word
-from .console import (
-    MOST_JOBS,
-    Features,
-    Json,
-    Quiet,
-    SetPaths,
-    StageName,
-    Talk,
-    Threads,
-    lost_output,
-    print_diagnostics,
-)  # fmt: skip
-from .inputs import STDIN, load_model, read_features, read_gold, resolved_template
-from .interrupts import Interruption
-from .options import Argument, Option, with_options
-from .output_clashes import Output, files_of_template, refuse_clash, refuse_foreign
-from .parted_data import PartOptions, opened_parts
-from .probabilities import earlier_notes, training_notes
-from .tune_command import (
+from .command_files import (
+    STDIN,
+    Output,
+    files_of_template,
+    load_model,
+    read_features,
+    read_gold,
+    refuse_clash,
+    refuse_foreign,
+    resolved_template,
+)
+from .console import Interruption, Talk, lost_output, print_diagnostics
+from .inference_notes import earlier_notes, training_notes
+from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads, with_options
+from .training_options import (
     Jobs,
+    PartOptions,
     Search,
     SearchSeed,
     Trials,
     Tune,
     check_ranges,
+    opened_parts,
     plan_of,
     refuse_beside_tune,
     refuse_idle_options,
     require_restarts,
     tuned,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -210,7 +208,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
         check_ranges(resolved, options.stage, registered)
     elif options.jobs is not None and options.jobs > 1:
         require_restarts(resolved.spec, options.stage, in_parts=_part_options(options).are_wanted)
-    from .compiler_notice import announce_compiling  # loads Numba, as reading does
+    from .inference_notes import announce_compiling
 
     announce_compiling(talk)
     corpus: Corpus | CorpusParts

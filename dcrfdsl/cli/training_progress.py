@@ -20,8 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..foundation import figure, json_text
-from .report import duration, peak_mb, share_text
-from .terminal import terminal
+from .report import duration, peak_mb, share_text, terminal
 
 if TYPE_CHECKING:
     from ..semantics import ModelSpec, TrainSettings

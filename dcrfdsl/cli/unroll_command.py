@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from .console import Features, Quiet, SetPaths, StageName, Talk
-from .inputs import load_model, read_features, read_gold, read_sentence, refuse_sentence, resolved_template
-from .options import Argument, Option, is_stdout
-from .output_clashes import Output, files_of_template, refuse_clash
+from .command_files import (
+    Output,
+    files_of_template,
+    load_model,
+    read_features,
+    read_gold,
+    read_sentence,
+    refuse_clash,
+    refuse_sentence,
+    resolved_template,
+)
+from .console import Talk
+from .options import Argument, Features, Option, Quiet, SetPaths, StageName, is_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

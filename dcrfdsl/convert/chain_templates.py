@@ -1,7 +1,7 @@
 """Linear chains from the patterns of CRF++ and Wapiti: which patterns share strings, and what stands in which clique.
 
 Both tools give every string that a pattern makes a weight for each label (`U`) or pair of labels (`B`), seen together
-or not: `states = all` here. Not here: what one pattern is (`pattern_features`).
+or not: `states = all` here. Not here: what one pattern is (`foreign_patterns`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..foundation import DcrfError, Diagnostic, Source
-from .column_names import Columns, chain_columns, fresh_name
-from .foreign_patterns import CRFPP, WAPITI, Dialect, ForeignPattern, read_patterns, remark
-from .pattern_features import Feature, PatternFeatures, features_of
-from .template_text import Clique, feature_list, template_text
+from .foreign_patterns import (
+    CRFPP,
+    WAPITI,
+    Dialect,
+    Feature,
+    ForeignPattern,
+    PatternFeatures,
+    features_of,
+    read_patterns,
+    remark,
+)
+from .template_text import Clique, Columns, chain_columns, fresh_name, template_text
 
 FEWEST_SHARED = 4  # features of both cliques that get a group of their own
 TRAINING: Mapping[str, str] = {
@@ -188,3 +196,26 @@ def _with_groups(features: Sequence[Feature], groups: Iterable[_Group]) -> tuple
     listed = feature_list(sorted(rest, key=bool))
     bias = listed[:1] if listed[:1] == ("bias",) else ()
     return (*bias, *(group.name for group in filled), *listed[len(bias) :])
+
+
+def feature_list(features: Iterable[Feature]) -> tuple[str, ...]:
+    """The features as texts; values of one term at several places are joined, `word[-2..2]`."""
+    places: dict[str, list[int]] = {}
+    texts: dict[str, None] = {}
+    for feature in features:
+        if len(feature) == 1 and feature[0].term:
+            places.setdefault(feature[0].term, []).append(feature[0].offset)
+            texts.setdefault(feature[0].term)
+        else:
+            texts.setdefault(" & ".join(factor.text for factor in feature) or "bias")
+    return tuple(f"{text}{_place(places[text])}" if text in places else text for text in texts)
+
+
+def _place(offsets: Sequence[int]) -> str:
+    """`[-2..2]`, `[-1, 1]`, `[1]`, or nothing for 0."""
+    there = sorted(set(offsets))
+    if there == [0]:
+        return ""
+    if len(there) > 1 and there[-1] - there[0] == len(there) - 1:
+        return f"[{there[0]}..{there[-1]}]"
+    return f"[{', '.join(map(str, there))}]"

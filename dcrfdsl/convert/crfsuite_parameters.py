@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
-from .column_names import checked_names
 from .foreign_patterns import remark
-from .template_text import template_text
+from .template_text import checked_names, template_text
 
 Number: TypeAlias = int | float
 WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}  # JSON's

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
-from .column_names import checked_names, fresh_name
 from .foreign_patterns import lines_of, remark
-from .template_text import Clique, template_text
+from .template_text import Clique, checked_names, fresh_name, template_text
 
 LINE = re.compile(r"(?:new\s+)?(?:\w+\.)*(?P<name>\w+Template\w*)\s*\((?P<levels>[^()]*)\)\s*;?")
 MOST_LABELS = 100

@@ -7,18 +7,68 @@ declared as numbers into arrays. Not here: formats.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..foundation import Floats, Ints, Ints32, data_error, parts_of
-from ..semantics import ColumnType, DataSpec
+from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of
+from ..semantics import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
-from .number_cells import BadNumbers, NumberFormat
-from .vector_columns import shown, vector_of_text
+from .number_cells import BadNumbers, NumberFormat, shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns to read from one file: `required` ones must exist, `optional` ones may be missing, all together.
+
+    So may the `spare` ones, by themselves: `data.readers` sees to that where a file does not tell columns by number.
+    gold: whether the optional columns matter. If so, sentences are left out whose annotation somebody rejected.
+    """
+
+    file: str
+    data: DataSpec
+    required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    spare: frozenset[str] = frozenset()
+    gold: bool = True
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.data.columns
+
+    @property
+    def without_optional(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.name not in self.optional)
+
+    def without(self, left_out: frozenset[str]) -> tuple[Column, ...]:
+        """The columns but these."""
+        return tuple(column for column in self.columns if column.name not in left_out)
+
+    def check_names(self) -> None:
+        """`DcrfError` if a required column is not declared."""
+        declared = [column.name for column in self.columns]
+        for name in sorted(self.required.difference(declared)):
+            guess = did_you_mean(name, declared)
+            listed = " ".join(declared)
+            raise data_error(
+                "missing-column",
+                f"column `{name}` is needed, but the data are declared as `{listed}`",
+                file=self.file,
+                help=f"did you mean `{guess}`?" if guess else f"add `{name}` to the `data` statement",
+            )
+
+
+def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: str) -> DcrfError:
+    """The error for required columns missing from the file; `actual` says which columns it has."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    plural = "columns" if len(names) > 1 else "column"
+    declared = " ".join(column.name for column in wanted.columns)
+    message = f"{plural} {listed} missing: {actual}, expected `{declared}`"
+    return data_error("missing-column", message, file=wanted.file, line=line)
 
 
 class Parsed(NamedTuple):

@@ -15,9 +15,8 @@ import numpy as np
 from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
 from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
 from .corpus import Corpus, InternedColumn
-from .iob import iob1_remedy, is_iob1
-from .partial import label_column, places, read_cells
-from .sentence_states import mixed_values, value_of_sentence
+from .label_columns import label_column, mixed_values, places, read_cells, value_of_sentence
+from .segment_marks import iob1_remedy, is_iob1
 from .states import (
     declared_states as declared_states,
     learn_states as learn_states,

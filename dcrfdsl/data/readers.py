@@ -1,61 +1,24 @@
 """Reading data from disk: a whole file as one `Corpus`, or a stream of chunks that can be written back tagged.
 
-`READERS` is the table of formats; a new format is one file and one entry. Not here: the formats themselves, writing.
+Not here: the formats (`formats`), writing (`tagged_output`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BufferedIOBase
 from pathlib import Path
 
-from ..foundation import DATA, PATHS, DcrfError, Diagnostic, Ints, Table, require_kind
+from ..foundation import DATA, PATHS, DcrfError, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
-from .columns import NOTHING, CorpusBuilder, Parsed
-from .conll import ConllReader
-from .conllu import ConlluReader
+from .columns import NOTHING, CorpusBuilder, Parsed, Wanted
 from .corpus import Corpus
-from .delimited import DelimitedReader
-from .featured_lines import CrfsuiteReader, GrmmReader
-from .formats import Reader, Wanted
-from .json_arrays import ArrayLines
-from .jsonl import JsonlReader
-from .parquet import ParquetReader
-from .spans import SpansReader
-
-READERS: Table[type[Reader] | type[ParquetReader]] = Table(
-    "data format",
-    {
-        "conll": ConllReader,
-        "conllu": ConlluReader,
-        "jsonl": JsonlReader,
-        "crfsuite": CrfsuiteReader,
-        "grmm": GrmmReader,
-        "csv": DelimitedReader,
-        "tsv": DelimitedReader,
-        "spans": SpansReader,
-        "parquet": ParquetReader,
-    },
-    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll"},
-)
+from .formats import Chunk, Reader, TableReader, data_format
 
 _READ_BYTES = 1 << 21  # the block size for whole files: larger blocks fall out of the cache
 _READ_ROWS = 100_000  # tokens at once, where the file is no text
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some whole sentences of a file and the bytes they came from. The corpus may be empty (trailing comments).
-
-    places: [S] the line of the block's text that each sentence came from, from 0; None if its line in the file says it.
-    """
-
-    corpus: Corpus
-    block: Block
-    data: DataSpec
-    places: Ints | None = None
 
 
 def read_corpus(
@@ -84,7 +47,7 @@ def read_corpus(
         builder = CorpusBuilder(file, data)
         for parsed, _ in reading.parts(stream, None, stream.isatty()):
             builder.add(parsed)
-    absent = reading.reader.absent_keys() if isinstance(reading.reader, ConlluReader) and builder.num_tokens else []
+    absent = reading.reader.absent_keys() if builder.num_tokens else []
     return builder.corpus([*reading.reader.warnings, *absent])
 
 
@@ -135,36 +98,33 @@ class _Reading:
 
     def parts(self, stream: BufferedIOBase, tokens: int | None, flush: bool | None) -> Iterator[tuple[Parsed, Block]]:
         """What the reader makes of the file, block by block of about so many tokens."""
-        if isinstance(self.reader, ParquetReader):
+        if isinstance(self.reader, TableReader):
             yield from self._of_table(self.reader, stream, tokens or _READ_ROWS)
-            return
-        size = _READ_BYTES if tokens is None else tokens * self.reader.bytes_per_token
-        array = ArrayLines(self._file) if isinstance(self.reader, SpansReader) else None
-        cut, block = self.reader.cut if array is None else array.cut, None
-        for block in blocks(stream, cut, size=size, file=self._file, flush=flush):
-            lined = block if array is None else array.lined(block)
+        else:
+            yield from self._of_text(self.reader, stream, tokens, flush)
+        self.reader.warnings += self.reader.left_out.notes(self._file)
+
+    def _of_text(
+        self, reader: Reader, stream: BufferedIOBase, tokens: int | None, flush: bool | None
+    ) -> Iterator[tuple[Parsed, Block]]:
+        """reader: the first one, which cuts the text even where a narrower one reads it."""
+        size, block = _READ_BYTES if tokens is None else tokens * reader.bytes_per_token, None
+        for block in blocks(stream, reader.cut, size=size, file=self._file, flush=flush):
+            lined = reader.lined(block)
             yield self._parsed(lined), lined
-        if array is not None:
-            array.finish()
+        reader.finish()
         if block is None:
             yield NOTHING, Block(b"", 1)
-        self._finish()
-
-    def _finish(self) -> None:
-        """Says what was left out."""
-        if isinstance(self.reader, SpansReader | JsonlReader | ParquetReader):
-            self.reader.warnings += self.reader.left_out.notes(self._file)
 
     def _parsed(self, block: Block) -> Parsed:
-        assert not isinstance(self.reader, ParquetReader)
+        assert isinstance(self.reader, Reader)
         narrow, self._narrow = self._narrow, None
         try:
             return self.reader.parse(block)
         except DcrfError as problem:
-            if narrow is None:
+            reader = None if narrow is None else _reader(narrow)
+            if not isinstance(reader, Reader):
                 raise
-            reader = _reader(narrow)
-            assert not isinstance(reader, ParquetReader)
             try:
                 parsed = reader.parse(block)
             except DcrfError:
@@ -172,13 +132,13 @@ class _Reading:
             self.reader = reader
             return parsed
 
-    def _of_table(self, reader: ParquetReader, stream: BufferedIOBase, rows: int) -> Iterator[tuple[Parsed, Block]]:
+    def _of_table(self, reader: TableReader, stream: BufferedIOBase, rows: int) -> Iterator[tuple[Parsed, Block]]:
         parts, narrow = reader.parts(stream, rows), self._narrow
         try:
             first = next(parts, None)
         except DcrfError as problem:
             other = None if narrow is None or not stream.seekable() else _reader(narrow)
-            if not isinstance(other, ParquetReader):
+            if not isinstance(other, TableReader):
                 raise
             stream.seek(0)
             self.reader, parts = other, other.parts(stream, rows)
@@ -189,14 +149,8 @@ class _Reading:
         if first is not None:
             yield first
             yield from parts
-        self._finish()
 
 
-def _reader(wanted: Wanted) -> Reader | ParquetReader:
+def _reader(wanted: Wanted) -> Reader | TableReader:
     wanted.check_names()
-    name = wanted.data.format
-    if name not in READERS:
-        guess = READERS.suggest(name)
-        remedy = f"did you mean `{guess}`?" if guess else f"known formats: {', '.join(READERS)}"
-        raise DcrfError(Diagnostic("unknown-format", f"`{name}` is not a data format", help=remedy))
-    return READERS[name](wanted)
+    return data_format(wanted.data.format).reader(wanted)

@@ -16,11 +16,9 @@ import numpy as np
 
 from ..foundation import DcrfError, Floats, data_error, json_text
 from ..semantics import Column
-from .columns import Parsed, interned
+from .columns import Parsed, Wanted, absent_columns, interned
 from .corpus import BagColumn, InternedColumn, NumericColumn
-from .formats import Wanted, absent_columns
-from .number_cells import NULL, is_null
-from .vector_columns import shown, vectors_of_values
+from .number_cells import NULL, is_null, shown, vectors_of_values
 from .weighted_bags import Item, bag_column, items_of_value
 
 

@@ -7,14 +7,9 @@ from typing import Any
 
 from ..foundation import DcrfError, Diagnostic, Ints, data_error, require_kind
 from ..semantics import DataSpec
-from .columns import CorpusBuilder
+from .columns import CorpusBuilder, Wanted
 from .corpus import Corpus
-from .formats import Wanted
-from .raw_spans import BadRecord
-from .span_records import text_of_record
-from .span_tokens import BadSpan
-from .spans import SpanOptions, SpansReader
-from .tokenizers import TOKENIZERS, Offsets2
+from .formats import TOKENIZERS, BadRecord, BadSpan, Offsets2, SpanOptions, SpansReader, text_of_record
 
 TEXTS = "<texts>"  # in messages, in place of a file
 

@@ -39,10 +39,10 @@ from ..semantics import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from . import partial
+    from . import label_columns as partial
     from .corpus import Corpus
 else:
-    np, partial = LazyModule("numpy"), LazyModule("dcrfdsl.data.partial")  # states that are declared need neither
+    np, partial = LazyModule("numpy"), LazyModule("dcrfdsl.data.label_columns")  # states that are declared need neither
 
 MOST_BYTES = 1 << 24  # the largest file of states
 
@@ -192,7 +192,7 @@ def _state_file(resolver: _Resolver, variable: _Variable, domain: Domain) -> _St
         raise data_error("missing-states", message, file=str(path)) from None
     for number, line in enumerate(lines, 1):
         if "\r" in line or "\0" in line or len(line) > MOST_BYTES // 2:
-            from .vector_columns import shown
+            from .number_cells import shown
 
             message = f"the states of `{variable.name}` are no lines of text: {shown(line)}"
             raise data_error("missing-states", message, file=str(path), line=number, help="write a state a line")

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..foundation import Codes, Floats, Ints, Offsets, parts_of
 from .corpus import BagColumn, InternedColumn
-from .vector_columns import number_of_text, shown
+from .number_cells import number_of_text, shown
 
 Item: TypeAlias = tuple[str, float]  # name, weight
 

@@ -1,3 +1,7 @@
-from .exportable import refuse_unless_exportable as refuse_unless_exportable
-from .lighter_weights import WIDTHS as WIDTHS, Lighter as Lighter, lighter as lighter
+from .exportable import (
+    WIDTHS as WIDTHS,
+    Lighter as Lighter,
+    lighter as lighter,
+    refuse_unless_exportable as refuse_unless_exportable,
+)
 from .tagger_files import ExportedTagger as ExportedTagger, export_tagger as export_tagger

@@ -30,7 +30,7 @@ from work import (
 )
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.values.lexicons import load_lexicons

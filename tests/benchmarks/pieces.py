@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from figures import Figure, Skip, times_faster
 from work import SHARED, SMOKE
 
-from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.model.trained_model import TrainedModel

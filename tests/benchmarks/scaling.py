@@ -12,7 +12,7 @@ import numpy as np
 from figures import Figure, at_most, seconds_of
 from work import CHUNKING, ROUNDS, SMOKE, corpus_of, objective, trained_weights
 
-from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.graph import FactorGraph

@@ -21,7 +21,7 @@ from commands import chunker
 from figures import Figure, at_most
 from work import CHUNKING, ROOT, SMOKE, conll2000, resolved_of, work_folder
 
-from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.model.trained_model import TrainedModel
 

@@ -18,7 +18,7 @@ import numpy as np
 from figures import Skip
 from numpy.typing import NDArray
 
-from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.cli.command_files import data_statement
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.likelihood import Likelihood

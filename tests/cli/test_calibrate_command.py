@@ -13,7 +13,7 @@ from model_cases import trained
 from template_cases import Case, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.reliability_diagram import WIDTH, bars, svg
+from dcrfdsl.cli.calibrate_command import WIDTH, _bars as bars, _svg as svg
 from dcrfdsl.metrics.reliability import reliability_of
 from dcrfdsl.model.trained_model import TrainedModel
 

@@ -16,10 +16,8 @@ from pydantic import BaseModel
 
 from dcrfdsl import load_template, load_text
 from dcrfdsl.cli import run
-from dcrfdsl.cli.diagnostic_formats import github_command
-from dcrfdsl.cli.diagnostic_places import located
-from dcrfdsl.cli.json_schemas import SCHEMAS, json_schema
-from dcrfdsl.cli.sarif_log import sarif_log
+from dcrfdsl.cli.diagnostic_formats import github_command, located, sarif_log
+from dcrfdsl.cli.schema_command import SCHEMAS, json_schema
 from dcrfdsl.foundation import Diagnostic, quick_fix
 from dcrfdsl.semantics import check
 

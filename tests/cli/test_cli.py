@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.cli.console import EndedBySignal, Talk, guarded
-from dcrfdsl.cli.interrupts import Interruption
+from dcrfdsl.cli.console import EndedBySignal, Interruption, Talk, guarded
 from dcrfdsl.foundation.errors.diagnostics import data_error
 from dcrfdsl.semantics.resolve.resolution import load_text
 

@@ -235,7 +235,7 @@ LEAVES = """
 import time
 import re2
 import dcrfdsl.cli
-from dcrfdsl.cli.prefetching import prefetched
+from dcrfdsl.cli.command_files import prefetched
 
 def items():
     yield 1

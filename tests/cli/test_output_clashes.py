@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.output_clashes import Output, refuse_clash
+from dcrfdsl.cli.command_files import Output, refuse_clash
 from dcrfdsl.foundation import DcrfError
 
 TEMPLATE = "data conll(word, y)\nlabel y\nclique y: bias, word\nclique y[-1], y\ninfer exact\ntrain likelihood\n"

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
-from dcrfdsl.cli.options import Argument, Option
-from dcrfdsl.cli.parsers import command_parser
+from dcrfdsl.cli.options import Argument, Option, command_parser
 
 
 def toy(

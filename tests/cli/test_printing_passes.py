@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 
 from dcrfdsl import ModelSpec, load_template, load_text
 from dcrfdsl.cli import run
-from dcrfdsl.cli.json_schemas import json_schema
-from dcrfdsl.cli.printing_passes import PASSES
+from dcrfdsl.cli.check_command import PASSES
+from dcrfdsl.cli.schema_command import json_schema
 from dcrfdsl.features.plan import expand
 from dcrfdsl.semantics import check, decode_rule, inference_settings, stage_chain, stage_settings
 from dcrfdsl.semantics.settings.piece_shorthands import expanded

@@ -11,7 +11,7 @@ from model_cases import trained
 from template_cases import CASES
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.probability_command import probability_text
+from dcrfdsl.cli.sentence_commands import probability_text
 from dcrfdsl.model.event_model import EventProbability
 
 EVENTS = ["y[1] is P and y[2] is not Q", "gold", "y = predicted"]

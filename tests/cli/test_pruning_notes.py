@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.pruning_notes import pruning_notes
+from dcrfdsl.cli.inference_notes import pruning_notes
 from dcrfdsl.inference import PruningReport
 
 TAGGER = """dcrf 1

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.json_schemas import json_schema
+from dcrfdsl.cli.schema_command import json_schema
 from dcrfdsl.data import read_corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -12,7 +12,7 @@ import pytest
 from dcrfdsl import DcrfError, TrainedModel, corpus_from_rows, fit, load, load_text
 from dcrfdsl.cli import run
 from dcrfdsl.cli.console import Talk
-from dcrfdsl.cli.convert_model import convert_model
+from dcrfdsl.cli.convert_command import convert_model
 from dcrfdsl.crfsuite import (
     CrfsuiteModel,
     ItemSequence,

@@ -14,12 +14,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dcrfdsl.cli.convert_data import convert_data
-from dcrfdsl.data import EMITTERS, Corpus, Export, InternedColumn, corpus_from_rows, read_corpus
+from dcrfdsl.cli.convert_command import convert_data
+from dcrfdsl.data import (
+    Corpus,
+    Export,
+    InternedColumn,
+    corpus_from_rows,
+    data_format,
+    read_corpus,
+    written_formats,
+)
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 
-HERE = [name for name in EMITTERS if name != "parquet" or importlib.util.find_spec("pyarrow")]
+HERE = [name for name in written_formats() if name != "parquet" or importlib.util.find_spec("pyarrow")]
 
 
 def data_of(statement: str) -> DataSpec:
@@ -44,9 +52,9 @@ def sentences(corpus: Corpus, *names: str) -> list[list[tuple[Any, ...]]]:
 
 def emitted(statement: str, data: DataSpec, corpus: Corpus) -> bytes:
     """The corpus, read as `data` says, in the format of the statement."""
-    emitter = EMITTERS[data_of(statement).format](
-        Export(data_of(statement), {column.name: column.type for column in data.columns})
-    )
+    make = data_format(data_of(statement).format).emitter
+    assert make is not None
+    emitter = make(Export(data_of(statement), {column.name: column.type for column in data.columns}))
     return emitter.write(corpus) + emitter.close()
 
 

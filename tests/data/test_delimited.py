@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
-from dcrfdsl.data.delimited_rows import Dialect, RowTable
+from dcrfdsl.data.formats.delimited_rows import Dialect, RowTable
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 

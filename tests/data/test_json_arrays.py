@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.column_blocks import Block
-from dcrfdsl.data.json_arrays import ArrayLines
+from dcrfdsl.data.formats.json_lines import ArrayLines
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
-from dcrfdsl.data.span_tokens import to_units
-from dcrfdsl.data.tokenizers import TOKENIZERS
+from dcrfdsl.data.formats.span_tokens import TOKENIZERS, to_units
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import DataSpec, load_text
 

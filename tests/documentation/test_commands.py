@@ -16,9 +16,8 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import Checkpoint, fit, load_template, read_corpus
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.cli.command_reference import described_command
-from dcrfdsl.cli.json_schemas import json_schema
-from dcrfdsl.cli.option_examples import OPTION_EXAMPLES
+from dcrfdsl.cli.command_reference import OPTION_EXAMPLES, described_command
+from dcrfdsl.cli.schema_command import json_schema
 from dcrfdsl.optimizers.objective import Iteration
 
 (PAGES,) = example_modules(ROOT / "docs" / "_ext", "command_pages")
@@ -171,7 +170,7 @@ def test_a_command_says_what_it_does(name: str) -> None:
 def test_every_option_stands_in_an_example(name: str) -> None:
     """A pair `--flush`, `--no-flush` stands in two; of `--output`, `-o` one is enough."""
     for option in described_command(name).options:
-        assert option.examples, f"{option.names[0]} of {name} needs a line in option_examples.py"
+        assert option.examples, f"{option.names[0]} of {name} needs a line in OPTION_EXAMPLES"
         for opposite in (each for each in option.names if each.startswith("--no-")):
             assert any(opposite in line.split() for line in option.examples), opposite
 

@@ -18,8 +18,8 @@ import pytest
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.export import export_tagger
-from dcrfdsl.export.single_file import single_file
 from dcrfdsl.export.standalone.tagger_command import main
+from dcrfdsl.export.tagger_files import single_file
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit

@@ -14,7 +14,7 @@ from sentence_cases import ALONE, CLIQUES, HEAD, LABEL, drawn_sentences
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.data.span_tokens import segments_in
+from dcrfdsl.data.formats.span_tokens import segments_in
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics.reliability import isotonic_fit, reliability_of
 from dcrfdsl.model.confidences import KINDS

@@ -11,8 +11,8 @@ from hidden_cases import HIDDEN
 from model_cases import columns, trained, twin_of
 from template_cases import CASES, Case, sentences
 
-from dcrfdsl.data.segment_types import mark_table
-from dcrfdsl.data.span_tokens import segments_in
+from dcrfdsl.data.formats.span_tokens import segments_in
+from dcrfdsl.data.segment_marks import mark_table
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import event_model, predictor
 from dcrfdsl.semantics import ExactSettings

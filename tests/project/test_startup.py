@@ -13,8 +13,8 @@ import numba
 import pytest
 
 import dcrfdsl.syntax.parser as syntax_parser
-from dcrfdsl.cli.compiler_notice import announce_compiling
 from dcrfdsl.cli.console import Talk
+from dcrfdsl.cli.inference_notes import announce_compiling
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.inference.methods import exact_method, message_method
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -117,7 +117,7 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
     ("module", "unloaded"),
     [
         ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark", "rich"}),
-        ("dcrfdsl.cli.fmt_command, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
+        ("dcrfdsl.cli.template_commands, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
         ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
@@ -166,7 +166,7 @@ def test_only_the_module_of_the_asked_command_is_loaded(tmp_path: Path) -> None:
         return {name for name in loaded_by(line, tmp_path) if name.startswith("dcrfdsl.cli.") and "_command" in name}
 
     assert commands("--version") == set()
-    assert commands("new linear_chain") == {"dcrfdsl.cli.new_command"}
+    assert commands("new linear_chain") == {"dcrfdsl.cli.template_commands"}
     assert "dcrfdsl.cli.train_command" in commands("--help")
 
 

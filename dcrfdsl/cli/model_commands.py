@@ -1,0 +1,202 @@
+"""What there is to say of a model: `dcrfdsl show` for its weights, `dcrfdsl report` for one page with labelled data.
+
+Not here: the page (`model.reporting`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from ..foundation import data_error, json_text
+from .command_files import Output, load_model, read_features, read_gold, refuse_clash, refuse_sentence
+from .console import Talk, refuse
+from .inference_notes import training_notes
+from .options import MOST_DRAWS, Argument, Features, Json, Option, Quiet, Threads
+
+if TYPE_CHECKING:
+    from ..model import TrainedModel
+
+
+def show(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    clique: Annotated[str | None, Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")] = None,
+    containing: Annotated[
+        str | None, Option("--containing", metavar="TEXT", help="Only features whose names contain this text.")
+    ] = None,
+    top: Annotated[int, Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
+    path: Annotated[bool, Option("--path", help="The rounds of boosting, from the first on.")] = False,
+    templates: Annotated[
+        bool, Option("--templates", help="How many weights each feature template has, and how many are not 0.")
+    ] = False,
+    template: Annotated[bool, Option("--template", help="Print the model's template instead.")] = False,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model has learned.
+
+    The strongest weights by clique and feature, and how the model was trained.
+
+    \b
+    Example:
+      dcrfdsl show chunk.model
+      dcrfdsl show chunk.model --clique words --containing "word=the" --top 50
+      dcrfdsl show chunk.model --templates
+      dcrfdsl show chunk.model --template > chunk.dcrf
+      dcrfdsl show boosted.model --path
+    """
+    from .report import print_table, weights_table
+
+    instead = {"--template": template, "--path": path, "--templates": templates}
+    asked = [option for option, is_given in instead.items() if is_given]
+    if template and as_json:
+        asked.append("--json")
+    if len(asked) > 1:
+        refuse("idle-option", f"`{asked[0]}` has no place for `{asked[1]}`", "leave out one of them")
+    trained = load_model(model, read_features(features))
+    if template:
+        from ..semantics import to_text
+
+        print(to_text(trained.spec), end="")
+        return
+    if path:
+        _path(trained, as_json)
+        return
+    if templates:
+        _templates(trained, as_json)
+        return
+    rows = trained.strongest_weights(top, clique, containing)
+    if as_json:
+        for name, text, states, weight in rows:
+            print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
+        return
+    talk = Talk(quiet)
+    _describe(trained, talk)
+    if not rows and containing is not None:
+        talk(f"no feature of a weight contains `{containing}`")
+        return
+    print_table(weights_table(rows))
+
+
+def _templates(trained: TrainedModel, as_json: bool) -> None:
+    """Prints a line for each feature template, with its number of weights and of those that are not 0."""
+    from .report import print_table, templates_table
+
+    found = trained.weights_by_template()
+    if not as_json:
+        print_table(templates_table(found))
+        return
+    for row in found:
+        print(json_text(row._asdict()))
+
+
+def _path(trained: TrainedModel, as_json: bool) -> None:
+    """Prints each round of boosting: the bound on the risk, the risk after the round, and the weight that it moved."""
+    from .report import path_table, print_table
+
+    rounds = [
+        {"round": number, **done._asdict(), "clique": clique, "feature": text, "states": list(states)}
+        for number, (done, clique, text, states) in enumerate(trained.boosting_path(), 1)
+    ]
+    if not rounds:
+        raise data_error("no-such-round", "the model has no rounds of boosting", help="train it by `adaboost`")
+    if not as_json:
+        print_table(path_table(rounds))
+        return
+    for row in rounds:
+        print(json_text(row))
+
+
+def _describe(trained: TrainedModel, talk: Talk) -> None:
+    """Says in a few lines on stderr how the model was trained."""
+    for line in trained.spec.doc:
+        talk(line)
+    record = trained.record
+    how = (
+        f"stage `{record.stage}`: {record.end} after {record.iterations} iterations, "
+        f"{'converged' if record.converged else 'not converged'}"
+        if record.stage
+        else "; ".join(record.notes) or "not trained"  # a model that was converted has no stage
+    )
+    talk(f"{trained.num_weights:,} weights; {how}")
+    if record.start is not None:
+        talk(record.start.description)
+    for note in training_notes(trained):
+        talk(note)
+    talk()
+
+
+# report --------------------------------------------------------------------------------------------------------------
+
+
+def report(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data with labels; - is stdin.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE.html", help="Write the page to this file.")],
+    sentence: Annotated[
+        list[int] | None,
+        Option(
+            "--sentence",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Draw this sentence, from 1. Repeatable.",
+        ),
+    ] = None,
+    errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
+    explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
+    level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
+    draws: Annotated[
+        int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")
+    ] = 1000,
+    seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the samples.")] = 0,
+    threads: Threads = None,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a report on a model and labelled data: one page for a browser.
+
+    Scores with intervals, confusions of states and segments, a browser of all errors with explanations, calibration,
+    learning curves, the strongest weights, transitions, unrolled graphs, the data, the template and the record. The
+    page needs no network. Where there are too many errors for one page, further ones are written beside it.
+
+    \b
+    Example:
+      dcrfdsl report chunk.model gold.txt -o report.html
+      dcrfdsl report chunk.model gold.txt -o report.html --sentence 2 --explain 20
+    """
+    from .report import bytes_text
+
+    inputs = (model, data, *(features or ()))
+    for page in (Output("-o", output), *_further_pages(output)):
+        refuse_clash([page], inputs)
+    talk = Talk(quiet)
+    trained = load_model(model, read_features(features))
+    corpus = read_gold(data, trained.spec, talk)
+    if not corpus.num_tokens:
+        refuse("empty-file", f"there is nothing to report: `{data}` has no token")
+    for number in sentence or ():
+        if number > corpus.num_sentences:
+            refuse_sentence(data, corpus.num_sentences, number)
+    pages = trained.report(
+        corpus, output, title=f"{Path(model).name} on {Path(data).name}", errors=errors, explained=explained,
+        sentences=[n - 1 for n in sentence or ()],
+        level=level, draws=draws, seed=seed, threads=threads,
+    )  # fmt: skip
+    size = sum(page.stat().st_size for page in pages)
+    more = f" and {len(pages) - 1:,} further page{'s' * (len(pages) > 2)}" if len(pages) > 1 else ""
+    talk(f"{output}{more} written ({bytes_text(size)}); open it in a browser")
+
+
+def _further_pages(output: Path) -> list[Output]:
+    """The files that are there under names of further pages; how many pages there will be is not known yet."""
+    name, found = re.compile(rf"{re.escape(output.stem)}-\d+{re.escape(output.suffix)}"), []
+    with suppress(OSError), os.scandir(output.parent) as entries:  # a folder that is missing is said when writing
+        found = [
+            Output("-o", output.with_name(entry.name), beside=True) for entry in entries if name.fullmatch(entry.name)
+        ]
+    return found

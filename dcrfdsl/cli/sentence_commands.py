@@ -1,0 +1,267 @@
+"""Questions about the labels of a sentence: `dcrfdsl why` a position has its label, and the `probability` of an event.
+
+Not here: the answers (`model`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from ..foundation import json_text
+from .command_files import data_statement, load_model, read_features, read_sentence
+from .console import Talk, refuse
+from .options import Argument, Features, Json, Option, Quiet, Threads
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..data import Corpus
+    from ..model import Contribution, EventProbability, Explanation, TrainedModel
+
+
+SMALL = 5e-3  # smaller contributions would lose most of their digits with two decimals
+
+
+def why(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
+    at: Annotated[int, Option("--at", min=1, metavar="T", help="Which position of the sentence, from 1.")],
+    sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
+    label: Annotated[
+        str | None, Option("--label", metavar="NAME", help="Which label, where there are several.")
+    ] = None,
+    against: Annotated[
+        str | None, Option("--against", metavar="STATE", help="Compare with this state (default: the likeliest other).")
+    ] = None,
+    top: Annotated[int, Option("--top", min=1, metavar="N", help="The N largest contributions.")] = 20,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Explain a prediction: why this label, and not another one.
+
+    Compares the best labelling that has the model's label at a position with the best one that has another state there.
+    The difference of their scores is the sum of what each feature of each clique adds to it, in nats: a feature's value
+    times the difference of its weights. Neighbours count by the cliques that join them to the position.
+
+    With --json one object: both states with their probabilities and labellings, the margin, all contributions, and the
+    fewest features whose removal puts the other labelling ahead.
+
+    \b
+    Example:
+      dcrfdsl why chunk.model test.txt --sentence 2 --at 2
+      dcrfdsl why chunk.model test.txt --sentence 2 --at 1 --against I --top 5
+    """
+    from ..model import probability_notes
+
+    talk = Talk(quiet)
+    trained = load_model(model, read_features(features))
+    corpus = read_sentence(data, trained.spec, sentence)
+    if at > corpus.num_tokens:
+        count = f"{corpus.num_tokens:,} token{'s' * (corpus.num_tokens != 1)}"
+        refuse("no-such-position", f"sentence {sentence:,} of `{data}` has {count}, there is no position {at:,}")
+    explanation = trained.explain(corpus, at - 1, label=label, against=against)
+    if as_json:
+        print(json_text({"sentence": sentence, **_explanation_json(explanation)}))
+        return
+    for note in probability_notes(trained):
+        talk(note)
+    _print_explanation(explanation, _word(trained, corpus, at - 1), top)
+
+
+def _word(model: TrainedModel, corpus: Corpus, position: int) -> str:
+    """The text of a position in the first column of texts that is no label; empty if there is none."""
+    from ..data import InternedColumn
+
+    for name, column in corpus.columns.items():
+        if isinstance(column, InternedColumn) and name not in model.labels:
+            return column.text(position)
+    return ""
+
+
+def _explanation_json(explanation: Explanation) -> dict[str, object]:
+    def plain(contribution: Contribution) -> dict[str, object]:
+        sites = [[variable, position + 1] for variable, position in contribution.sites]
+        return {**contribution._asdict(), "sites": sites}
+
+    first, second = explanation.labellings
+    return {
+        "label": explanation.label,
+        "position": explanation.position + 1,
+        "chosen": explanation.chosen,
+        "runner_up": explanation.runner_up,
+        "probabilities": list(explanation.probabilities),
+        "labellings": [dict(first), dict(second)],
+        "margin": explanation.margin,
+        "contributions": [plain(one) for one in explanation.contributions],
+        "decisive": [plain(one) for one in explanation.decisive],
+        "without": explanation.without,
+        "exact": explanation.exact,
+        "converged": explanation.status.converged,
+    }
+
+
+# in words -------------------------------------------------------------------------------------------------------------
+
+
+def _print_explanation(explanation: Explanation, word: str, top: int) -> None:
+    from ..foundation import printable
+    from ..model import explanation_remarks, explanation_verdict
+    from .report import print_table
+
+    one, other = explanation.probabilities
+    token = f" `{printable(word)}`" if word else ""
+    print(
+        f"position {explanation.position + 1}{token}: {explanation.label} is {printable(explanation.chosen)} "
+        f"(probability {one:.3g}), not {printable(explanation.runner_up)} ({other:.3g})"
+    )
+    for line in explanation_remarks(explanation):
+        print(printable(line))
+    print()
+    print_table(_contributions(explanation, top))
+    print()
+    for line in explanation_verdict(explanation):
+        print(printable(line))
+
+
+def _contributions(explanation: Explanation, top: int) -> Table:
+    """The largest contributions, those of the others together, and the margin."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..foundation import printable
+    from ..model import contribution_words
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("score", justify="right", no_wrap=True)
+    for heading in ("clique", "at", "states", "feature"):
+        table.add_column(heading, overflow="fold")
+    for one in explanation.contributions[:top]:
+        table.add_row(_nats(one.score), *(Text(printable(cell)) for cell in contribution_words(one)))
+    rest = explanation.contributions[top:]
+    if rest:
+        table.add_row(_nats(sum(one.score for one in rest)), Text(f"{len(rest):,} more"))
+    table.add_row(_nats(explanation.margin), Text("in all"), style="bold")
+    return table
+
+
+def _nats(score: float) -> str:
+    return f"{score:+.2f}" if score == 0.0 or abs(score) >= SMALL else f"{score:+.0e}"
+
+
+# probability ---------------------------------------------------------------------------------------------------------
+
+
+_CLOSE = 5e-4  # nearer to 1 than this, the distance is shown
+
+
+def probability(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
+    events: Annotated[list[str], Argument("EVENT...", help="Conditions over labels, positions counted from 1.")],
+    sentence: Annotated[
+        int | None, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1 (default: 1).")
+    ] = None,
+    every: Annotated[bool, Option("--every", help="Ask about every sentence.")] = False,
+    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
+    threads: Threads = None,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how likely an event is: a condition over the labels of a sentence.
+
+    An event is a condition of the language with a position after each label: `y[3] is B and not y[4] in {B, O}`.
+    `segment(y, 3, 5, LOC)` says that positions 3 to 5 are exactly one segment of type LOC. `predicted` says that the
+    sentence has the labels that the model predicts, `y = predicted` that one layer of them has, `y[3] = predicted` one
+    position; `gold` in its place stands for the labels of the data.
+
+    Each event is one argument, so quote it. Its probability is exact wherever exact inference fits; otherwise a note
+    says that it is an estimate. An impossible event has probability 0; of one that is almost certain, the distance
+    from 1 is printed.
+
+    With --json a line for each sentence: {"sentence", "events": [{"event", "probability", "log", "log_not", "exact",
+    "converged"}, …]}. "log" is the natural logarithm of the probability, and "log_not" that of the opposite.
+
+    \b
+    Example:
+      dcrfdsl probability chunk.model test.txt "chunk[1] is B and chunk[2] is I" predicted
+      dcrfdsl probability chunk.model test.txt --sentence 2 "chunk[1] = predicted or chunk[2] = predicted"
+      dcrfdsl probability chunk.model gold.txt --every gold --json
+    """
+    from ..data import encode_known_labels
+    from ..model import probability_notes
+
+    if every and sentence is not None:
+        refuse("idle-option", "`--every` asks about all sentences, and `--sentence` about one", "leave out one of them")
+    talk = Talk(quiet)
+    trained = load_model(model, read_features(features))
+    for note in probability_notes(trained):
+        talk(note)
+    estimated = failed = False
+    for before, corpus in _parts(trained, data, None if every else sentence or 1, given=given):
+        known = encode_known_labels(trained.spec, trained.states, corpus) if given else None
+        for s, answers in enumerate(trained.probability(corpus, events, given=known, threads=threads)):
+            estimated |= not answers[0].exact
+            failed |= not answers[0].converged
+            for line in _event_lines(before + s + 1, answers, as_json=as_json, numbered=every):
+                print(line)
+    if estimated:
+        talk(_ESTIMATED)
+    if failed:
+        talk("warning: inference did not converge: the probabilities are rough")
+
+
+_ESTIMATED = "note: exact inference does not fit: the probabilities are estimated by messages on loops"
+
+
+def _parts(model: TrainedModel, path: str, number: int | None, *, given: bool) -> Iterator[tuple[int, Corpus]]:
+    """Whole sentences, and how many came before: one sentence by its number from 1, or all."""
+    from ..data import stream_corpus
+    from ..semantics import spare_columns
+
+    required, optional, before = model.labels if given else (), () if given else model.labels, 0
+    if number is not None:
+        yield number - 1, read_sentence(path, model.spec, number, required=required)
+        return
+    spare = spare_columns(model.spec)
+    data = data_statement(model.spec)
+    for chunk in stream_corpus(path, data, required=required, optional=optional, spare=spare, flush=False):
+        if chunk.corpus.num_tokens:
+            yield before, chunk.corpus
+            before += chunk.corpus.num_sentences
+
+
+def _event_lines(number: int, answers: list[EventProbability], *, as_json: bool, numbered: bool) -> Iterator[str]:
+    """What is printed about the sentence of this number."""
+    if as_json:
+        yield json_text({"sentence": number, "events": [_event_json(answer) for answer in answers]})
+        return
+    for answer in answers:
+        value = probability_text(answer)
+        yield f"{number}\t{value}\t{answer.event}" if numbered else f"{value:<12} {answer.event}"
+
+
+def probability_text(answer: EventProbability) -> str:
+    """A probability with the digits that matter: `0.8731`, `1 - 3.2e-07`, `1e-412`."""
+    if answer.log_not < math.log(_CLOSE):
+        return "1" if answer.log_not == -math.inf else f"1 - {_power(answer.log_not)}"
+    return "0" if answer.log == -math.inf else _power(answer.log)
+
+
+def _power(log: float) -> str:
+    """exp(log), also where it is too small for a float."""
+    return f"{math.exp(log):.4g}" if log > -700.0 else f"1e{log / math.log(10.0):.0f}"
+
+
+def _event_json(answer: EventProbability) -> dict[str, object]:
+    return {
+        "event": answer.event,
+        "probability": answer.value,
+        "log": answer.log,
+        "log_not": answer.log_not,
+        "exact": answer.exact,
+        "converged": answer.converged,
+    }

@@ -1,0 +1,145 @@
+"""Commands for whoever writes templates: `dcrfdsl new`, `fmt` and `lsp`.
+
+Not here: `check` (`check_command`), the layout (`syntax`), what an editor is answered (`language_server`).
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from .command_files import STDIN, read_text, read_unused_features
+from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
+from .options import Argument, Features, Option, Quiet, is_stdout
+
+
+def new(
+    template: Annotated[str | None, Argument("[NAME]", help="A template; without one, they are listed.")] = None,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this new file (default, or -: stdout)."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """List the ready-made templates, or take one.
+
+    \b
+    Example:
+      dcrfdsl new
+      dcrfdsl new linear_chain -o chunk.dcrf
+    """
+    from ..foundation import did_you_mean
+    from ..syntax import resource_path
+
+    ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
+    if template is None:
+        width = max(map(len, ready), default=0)
+        for name, path in ready.items():
+            print(f"{name:<{width}}  {_first_sentence(path)}")
+        return
+    name = template.removesuffix(".dcrf")
+    if name not in ready:
+        near = did_you_mean(name, ready)
+        remedy = f"did you mean `{near}`?" if near else "`dcrfdsl new` lists them"
+        refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
+    text = ready[name].read_text(encoding="utf-8")
+    lists = _lists(text, name)
+    talk = Talk(quiet)
+    if output is None or is_stdout(output):
+        print(text, end="")
+        if lists:
+            names = " and ".join(f"`{own}`" for own in lists)
+            talk(f"it reads {names}; `dcrfdsl new {name} -o FILE` writes them too, beside FILE")
+        return
+    beside = {output.parent / own: ready[name].parent / own for own in lists}
+    for path in (output, *beside):
+        if path.exists():
+            other = "name" if path == output else "folder"
+            refuse("file-exists", f"`{path}` exists already", f"choose another {other}, or remove it first")
+    from ..foundation import shell_word, write_whole
+
+    for path, shipped in beside.items():
+        write_whole(path, (shipped.read_bytes(),))
+    write_whole(output, (text.encode(),))
+    also = f"; it reads {' and '.join(map(str, beside))}, written too" if beside else ""
+    talk(f"{output} written{also}; next:")
+    talk(f"  dcrfdsl check {shell_word(output)}")
+
+
+def _lists(text: str, name: str) -> list[str]:
+    """The files of the lexicons of a template."""
+    if "\nlexicon " not in text:  # most have none, and the parser takes a while to load
+        return []
+    from ..syntax import Lexicon, parse
+
+    return [one.path for one in parse(text, name).statements if isinstance(one, Lexicon)]
+
+
+def _first_sentence(path: Path) -> str:
+    """The first sentence of a template's doc comment."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    text = " ".join(line.lstrip("#").strip() for line in lines if line.startswith("##"))
+    return re.split(r"(?<=[.]) ", text, maxsplit=1)[0]
+
+
+def fmt(
+    templates: Annotated[list[str], Argument("TEMPLATE...", help="Template files; - is stdin, to stdout.")],
+    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")] = False,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write templates in the canonical layout. Comments and meaning stay.
+
+    \b
+    Example:
+      dcrfdsl fmt chunk.dcrf
+      dcrfdsl fmt --check templates/*.dcrf
+      dcrfdsl fmt - < chunk.dcrf
+    """
+    from ..foundation import DcrfError, write_whole
+    from ..syntax import format_template, parse
+
+    if templates.count(STDIN) > 1:
+        raise click.BadParameter("stdin can be read once")
+    talk = Talk(quiet)
+    read_unused_features(features, talk, "the layout depends on no function")
+    failed = False
+    for path in templates:
+        try:
+            before = read_text(path)
+            after = format_template(parse(before, "<stdin>" if path == STDIN else path))
+        except DcrfError as error:
+            print_diagnostics(error.diagnostics)
+            failed = True
+            continue
+        if check:
+            if after != before:
+                talk(f"would change {path}")
+                failed = True
+        elif path == STDIN:
+            print(after, end="")
+        elif after != before:
+            write_whole(path, (after.encode(),))
+            talk(f"changed {path}")
+    if failed:
+        raise click.exceptions.Exit(INPUT_ERROR)
+
+
+def lsp() -> None:
+    """Serve an editor over stdin and stdout: problems as you type, completion, hover, rename, layout.
+
+    An editor starts it; it is of no use by hand. It needs the package pygls: pip install 'dcrfdsl[lsp]'.
+
+    \b
+    Example:
+      dcrfdsl lsp
+    """
+    if find_spec("pygls") is None:
+        refuse("missing-package", "the language server needs the package `pygls`", "pip install 'dcrfdsl[lsp]'")
+    from ..language_server import serve
+
+    serve()

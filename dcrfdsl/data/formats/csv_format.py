@@ -1,0 +1,510 @@
+"""The formats `csv` and `tsv`: a row for each token below a row of names, in which columns are found by name.
+
+Quotes follow RFC 4180 (`delimited_rows`). `csv` has them; `tsv` has none (as in IANA's text/tab-separated-values),
+because a quote mark is a token of many corpora. A blank row, which may consist of separators alone, ends a sentence.
+With `sentence = "NAME"` a new value in that column ends one too; an empty cell there continues the sentence above.
+Columns that the template does not name are left alone.
+
+Predictions are a new column `predicted_NAME` for each, or stand in place of an earlier prediction of the name. The rest
+of the file stays byte for byte; a row of separators alone gets as many more as there are new columns. A text is
+enclosed in quotes where it must be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+
+from ...foundation import (
+    DcrfError,
+    Ints,
+    Mask,
+    data_error,
+    did_you_mean,
+)
+from ...semantics import Column, DataSpec
+from ..column_blocks import Block
+from ..columns import NOTHING, Parsed, Wanted, absent_columns
+from ..corpus import Corpus, InternedColumn
+from ..number_cells import shown
+from .delimited_rows import Dialect, RowTable, quoted
+from .format_interface import (
+    _SPACE,
+    PREFIX,
+    Chunk,
+    DataFormat,
+    Emitter,
+    Export,
+    LeftOut,
+    LineSpan,
+    Predicted,
+    Reader,
+    Remarks,
+    SentenceLines,
+    SentenceOrder,
+    Tagger,
+    add_blank_line,
+    beginning_of,
+    header_name,
+    header_places,
+    text_options,
+)
+from .written_cells import (
+    at_each_token,
+    encoded_cells,
+    texts_of,
+    unwritable,
+    with_blank_rows,
+)
+
+_SEPARATORS: Mapping[str, tuple[str, str]] = {"csv": (",", '"'), "tsv": ("\t", "none")}
+_ENCLOSED = re.compile(r'"(?:[^"]|"")*"(?!")')
+_LONG_SENTENCE = 5_000  # rows without the end of a sentence that are worth a warning
+
+
+def dialect_of(data: DataSpec) -> Dialect:
+    """Separator and quotes of a `data` statement. `DcrfError` for options that cannot be used."""
+    options = text_options(data)
+    separator, quote = _SEPARATORS[data.format]
+    return Dialect(options.get("separator", separator), options.get("quote", quote) != "none")
+
+
+class DelimitedReader(Reader):
+    bytes_per_token: ClassVar[int] = 24
+
+    def __init__(self, wanted: Wanted):
+        super().__init__(wanted)
+        self._dialect = dialect_of(wanted.data)
+        self._sentence_name = text_options(wanted.data).get("sentence")
+        self._names: list[str] | None = None  # of the header
+        self._numbers: dict[str, int] = {}  # column of the template → cell of a row
+        self._sentence: int | None = None  # cell that tells sentences apart
+        self._order = SentenceOrder(wanted.file, "line")
+        self._header_done = False  # whether a block with the header was parsed
+        self._line = 1  # where the next block begins
+        self._cut: RowTable | None = None
+
+    def cut(self, text: bytes) -> int:
+        table = RowTable(text, self._dialect)
+        count = len(table) if table.complete else len(table) - 1
+        ends = np.flatnonzero(table.blank[:count]) + 1
+        if not self._header_done:  # the first block has the names and a token, so that both are tagged together
+            ends = ends[np.cumsum(~table.blank)[ends - 1] > 1]
+        last = int(ends[-1]) if len(ends) else 0
+        if self._sentence_name is not None and count > 0 and table.stray() is None:
+            rows = self._token_rows(table.first(count), self._line)
+            rows = rows[table.widths[rows] == len(self._names or ())]
+            starts = rows[self._changes(table, rows)] if len(rows) else rows
+            last = max(last, int(starts[-1]) if len(starts) else 0)
+        self._cut = table.first(last) if last else None
+        return int(table.row_end[last - 1]) if last else 0
+
+    def parse(self, block: Block) -> Parsed:
+        table = self._cut
+        if table is None or table.text != block.text:
+            table = RowTable(block.text, self._dialect)
+        self._cut = None
+        self._check_quotes(table, block)
+        rows = self._token_rows(table, block.first_line)
+        self._header_done |= self._names is not None
+        self._line = block.first_line + block.text.count(b"\n")
+        if not len(rows):
+            return NOTHING
+        lines = table.row_line + block.first_line
+        self._check_widths(table, rows, lines)
+        columns = {name: table.column(rows, number) for name, number in self._numbers.items()}
+        self._check_header_again(columns, lines[rows])
+        starts = np.diff(np.cumsum(table.blank)[rows], prepend=-1) != 0
+        if self._sentence is not None:
+            starts |= self._changes(table, rows)
+            self._check_order(table, rows, lines)
+        first = np.flatnonzero(starts)
+        lengths = np.diff(first, append=len(rows))
+        if self._sentence is None and lengths.max() > _LONG_SENTENCE and not self.warnings:
+            at = int(lines[rows[first[np.argmax(lengths)]]])
+            self.warnings.append(
+                f"{self._wanted.file}:{at}: a sentence of {lengths.max():,} rows: a blank row ends a sentence; or name "
+                'the column that tells sentences apart, `sentence = "NAME"`'
+            )
+        return Parsed(columns, lengths, lines[rows])
+
+    # the header -------------------------------------------------------------------------------------------------
+
+    def _token_rows(self, table: RowTable, first_line: int) -> Ints:
+        """The rows of tokens. The first row that is not blank is the header."""
+        rows = np.flatnonzero(~table.blank)
+        if self._header_done or not len(rows):
+            return rows
+        if self._names is None:
+            self._read_header(table, int(rows[0]), first_line + table.line_of(int(rows[0])))
+        return rows[1:]
+
+    def _read_header(self, table: RowTable, row: int, line: int) -> None:
+        wanted, names = self._wanted, table.cells(row)
+        wanted_names = {column.name: header_name(column) for column in wanted.columns}
+        there = [column for column in wanted.columns if wanted_names[column.name] in names]
+        absent = [column for column in wanted.columns if column not in there]
+        unlabelled = {column.name for column in absent} == wanted.optional.intersection(wanted_names)
+        asked = [*(wanted_names[column.name] for column in absent)] if absent else []
+        if absent and (not unlabelled or wanted.required.intersection(column.name for column in absent)):
+            raise self._absent(asked, names, line)
+        if self._sentence_name is not None and self._sentence_name not in names:
+            raise self._absent([self._sentence_name], names, line)
+        used = [*(wanted_names[column.name] for column in there), *filter(None, [self._sentence_name])]
+        twice = next((name for name in used if names.count(name) > 1), None)
+        if twice is not None:
+            message = f"the first row names {names.count(twice)} columns `{twice}`, and one is to be read"
+            raise data_error(
+                "bad-header", message, file=wanted.file, line=line, help="give each column a name of its own"
+            )
+        self._names = names
+        self._numbers = {column.name: names.index(wanted_names[column.name]) for column in there}
+        self._sentence = None if self._sentence_name is None else names.index(self._sentence_name)
+
+    def _absent(self, asked: list[str], names: list[str], line: int) -> DcrfError:
+        listed = " ".join(f"`{name}`" for name in names[:12])
+        error = absent_columns(asked, self._wanted, line, f"the first row names {listed}")
+        (problem,) = error.diagnostics
+        name = asked[0]
+        spaced = next((other for other in names if other.strip() == name), None)
+        marks = [mark for mark in ";\t,|" if len(names) == 1 and mark in names[0]]
+        if marks:
+            mark = "\\t" if marks[0] == "\t" else marks[0]
+            remedy: str | None = f'if it is split otherwise, declare `separator = "{mark}"` in the `data` statement'
+        elif spaced is not None:
+            remedy = f"the name is {spaced!r} there: remove the white space around it"
+        elif guess := did_you_mean(name, names):
+            plain = guess.isidentifier()
+            remedy = f"did you mean `{name} = {guess}`?" if plain else f'did you mean `{name} = column("{guess}")`?'
+        else:
+            remedy = "the first row holds the names of the columns; put one there if the file has none"
+        return data_error(problem.slug, problem.message, file=self._wanted.file, line=line, help=remedy)
+
+    # rows -------------------------------------------------------------------------------------------------------
+
+    def _changes(self, table: RowTable, rows: Ints) -> Mask:
+        """[T] rows whose sentence is another than that of the row above; an empty cell is no change."""
+        ids = self._ids(table, rows)
+        changed: Mask = np.diff(ids, prepend=ids[:1]) != 0
+        return changed
+
+    def _ids(self, table: RowTable, rows: Ints) -> Ints:
+        """[T] the number of each row's sentence value, which an empty cell takes from above; -1 if there is none."""
+        assert self._sentence is not None
+        column = table.column(rows, self._sentence)
+        filled = np.array([bool(value.strip()) for value in column.values], bool)[column.codes]
+        source = np.maximum.accumulate(np.where(filled, np.arange(len(rows)), -1))
+        return np.where(source >= 0, column.codes[source].astype(np.int64), -1)
+
+    def _check_order(self, table: RowTable, rows: Ints, lines: Ints) -> None:
+        """`DcrfError` if a sentence comes again after another one: the rows are not sorted."""
+        assert self._sentence is not None
+        ids, column = self._ids(table, rows), table.column(rows, self._sentence)
+        for n in np.flatnonzero(np.diff(ids, prepend=-1)).tolist():
+            self._order.begin(column.values[ids[n]], int(lines[rows[n]]))
+
+    def _check_widths(self, table: RowTable, rows: Ints, lines: Ints) -> None:
+        assert self._names is not None
+        widths, expected = table.widths[rows], len(self._names)
+        wrong = np.flatnonzero(widths != expected)
+        if not len(wrong):
+            return
+        row = int(rows[wrong[0]])
+        found, line = int(widths[wrong[0]]), int(lines[row])
+        enclose = f"a cell with `{_named(self._dialect.separator)}` in it is enclosed in quotes"
+        raise data_error(
+            "column-count",
+            f"line {line} has {found} {'cell' if found == 1 else 'cells'}, and the first row names {expected} columns",
+            file=self._wanted.file,
+            line=line,
+            help=enclose if self._dialect.quotes and found > expected else None,
+        )
+
+    def _check_header_again(self, columns: Mapping[str, InternedColumn], lines: Ints) -> None:
+        """`DcrfError` if a row repeats the names: files were joined."""
+        assert self._names is not None
+        again = np.ones(len(lines), bool)
+        for name, column in columns.items():
+            text = self._names[self._numbers[name]]
+            if text not in column.values:
+                return
+            again &= column.codes == column.values.index(text)
+        if len(columns) > 1 and again.any():
+            line = int(lines[np.argmax(again)])
+            message = f"line {line} repeats the names of the first row: it is no token"
+            raise data_error(
+                "bad-header",
+                message,
+                file=self._wanted.file,
+                line=line,
+                help="leave the names out where files are joined",
+            )
+
+    def _check_quotes(self, table: RowTable, block: Block) -> None:
+        stray, bare = table.stray(), table.bare_return()
+        if bare is not None and (stray is None or bare < table.start[stray]):
+            line = block.first_line + block.text.count(b"\n", 0, bare)
+            column = bare - block.text.rfind(b"\n", 0, bare)
+            message = f"a carriage return without a line feed in line {line}"
+            raise data_error(
+                "bad-line-end", message, file=self._wanted.file, line=line, column=column,
+                help=r"if it ends a line, convert the file: tr '\r' '\n' < old > new",
+            )  # fmt: skip
+        if stray is not None:
+            raise self._stray_quote(table, stray, block)
+        if self._dialect.quotes:
+            self._warn_of_lone_quotes(block)
+        else:
+            self._warn_of_quotes(table, block)
+
+    def _stray_quote(self, table: RowTable, cell: int, block: Block) -> DcrfError:
+        start, end = int(table.start[cell]), int(table.end[cell])
+        text = block.text[start:end].decode()
+        line = block.first_line + block.text.count(b"\n", 0, start)
+        column = start - block.text.rfind(b"\n", 0, start)
+        if not text.startswith('"'):
+            cell_text = text.partition("\n")[0].partition(self._dialect.separator)[0]
+            message = f"a quote inside the cell {shown(cell_text)} in line {line}"
+        elif enclosed := _ENCLOSED.match(text):
+            message = f"more text behind the quote that closes the cell {shown(enclosed[0])} in line {line}"
+        else:
+            message = f"the quote that opens a cell in line {line} is never closed"
+        remedy = (
+            'enclose the cell in quotes and double those inside it (`"5"" disk"`, `""""`); if quotes enclose nothing, '
+            'declare `quote = "none"`'
+        )
+        return data_error("bad-quote", message, file=self._wanted.file, line=line, column=column, help=remedy)
+
+    def _warn_of_lone_quotes(self, block: Block) -> None:
+        """A quote mark as a token, not doubled, encloses the text up to the next one."""
+        if self.warnings:
+            return
+        separator = self._dialect.separator.encode()
+        at = block.text.find(b'\n"' + separator)
+        while at >= 0:
+            closing = block.text.find(b'"', at + 2)
+            if b"\n" in block.text[at + 2 : closing] and closing >= 0:
+                line = block.first_line + block.text.count(b"\n", 0, at + 1)
+                self.warnings.append(
+                    f"{self._wanted.file}:{line}: a quoted cell begins with a separator and runs over several lines; "
+                    'if the quote mark is a token, write it as `""""`, or declare `quote = "none"` (said once)'
+                )
+                return
+            at = block.text.find(b'\n"' + separator, at + 1)
+
+    def _warn_of_quotes(self, table: RowTable, block: Block) -> None:
+        """Cells that another program has enclosed in quotes."""
+        if self.warnings or b'"' not in table.text:
+            return
+        raw = np.frombuffer(table.text, np.uint8)
+        long = np.flatnonzero(table.end - table.start > 1)
+        both = long[(raw[table.start[long]] == ord('"')) & (raw[table.end[long] - 1] == ord('"'))]
+        if len(both):
+            line = block.first_line + table.line_of(table.row_of(int(both[0])))
+            self.warnings.append(
+                f"{self._wanted.file}:{line}: a cell begins and ends with a quote, which is read as part of it; if "
+                'quotes enclose cells, declare `quote = "\\""` (said once)'
+            )
+
+
+def _named(separator: str) -> str:
+    return "TAB" if separator == "\t" else separator
+
+
+_Edit = tuple[int, int, bytes]  # bytes of the block: first, last (excluded), and what replaces them
+
+
+class DelimitedTagger(Tagger):
+    """Writes the chunks of one file or of several: the names are written once, for the first file."""
+
+    def __init__(self) -> None:
+        self._header: list[str] | None = None  # of the first file
+        self._names: list[str] = []  # of the file that is being written
+
+    def write(self, chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+        """The bytes of the chunk with a cell more for each prediction and each remark on its sentence."""
+        dialect, text = dialect_of(chunk.data), chunk.block.text
+        table = RowTable(text, dialect)
+        filled = np.flatnonzero(~table.blank)
+        columns = {
+            f"{PREFIX}{name}": texts_of(values)
+            for name, values in {**predicted, **at_each_token(chunk, remarks)}.items()
+        }
+        edits: list[_Edit] = []
+        again = False
+        if chunk.block.first_line == 1 and len(filled):
+            self._names = table.cells(int(filled[0]))
+            again = self._header is not None
+            if again and self._names != self._header:
+                raise _other_header(chunk)
+            self._header = self._names
+            edits += self._header_edits(table, int(filled[0]), list(columns), again)
+        lines = chunk.corpus.token_line - chunk.block.first_line
+        rows = np.searchsorted(table.row_line, lines, side="right") - 1
+        places = [self._names.index(name) if name in self._names else None for name in columns]
+        edits += _token_edits(chunk, table, rows.tolist(), places, list(columns.values()))
+        more = dialect.separator.encode() * places.count(None)
+        edits += [(int(end), int(end), more) for end in _separator_rows(table) if more]
+        written = b"".join(_spliced(text, sorted(edits, key=lambda edit: edit[:2])))
+        return written if again else chunk.block.bom + written
+
+    def _header_edits(self, table: RowTable, row: int, names: Sequence[str], again: bool) -> list[_Edit]:
+        if again:
+            return [(0, int(table.row_end[row]), b"")]
+        new = [name for name in names if name not in self._names]
+        end = int(table.end[table.row_off[row + 1] - 1])
+        cells = [quoted(name, table.dialect) or name for name in new]
+        return [(end, end, "".join(table.dialect.separator + cell for cell in cells).encode())]
+
+
+def _token_edits(
+    chunk: Chunk, table: RowTable, rows: Sequence[int], places: Sequence[int | None], columns: Sequence[Sequence[str]]
+) -> Iterator[_Edit]:
+    """New cells at the end of each row, and cells in place of earlier predictions."""
+    cells = [_encoded(chunk, table, rows, texts) for texts in columns]
+    first = table.row_off[:-1][rows]
+    for place, column in zip(places, cells, strict=True):
+        if place is not None:
+            start, end = table.start[first + place].tolist(), table.end[first + place].tolist()
+            yield from zip(start, end, column, strict=True)
+    added = [column for place, column in zip(places, cells, strict=True) if place is None]
+    if added:
+        ends = table.end[table.row_off[1:][rows] - 1].tolist()
+        separator = table.dialect.separator.encode()
+        new = (separator + separator.join(row) for row in zip(*added, strict=True))
+        yield from zip(ends, ends, new, strict=True)
+
+
+def _encoded(chunk: Chunk, table: RowTable, rows: Sequence[int], texts: Sequence[str]) -> list[bytes]:
+    """The cells of a column. `DcrfError` for the first text that no cell can hold."""
+    known = {text: quoted(text, table.dialect) for text in dict.fromkeys(texts)}
+    if None in known.values():
+        token = next(n for n, text in enumerate(texts) if known[text] is None)
+        line = table.line_of(rows[token]) + chunk.block.first_line
+        message = f"{shown(repr(texts[token]))} cannot be written: it holds a separator or a line end, without quotes"
+        raise data_error(
+            "unwritable-cell", message, file=chunk.corpus.file, line=line, help='declare `quote = "\\""` in `data`'
+        )
+    encoded = {text: (cell or "").encode() for text, cell in known.items()}
+    return [encoded[text] for text in texts]
+
+
+def _separator_rows(table: RowTable) -> Sequence[int]:
+    """Where the rows end that consist of separators alone, as spreadsheets write a blank row."""
+    rows = np.flatnonzero(table.blank & (table.widths > 1))
+    ends: list[int] = table.end[table.row_off[rows + 1] - 1].tolist()
+    return ends
+
+
+def _spliced(text: bytes, edits: Sequence[_Edit]) -> Iterator[bytes]:
+    at = 0
+    for start, end, new in edits:
+        yield text[at:start]
+        yield new
+        at = end
+    yield text[at:]
+
+
+def _other_header(chunk: Chunk) -> DcrfError:
+    message = f"`{chunk.corpus.file}` has other columns than the file before it, so that one table cannot hold both"
+    return data_error(
+        "bad-header", message, file=chunk.corpus.file, line=1, help="tag the files apart, or print `--json`"
+    )
+
+
+class DelimitedEmitter(Emitter):
+    """CSV or TSV: a row of names, a token a row, a blank line after each sentence or a column of sentence numbers."""
+
+    def __init__(self, export: Export):
+        self._export, self._dialect = export, dialect_of(export.data)
+        self._sentence = text_options(export.data).get("sentence")
+        self._numbers = count(1)
+        self._begun = False
+
+    def write(self, corpus: Corpus) -> bytes:
+        names = [header_name(column) for column in self._export.columns]
+        why = f"a cell of `{self._export.data.format}` without quotes has no separator and no line end"
+        remedy = f'enclose cells: `--to \'{self._export.data.format}(…, quote = "\\"")\'`'
+        columns = [
+            encoded_cells(corpus, column.name, self._export, self._cell, why, remedy) for column in self._export.columns
+        ]
+        join = self._dialect.separator.join
+        rows: Iterator[str] = map(join, zip(*columns, strict=True))
+        header = join(map(self._name, names))
+        rows = self._checked(rows, corpus, header if len(names) > 1 else None)  # a word may be `word`
+        if self._sentence is None:
+            rows = with_blank_rows(corpus, rows)
+        else:
+            numbers = [str(next(self._numbers)) for _ in range(corpus.num_sentences)]
+            repeated = np.repeat(np.arange(corpus.num_sentences), corpus.lengths()).tolist()
+            rows = (join((numbers[s], row)) for s, row in zip(repeated, rows, strict=True))
+            header = join((self._name(self._sentence), header))
+        text = "".join(f"{row}\n" for row in rows)
+        if not self._begun:
+            text, self._begun = f"{header}\n{text}", True
+        return text.encode()
+
+    def _cell(self, text: str) -> str | None:
+        return quoted(text, self._dialect)
+
+    def _name(self, name: str) -> str:
+        cell = quoted(name, self._dialect)
+        if cell is None or "\0" in cell or cell.startswith("\ufeff"):
+            odd = "a separator, a line end, a zero byte or a byte order mark"
+            message = f"{shown(repr(name))} cannot be the name of a column: it has {odd}"
+            raise data_error(
+                "unwritable-cell", message, help='declare `quote = "\\""`, or give the column another name'
+            )
+        return cell
+
+    def _checked(self, rows: Iterator[str], corpus: Corpus, header: str | None) -> Iterator[str]:
+        """The rows; `DcrfError` for one that would be read as the end of a sentence or as the names again."""
+        for token, row in enumerate(rows):
+            blank = (
+                self._sentence is None
+                and not self._dialect.quotes
+                and not row.strip(f" \t\v\f{self._dialect.separator}")
+            )
+            if blank or row == header:
+                what = "a blank row, which ends a sentence" if blank else "the same as the row of names"
+                name = self._export.columns[0].name
+                raise unwritable(corpus, token, name, row, f"the row would be {what}", "write `jsonl`")
+            yield row
+
+
+def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
+    if chunk.block.first_line != 1:
+        return
+    table = RowTable(chunk.block.text, dialect_of(chunk.data))
+    filled = np.flatnonzero(~table.blank)
+    read = {header_name(column) for column in chunk.data.columns if column.name in kept}
+    if len(filled):
+        left.names.update((name, None) for name in table.cells(int(filled[0])) if name not in read)
+
+
+def _columns_of_header(path: str, data: DataSpec) -> Sequence[Column]:
+    table = RowTable(beginning_of(path), dialect_of(data))
+    header = next((row for row in range(len(table)) if not table.blank[row]), None)
+    names = table.cells(header) if header is not None and table.stray() is None else []
+    sentence = text_options(data).get("sentence")
+    return [Column(name=name, source="column", key=name) for name in names if name != sentence]
+
+
+def _rows_of_sentence(lines: Sequence[str], done: int, first: int, last: int) -> LineSpan:
+    """From the first row to the blank line after the last one, if there is one. A quoted cell may hold line ends."""
+    end = last + 1
+    while end < len(lines) and "".join(lines[last:end]).count('"') % 2:
+        end += 1
+    return first, end + (end < len(lines) and not lines[end].strip(_SPACE))
+
+
+_CSV = DataFormat(
+    DelimitedReader, DelimitedTagger, DelimitedEmitter, SentenceLines(_rows_of_sentence, add_blank_line),
+    suffixes=(".csv",), columns_of=_columns_of_header, place_names=header_places, look=_look,
+)  # fmt: skip
+FORMATS = {"csv": _CSV, "tsv": replace(_CSV, suffixes=(".tsv",))}
