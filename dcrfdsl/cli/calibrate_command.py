@@ -5,7 +5,7 @@ A reliability diagram shows the share that is right beside the probability, as b
     0.7 - 0.8    1,204   0.752   0.731   ############################.|
                  count   says    is      a bar as long as the share; | stands at the mean probability
 
-Not here: calibration (`model.calibrated_model`), bins and errors (`metrics.reliability`).
+Not here: calibration (`model.calibration`), bins and errors (`metrics.reliability`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def calibrate(options: CalibrateOptions) -> None:
     model = load_model(options.model, read_features(options.features))
     corpus = read_gold(options.data, model.spec, talk)
     test = None if options.test is None else read_gold(options.test, model.spec, talk)
-    calibrated = model.calibrated(corpus, method=options.method, threads=options.threads)
+    calibrated = model.calibration.calibrated(corpus, method=options.method, threads=options.threads)
     before, after = _judged(model, calibrated, corpus, test, options)
     kinds = [kind for kind in KINDS if before[kind].total and not (kind == "layers" and len(model.labels) == 1)]
     drawn = options.of or ("segments" if "segments" in kinds else "tokens")
@@ -133,7 +133,7 @@ def _judged(
     """The reliability of each kind before and after, on data that the calibration has not seen."""
 
     def on(judge: TrainedModel, data: Corpus) -> Reliabilities:
-        return judge.reliabilities(data, bins=options.bins, threads=options.threads)
+        return judge.calibration.reliabilities(data, bins=options.bins, threads=options.threads)
 
     if test is not None:
         return on(model, test), on(calibrated, test)
@@ -142,7 +142,7 @@ def _judged(
         refuse("cannot-calibrate", f"`{options.data}` has one sentence, and none is left to judge by", "give more data")
     halves = corpus.slice(0, half), corpus.slice(half, corpus.num_sentences)
     try:
-        fitted = [model.calibrated(one, method=options.method, threads=options.threads) for one in halves]
+        fitted = [model.calibration.calibrated(one, method=options.method, threads=options.threads) for one in halves]
     except DcrfError as error:
         problem = error.diagnostics[0]
         message = f"half of the data is too little to judge the calibration by the other half: {problem.message}"

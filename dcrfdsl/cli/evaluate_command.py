@@ -74,7 +74,7 @@ def evaluate(options: EvalOptions) -> None:
     outcome, details, files = _Outcome(), _Details(options, trained.spec.evaluate), data_files(options.data)
     corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
     parts = (trained.prepare(corpus) for corpus in corpora if corpus.num_tokens)
-    scores = trained.evaluate_parts(
+    scores = trained.scores.evaluate_parts(
         parts if options.threads == 1 else prefetched(parts),
         threads=options.threads,
         decode=options.decode,

@@ -69,7 +69,7 @@ def show(
     if templates:
         _templates(trained, as_json)
         return
-    rows = trained.strongest_weights(top, clique, containing)
+    rows = trained.explanations.strongest_weights(top, clique, containing)
     if as_json:
         for name, text, states, weight in rows:
             print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
@@ -86,7 +86,7 @@ def _templates(trained: TrainedModel, as_json: bool) -> None:
     """Prints a line for each feature template, with its number of weights and of those that are not 0."""
     from .report import print_table, templates_table
 
-    found = trained.weights_by_template()
+    found = trained.explanations.weights_by_template()
     if not as_json:
         print_table(templates_table(found))
         return
@@ -100,7 +100,7 @@ def _path(trained: TrainedModel, as_json: bool) -> None:
 
     rounds = [
         {"round": number, **done._asdict(), "clique": clique, "feature": text, "states": list(states)}
-        for number, (done, clique, text, states) in enumerate(trained.boosting_path(), 1)
+        for number, (done, clique, text, states) in enumerate(trained.explanations.boosting_path(), 1)
     ]
     if not rounds:
         raise data_error("no-such-round", "the model has no rounds of boosting", help="train it by `adaboost`")

@@ -203,7 +203,7 @@ def probability(
     estimated = failed = False
     for before, corpus in _parts(trained, data, None if every else sentence or 1, given=given):
         known = encode_known_labels(trained.spec, trained.states, corpus) if given else None
-        for s, answers in enumerate(trained.probability(corpus, events, given=known, threads=threads)):
+        for s, answers in enumerate(trained.events.probability(corpus, events, given=known, threads=threads)):
             estimated |= not answers[0].exact
             failed |= not answers[0].converged
             for line in _event_lines(before + s + 1, answers, as_json=as_json, numbered=every):

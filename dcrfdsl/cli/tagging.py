@@ -342,7 +342,7 @@ class Tagger:
         tables = self._tables(corpus, predictor)
         sure = None
         if self.options.confidence:
-            every = self.model.confidences(predictor, prediction=prediction, threads=self.threads)
+            every = self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
             answer.notes.estimated += sum(not one.exact for one in every)
             sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
         if self.options.as_json:
@@ -442,7 +442,7 @@ class Tagger:
         at = copy = 0
         off = corpus.sentence_off.tolist()
         asked = self.options.cliques and corpus.num_tokens
-        of_cliques = self.model.clique_marginals(corpus, given=known_labels) if asked else iter(())
+        of_cliques = self.model.events.clique_marginals(corpus, given=known_labels) if asked else iter(())
         for s, many in enumerate(copies):
             length = off[s + 1] - off[s]
             more: dict[str, Any] = {}

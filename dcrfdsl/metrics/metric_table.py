@@ -333,7 +333,7 @@ def _log_likelihood(evaluation: Evaluation) -> Counts:
 
 
 def _rank_risk(evaluation: Evaluation) -> Counts:
-    """See `model.rank_risk`."""
+    """See `model.model_scores`."""
     if evaluation.rank_risk is None:
         raise metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
     return evaluation.rank_risk()

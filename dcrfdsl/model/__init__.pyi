@@ -1,23 +1,32 @@
-from .annotating_model import Annotation as Annotation
-from .calibrated_model import CALIBRATIONS as CALIBRATIONS
+from .annotation import Annotation as Annotation
+from .calibration import (
+    CALIBRATIONS as CALIBRATIONS,
+    KINDS as KINDS,
+    Confidence as Confidence,
+    ModelCalibration as ModelCalibration,
+    SegmentConfidence as SegmentConfidence,
+    probability_notes as probability_notes,
+)
 from .comparison import (
     ComparedCases as ComparedCases,
     ComparedScore as ComparedScore,
     Comparison as Comparison,
     compare as compare,
 )
-from .confidences import KINDS as KINDS, Confidence as Confidence, SegmentConfidence as SegmentConfidence
-from .event_model import EventProbability as EventProbability
-from .explanation import Contribution as Contribution, Explanation as Explanation
-from .explanation_words import (
+from .event_probabilities import EventProbability as EventProbability, ModelEvents as ModelEvents
+from .explanation import (
+    Contribution as Contribution,
+    Explanation as Explanation,
     contribution_words as contribution_words,
     explanation_remarks as explanation_remarks,
     explanation_verdict as explanation_verdict,
 )
 from .file_format import header_of as header_of, read_model as read_model, write_model as write_model
+from .model_explanations import ModelExplanations as ModelExplanations
+from .model_scores import ModelScores as ModelScores
+from .predicting_model import unusable_weight as unusable_weight
 from .prediction import Prediction as Prediction
 from .predictor import Predictor as Predictor
-from .probability_words import probability_notes as probability_notes
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,
@@ -28,10 +37,6 @@ from .record import (
     versions as versions,
 )
 from .reporting import sentence_graph as sentence_graph
-from .serialization import (
-    parts_as_bytes as parts_as_bytes,
-    parts_from_bytes as parts_from_bytes,
-    unusable_weight as unusable_weight,
-)
+from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes
 from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
 from .trained_model import TrainedModel as TrainedModel, changed_functions as changed_functions, load as load

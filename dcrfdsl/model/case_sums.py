@@ -3,22 +3,21 @@
     log p(case | x) = log Z of the labellings in the case − log Z
 
 One factor of a single variable at each position restricts it, so a case adds no loop, and whatever is exact without
-it is exact with it. Not here: events and their cases (`label_events`), what is made of the sums (`event_model`).
+it is exact with it. Not here: events and their cases (`label_events`), what is made of the sums
+(`event_probabilities`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..foundation import Floats, Ints32, Mask, data_error
 from ..inference import METHODS, RunStatus, Workers, repeated_data, run_inference
 from ..semantics import Case
-
-if TYPE_CHECKING:
-    from .predictor import Predictor
+from .predictor import Predictor
 
 _EXACT = ("exact", "automaton")
 FEW_STATES = 128
@@ -57,7 +56,7 @@ def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Fl
     entry = METHODS[name]
     sets = _sets_of(cases, predictor.structure.graph.cards)
     tables = {variable: _table(of, predictor.structure.graph.cards[variable]) for variable, of in sets.items()}
-    data = predictor.bind.restricted(entry.programs, predictor.known, tables)
+    data = predictor.restricted(tables, programs=entry.programs)
     status, approximate = RunStatus(), False
     log_z = np.zeros(len(cases))
     for first, last in _runs(cases, predictor.corpus.lengths().tolist()):

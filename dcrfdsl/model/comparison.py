@@ -143,7 +143,7 @@ def compare(
     evaluations, predictions = [], {}
     for name, model in models.items():
         prediction = model.predict(corpora[name], threads=threads)
-        evaluations.append(model.judged(corpora[name], prediction))
+        evaluations.append(model.scores.judged(corpora[name], prediction))
         predictions[name] = {label: tuple(prediction.texts(label)) for label in labels}
     metrics = _common_metrics(list(models.values()), evaluations, labels)
     every = [sentence_counts(evaluation, labels, metrics) for evaluation in evaluations]

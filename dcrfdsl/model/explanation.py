@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import Corpus
 from ..features import FeatureExtractor
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, did_you_mean, quoted_names
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, did_you_mean, quoted_names, require_whole
 from ..graph import FactorGraph, ModelGraph, assignment_states, best_order, order_cost
 from ..inference import (
     BIAS,
@@ -28,7 +29,10 @@ from ..inference import (
     largest_table,
     sequence_graph,
 )
-from ..semantics import ExactSettings, MethodSettings, TrpSettings, is_implied
+from ..semantics import ExactSettings, MethodSettings, TrpSettings, inference_settings, is_implied
+from .predicting_model import PredictingModel
+from .predictor import Predictor
+from .sentence_tagging import Sentence
 
 CLOSE = 1e-9  # of scores that tie, relative
 
@@ -114,6 +118,32 @@ class Question(NamedTuple):
     probabilities: tuple[float, float]
 
 
+def explain_position(
+    model: PredictingModel, sentence: Sentence | Corpus, position: int, label: str | None, against: str | None
+) -> Explanation:
+    """See `TrainedModel.explain`."""
+    name, predictor = label_asked(model.labels, label), _one_sentence(model, sentence)
+    require_whole(position, "position", least=0)
+    length = 0 if predictor is None else predictor.corpus.num_tokens
+    if predictor is None or position >= length:
+        message = f"there is no position {position}: the sentence has {length} token{'s' * (length != 1)}"
+        raise DcrfError(Diagnostic("no-such-position", message, help="positions count from 0"))
+    chosen = int(model.predict(predictor, threads=1).codes[name][position])
+    probabilities = model.marginals(predictor, threads=1)[0][name][position]
+    return explain_label(
+        predictor, model.weights, question_of(model.states, name, position, chosen, probabilities, against)
+    )
+
+
+def _one_sentence(model: PredictingModel, sentence: Sentence | Corpus) -> Predictor | None:
+    if not isinstance(sentence, Corpus):
+        return model.prepare(sentence)
+    if sentence.num_sentences != 1:
+        message = f"`explain` takes one sentence, and the corpus has {sentence.num_sentences:,}"
+        raise DcrfError(Diagnostic("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`"))
+    return model.prepare(sentence)
+
+
 def label_asked(labels: Sequence[str], label: str | None) -> str:
     """The label of this name, or the only one. DcrfError if there is none, or several and no name."""
     if label in labels or (label is None and len(labels) == 1):
@@ -159,24 +189,18 @@ def _state_number(states: Sequence[str], state: str, label: str) -> int:
     raise DcrfError(Diagnostic("no-such-state", f"`{state}` is no state of `{label}`", help=remedy))
 
 
-def explain_label(
-    data: BoundData,
-    weights: Floats,
-    settings: MethodSettings,
-    states: Mapping[str, tuple[str, ...]],
-    extractor: FeatureExtractor,
-    question: Question,
-) -> Explanation:
-    """Explains one label of the only sentence of `data`, which is not packed, at `weights` [W].
+def explain_label(predictor: Predictor, weights: Floats, question: Question) -> Explanation:
+    """Explains one label of the only sentence of a corpus at `weights` [W].
 
-    settings: of the inference that the template asks for; exact inference takes its place wherever it fits.
-    DcrfError where one of the two states is impossible there.
+    Inference is exact wherever that fits, else what the template asks for. DcrfError where one of the two states is
+    impossible there.
     """
-    names = tuple(states)
+    structure, data = predictor.structure, predictor.bind()
+    states, extractor, names = structure.states, structure.extractor, tuple(structure.states)
     potentials, width = data.potentials(weights), len(names)
     position = 0 if question.variable in data.graph.of_sentence else question.position
     graph, variable = sequence_graph(data, potentials, 0), position * width + question.variable
-    method = _method(graph, settings)
+    method = _method(graph, inference_settings(structure.spec))
     first, one = _best_with(graph, method, variable, question.chosen)
     second, other = _best_with(graph, method, variable, question.runner_up)
     label, of_label = names[question.variable], states[names[question.variable]]
@@ -274,3 +298,48 @@ def _sites(scope: Sequence[int], number: int, graph: ModelGraph) -> tuple[tuple[
         return tuple((names[label], t) for t in range(max(0, last - template.segment_length + 1), last + 1))
     seen_as = {} if template.plain is None else dict(zip(template.variables, template.plain.variables, strict=True))
     return tuple((names[seen_as.get(v % width, v % width)], v // width) for v in scope)
+
+
+# in words -------------------------------------------------------------------------------------------------------------
+
+
+def contribution_words(one: Contribution) -> tuple[str, str, str, str]:
+    """Clique, positions from 1, the states of either labelling, and the feature with its value."""
+    places = " ".join(dict.fromkeys(str(position + 1) for _, position in one.sites))
+    states = " / ".join(" ".join(of) for of in one.states)
+    value = "" if one.value == 1.0 else f" × {one.value:.4g}"
+    return one.clique, places, states, one.feature + value
+
+
+def explanation_remarks(explanation: Explanation) -> list[str]:
+    """What else changes with the other label, and whether both labellings are the best for sure."""
+    first, second = explanation.labellings
+    asked = explanation.label, explanation.position
+    others = [
+        f"{name}{'' if name in explanation.of_sentence else f' {t + 1}'} {first[name][t]} to {second[name][t]}"
+        for name, t in explanation.changes
+        if (name, t) != asked
+    ]
+    remarks = (
+        [f"with {explanation.runner_up} there, the best labelling also changes {', '.join(others)}"] if others else []
+    )
+    if not explanation.exact:
+        remarks.append("the two labellings come from approximate inference: better ones may exist")
+    return remarks
+
+
+def explanation_verdict(explanation: Explanation) -> list[str]:
+    """Which features decide, in words."""
+    if explanation.margin < 0:
+        return [
+            f"the best labelling with {explanation.runner_up} scores higher; {explanation.chosen} is likelier over all "
+            "labellings together, which `decode marginal` goes by"
+        ]
+    if not explanation.decisive:
+        return ["no features decide this alone: the other labelling stays behind without any of them"]
+    names = ", ".join(f"`{one.feature}` ({one.clique} at {one.sites[0][1] + 1})" for one in explanation.decisive)
+    many = "this feature" if len(explanation.decisive) == 1 else f"these {len(explanation.decisive)} features"
+    if explanation.without == explanation.chosen:
+        behind = f"without {many} this labelling falls behind that with {explanation.runner_up}"
+        return [f"{behind}, but another one with {explanation.without} is ahead of both: {names}"]
+    return [f"without {many} the label would be {explanation.without}: {names}"]

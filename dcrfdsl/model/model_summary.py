@@ -1,46 +1,47 @@
-"""What a report says of the model itself: its strongest weights, weights of transitions, training, versions and hashes.
+"""What reports and notebooks say of a model itself: its strongest weights, transitions, training, versions and hashes.
 
-Not here: how good it is (`report_findings`), the names of weights (`named_weights`), the page (`reporting`).
+Not here: how good it is (`report_findings`), names of weights (`model_explanations`), blocks of pages (`reporting`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import Floats, Ints, figure
+from ..foundation import Block, Floats, Fold, Ints, Paragraph, TextTable, figure, notebook_html
 from ..graph import CliqueTemplate
-from ..optimizers import Iteration
-from .record import TrainingRecord, content_hash, versions
-from .reporting import CurvePoint, StageRun, StrongWeights, TransitionWeights, setting_words
-
-if TYPE_CHECKING:
-    from .trained_model import TrainedModel
+from ..semantics import template_listing, to_text
+from .model_explanations import ModelExplanations
+from .predicting_model import PredictingModel
+from .record import content_hash, versions
+from .reporting import StrongWeights, TransitionWeights, stage_runs, training_blocks, transition_blocks
 
 MOST_WEIGHTS = 20  # of a clique
 MOST_STATES = 30  # of a heat map, on either side
+MOST_SORTED = 5_000_000  # weights among which notebooks look for the strongest, within a second or so
+MOST_NAMED = 12  # states of a label
+MOST_MAPS = 5  # of transitions
 
 
 # weights ----------------------------------------------------------------------------------------------------------
 
 
-def strong_weights(model: TrainedModel) -> list[StrongWeights]:
+def strong_weights(model: PredictingModel) -> list[StrongWeights]:
     """The strongest weights of each clique. Cliques of one name come together."""
     numbers: dict[str, int] = {}
     for number, template in enumerate(model.graph.templates[: len(model.parameters.cliques)]):
         numbers[template.name] = numbers.get(template.name, 0) + len(model.parameters.of_clique(number))
     return [
-        StrongWeights(name, total, [row[1:] for row in model.strongest_weights(MOST_WEIGHTS, name)])
+        StrongWeights(name, total, [row[1:] for row in ModelExplanations(model).strongest_weights(MOST_WEIGHTS, name)])
         for name, total in numbers.items()
         if total
     ]
 
 
-def transition_weights(model: TrainedModel) -> list[TransitionWeights]:
+def transition_weights(model: PredictingModel) -> list[TransitionWeights]:
     """The bias weights of each clique of two sites."""
     found = []
     for number, clique in enumerate(model.parameters.cliques):
@@ -53,7 +54,7 @@ def transition_weights(model: TrainedModel) -> list[TransitionWeights]:
 
 
 def _transitions(
-    model: TrainedModel, template: CliqueTemplate, assignments: Ints, weights: Floats
+    model: PredictingModel, template: CliqueTemplate, assignments: Ints, weights: Floats
 ) -> TransitionWeights:
     table = np.full(template.full_cards, np.nan)
     table[np.divmod(assignments, template.full_cards[1])] = weights
@@ -79,46 +80,10 @@ def _largest(table: Floats) -> Ints:
     return np.sort(used[np.argsort(-strength[used], kind="stable")[:MOST_STATES]])
 
 
-# training ---------------------------------------------------------------------------------------------------------
-
-
-def stages_of(record: TrainingRecord) -> list[StageRun]:
-    """The stages of a training, the first one first; none for a model that was not trained here."""
-    runs = [_stage(dict(stored)) for stored in record.before]
-    return [*runs, _stage(vars(record))] if record.stage else runs
-
-
-def _stage(record: Mapping[str, Any]) -> StageRun:
-    """A stage from the fields of its record, with types or as a model file keeps those of earlier stages."""
-    settings = record["settings"]
-    data = f"{record['sentences']:,} sentences, {record['tokens']:,} tokens"
-    facts = [
-        ("criterion", setting_words(settings.get("criterion", ""))),
-        ("optimizer", setting_words(settings.get("optimizer", ""))),
-        ("prior", setting_words(settings.get("prior", ""))),
-        ("inference", record["inference"]),
-        ("objective at the end", figure(record["objective"])),
-        ("iterations", f"{record['iterations']:,}, with {record['evaluations']:,} evaluations"),
-        ("converged", f"{'yes' if record['converged'] else 'no'}: {record['reason']}"),
-        ("time", f"{record['seconds']:,.1f} s"),
-        ("training data", data),
-        ("hash of the training data", record["data_sha256"]),
-    ]
-    for name, field in (("gradient norm", "gradient_norm"), ("at most above the minimum", "gap")):
-        if record.get(field) is not None:
-            facts.append((name, f"{record[field]:.3g}"))
-    return StageRun(record["stage"], facts, settings, list(record["notes"]), _curve(record.get("curve", ())))
-
-
-def _curve(rows: Sequence[Sequence[Any]]) -> list[CurvePoint]:
-    steps = (Iteration(*row) for row in rows)
-    return [CurvePoint(step.iteration, step.objective, step.dev, step.start, step.metric) for step in steps]
-
-
 # the record -------------------------------------------------------------------------------------------------------
 
 
-def identity_of(model: TrainedModel, corpus: Corpus, seed: int) -> list[tuple[str, str]]:
+def identity_of(model: PredictingModel, corpus: Corpus, seed: int) -> list[tuple[str, str]]:
     """Versions, hashes and seeds of a report and its model."""
     from .. import __version__
 
@@ -142,3 +107,54 @@ def identity_of(model: TrainedModel, corpus: Corpus, seed: int) -> list[tuple[st
         rows.append(("start", record.start.description))
     rows += [(f"{name}, now", version) for name, version in versions().items()]
     return [*rows, *((f"{name}, at training", version) for name, version in record.versions.items())]
+
+
+# in notebooks --------------------------------------------------------------------------------------------------------
+
+
+def model_html(model: PredictingModel) -> str:
+    """What a model consists of: facts, its strongest weights, and on demand transitions, training and template."""
+    return notebook_html(_model_blocks(model))
+
+
+def _model_blocks(model: PredictingModel) -> Iterator[Block]:
+    record = model.record
+    facts = [
+        *((f"label {label}", _states(model.states[label])) for label in model.labels),
+        *((name, _states(states)) for name, states in model.states.items() if name not in model.labels),
+        ("weights", f"{model.num_weights:,}"),
+        ("inference", model.inference_method),
+        ("decoding", model.decode),
+    ]
+    if record.stage:
+        how = "converged" if record.converged else "not converged"
+        facts.append((f"stage {record.stage}", f"{record.end} after {record.iterations:,} iterations, {how}"))
+    yield TextTable("A trained model", ["what", "value"], facts, (0, 1))
+    yield from _strongest(model)
+    if maps := transition_weights(model):
+        shown = transition_blocks(maps[:MOST_MAPS])
+        if len(maps) > MOST_MAPS:
+            shown.append(Paragraph(f"{len(maps) - MOST_MAPS:,} more cliques are left out.", kind="note"))
+        yield Fold("Transitions", shown)
+    yield Fold("Training", training_blocks(stage_runs(record.stages), record.tuning.get("trials", ())))
+    yield Fold("Template", [template_listing(to_text(model.spec))])
+
+
+def _states(states: Sequence[str]) -> str:
+    more = f" … and {len(states) - MOST_NAMED:,} more" if len(states) > MOST_NAMED else ""
+    return f"{len(states):,} states: {' '.join(states[:MOST_NAMED])}{more}"
+
+
+def _strongest(model: PredictingModel) -> Iterator[Block]:
+    if model.num_weights > MOST_SORTED:
+        yield Paragraph(
+            "`explanations.strongest_weights(20)` lists the strongest weights: they are too many to be sorted here."
+        )
+        return
+    rows = [
+        [clique, feature, " ".join(states), f"{weight:+.4f}"]
+        for clique, feature, states, weight in ModelExplanations(model).strongest_weights(MOST_WEIGHTS)
+    ]
+    if rows:
+        caption = f"The strongest {len(rows):,} of {model.num_weights:,} weights"
+        yield Fold(caption, [TextTable(caption, ["clique", "feature", "states", "weight"], rows, (0, 1, 2))])

@@ -1,21 +1,35 @@
-"""The labels that a trained model predicts, and the cut of large corpora into runs of sentences.
+"""The labels that a trained model predicts, as notebooks show them too, and the cut of large corpora into runs.
 
-Not here: decoding (`predictor`), evaluation (`metrics`).
+A run is a chunk of sentences. Not here: decoding (`label_decoders`), evaluation (`metrics`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..data import Corpus
-from ..foundation import Codes, Floats, Mask
-from ..inference import RunStatus
+from ..data import Corpus, InternedColumn, mark_table, segments_of, word_column
+from ..foundation import (
+    Block,
+    Codes,
+    DcrfError,
+    Diagnostic,
+    Floats,
+    LabelledText,
+    Mask,
+    Paragraph,
+    Stretch,
+    notebook_html,
+)
+from ..inference import RunStatus, contradiction_message
+from ..semantics import OUTSIDE, has_segments
 
 MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
+MOST_SENTENCES, MOST_TOKENS = 20, 600  # that notebooks show
+NEXT_LAYER = 3  # hues between the first labels of two layers
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,10 +68,8 @@ class Prediction:
         return f"<Prediction: {', '.join(self.codes)} of {tokens:,} tokens in {len(self.scores):,} sentences>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the first sentences with coloured labels."""
-        from .notebook_views import prediction_html
-
-        return prediction_html(self)
+        """For notebooks: the first sentences. Segments are marked, other labels stand below their words."""
+        return notebook_html(_shown(self))
 
     def texts(self, label: str) -> list[str]:
         """The states of a label as texts, one a token.
@@ -95,3 +107,117 @@ def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:
     last = np.searchsorted(corpus.sentence_off, steps, side="left")
     cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))
     return list(itertools.pairwise(cuts.tolist()))
+
+
+def no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
+    """The error that sentences have no possible labelling.   numbers: theirs, from 1; none if there is only one."""
+    where = contradiction_message([f"<rows>:{number}" for number in numbers or (1,)])
+    remedy = "`predict` labels such sentences by their first states, and its status names them"
+    return DcrfError(Diagnostic("no-labelling", where, help=remedy))
+
+
+def require_possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:
+    """The prediction; DcrfError if it has sentences without a possible labelling.   corpus: of several sentences."""
+    if impossible := list(prediction.status.impossible):
+        raise no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
+    return prediction
+
+
+# in notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def _shown(prediction: Prediction) -> Iterator[Block]:
+    corpus = prediction.corpus
+    if corpus is None:
+        yield Paragraph(f"{prediction!r} has no words to show.")
+        return
+    labels = list(prediction.codes)
+    yield Paragraph(
+        f"{corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}, {corpus.num_tokens:,} tokens, labelled "
+        f"by {', '.join(f'`{label}`' for label in labels)}."
+    )
+    yield from _troubles(prediction)
+    stacked = len(labels) != 1 or not has_segments(prediction.states[labels[0]])
+    sentences = 0
+    for number, (first, last) in enumerate(_shown_ranges(corpus)):
+        words = _words(corpus, labels, first, last)
+        stretches = _columns(prediction, words, first) if stacked else _segments(prediction, labels[0], words, first)
+        rest = int(corpus.sentence_off[number + 1]) - last
+        if rest:
+            stretches.append(Stretch(f"… and {rest:,} more tokens"))
+        yield LabelledText(f"{number + 1}", stretches, stacked)
+        sentences = number + 1
+    if hidden := corpus.num_sentences - sentences:
+        left = corpus.num_tokens - int(corpus.sentence_off[sentences])
+        left_out = f"{hidden:,} more sentence{'s' * (hidden != 1)} with {left:,} tokens are left out."
+        yield Paragraph(left_out, kind="note")
+
+
+def _shown_ranges(corpus: Corpus) -> Iterator[tuple[int, int]]:
+    """First token and end of each sentence that is shown; the last of them may be cut."""
+    for number in range(min(MOST_SENTENCES, corpus.num_sentences)):
+        first, last = (int(at) for at in corpus.sentence_off[number : number + 2])
+        if first >= MOST_TOKENS:
+            return
+        yield first, min(last, MOST_TOKENS)
+
+
+def _troubles(prediction: Prediction) -> Iterator[Block]:
+    status = prediction.status
+    if impossible := status.impossible:
+        first = ", ".join(f"{s + 1:,}" for s in impossible[:10])
+        more = f" and {len(impossible) - 10:,} more" if len(impossible) > 10 else ""
+        yield Paragraph(
+            f"No labelling is possible in sentence {first}{more}; its labels are the first states.", kind="note"
+        )
+    if not status.converged:
+        yield Paragraph(
+            f"Inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences.", kind="note"
+        )
+
+
+def _words(corpus: Corpus, labels: Sequence[str], first: int, last: int) -> list[str]:
+    """The words of some tokens, or their numbers in the sentence where the data has none."""
+    name = word_column(corpus, labels)
+    column = None if name is None else corpus.columns[name]
+    if isinstance(column, InternedColumn):
+        return [column.text(t) for t in range(first, last)]
+    return [str(t + 1) for t in range(last - first)]
+
+
+def _segments(prediction: Prediction, label: str, words: Sequence[str], first: int) -> list[Stretch]:
+    """Runs of words outside segments, and segments with their types."""
+    codes = prediction.codes[label][first : first + len(words)]
+    mark, kind, names = mark_table(prediction.states[label])
+    found = segments_of(codes, mark, kind, np.array([0, len(words)], np.int64))
+    stretches, at = [], 0
+    for start, end, number in zip(found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True):
+        if start > at:
+            stretches.append(Stretch(" ".join(words[at:start])))
+        stretches.append(Stretch(" ".join(words[start : end + 1]), [(names[number], number)]))
+        at = end + 1
+    if at < len(words):
+        stretches.append(Stretch(" ".join(words[at:])))
+    return stretches
+
+
+def _columns(prediction: Prediction, words: Sequence[str], first: int) -> list[Stretch]:
+    """Each word with its label of every layer."""
+    layers = [
+        [(text, hue + NEXT_LAYER * number) for text, hue in _layer(prediction, label, first, len(words))]
+        for number, label in enumerate(prediction.codes)
+    ]
+    return [Stretch(word, labels) for word, *labels in zip(words, *layers, strict=True)]
+
+
+def _layer(prediction: Prediction, label: str, first: int, length: int) -> list[tuple[str, int]]:
+    """Text and hue of a label at some tokens. States of one type of segment have one hue, and O has no text."""
+    states, codes = prediction.states[label], _plain(prediction.codes[label][first : first + length])
+    if not has_segments(states):
+        return [(states[code], code) for code in codes]
+    kind = mark_table(states)[1].tolist()
+    return [("" if states[code] == OUTSIDE else states[code], kind[code]) for code in codes]
+
+
+def _plain(codes: Codes) -> list[int]:
+    return [int(code) for code in codes]

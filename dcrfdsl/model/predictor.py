@@ -1,30 +1,39 @@
-"""Predictions for a corpus with any weights: labellings, marginals, samples.
+"""A model without its weights, and a corpus bound to it: log Z, probabilities and samples at any weights.
 
-`ModelStructure` is a model without its weights. Its `prepare` extracts the features of a corpus once and returns a
-`Predictor`, which predicts with any weights. Not here: the model as users see it (`trained_model`), inference itself
-(`inference`).
+`ModelStructure` keeps the graphs that it has unrolled. A `Predictor` is a corpus with its features, which are extracted
+once. Not here: labellings (`label_decoders`), the model as users see it (`trained_model`), inference (`inference`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, Codes, DcrfError, Floats, Mask, cached_property, require_kind
-from ..graph import ModelGraph, Parameters, restricted_graph, with_constraints_apart
-from ..inference import (  # fmt: skip
+from ..foundation import CORPUS, DcrfError, Diagnostic, Floats, Mask, cached_property, data_error, require_kind
+from ..graph import (
+    FREE,
+    Gold,
+    ModelGraph,
+    Parameters,
+    PieceTemplate,
+    clamp_rows,
+    clamped_graph,
+    restricted_graph,
+    with_constraints_apart,
+)
+from ..inference import (
     METHODS,
     Binder,
     BoundData,
     CliqueMarginal,
     GuideLists,
     LocalDecoder,
-    NBest,
     PrunedMethod,
     PruningReport,
     RunStatus,
@@ -33,8 +42,6 @@ from ..inference import (  # fmt: skip
     SingleRunDecoder,
     StageGuide,
     Workers,
-    best_labellings,
-    bounded_decoding,
     check_samples_fit,
     choose_method,
     clique_marginals,
@@ -42,12 +49,8 @@ from ..inference import (  # fmt: skip
     largest_table,
     latents_first_fits,
     local_pieces,
-    nbest_summing_latents,
-    parts_by_width,
     pruning_loss,
-    run_decoding,
     run_inference,
-    score_sequences,
     stage_guide,
 )
 from ..semantics import (
@@ -57,16 +60,14 @@ from ..semantics import (
     ModelSpec,
     Observed,
     TrpSettings,
-    decoding,
     guiding_stage,
     inference_settings,
     searched_runs,
 )
-from .corpus_binding import EVENT, CorpusBinding
-from .decoded_labels import Decoded as Decoded, checked_rule, possible_scores, refuse_samples
-from .explanation import Explanation, Question, explain_label
-from .proposed_labellings import best_proposed
+from .supervised_data import gold_of
 
+LARGEST = 1e100  # value of a feature: a product with weights, and sums of them, are then finite
+EVENT = "event on"  # before the name of a variable: the factor that restricts it
 KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
 
@@ -85,9 +86,7 @@ class ModelStructure:
     guides: Mapping[str, Floats] = field(default_factory=dict)
     _binders: dict[tuple[int, bool, bool], Binder] = field(default_factory=dict, init=False)
     _restricted: dict[Hashable, Binder] = field(default_factory=dict, init=False)
-    apart: dict[str | None, ModelGraph] = field(
-        default_factory=dict, init=False
-    )  # by stage, see `with_constraints_apart`
+    _apart: dict[str | None, ModelGraph] = field(default_factory=dict, init=False)  # by stage
 
     @cached_property
     def method(self) -> tuple[str, MethodSettings]:
@@ -112,9 +111,14 @@ class ModelStructure:
 
     @cached_property
     def once_constraint(self) -> SingleRunDecoder | None:
-        """What keeps to the `once` of the template when labels are decoded, if the graph does not."""
+        """The search that keeps to `once` where the graph does not, as its types are too many; else None."""
         runs = searched_runs(self.spec, self.states)
         return SingleRunDecoder(self.graph, runs) if runs else None
+
+    @cached_property
+    def label_states(self) -> dict[str, tuple[str, ...]]:
+        """The states of the labels alone."""
+        return {label: self.states[label] for label in self.graph.variables[: self.graph.num_labels]}
 
     @property
     def _asked(self) -> MethodSettings:
@@ -123,49 +127,29 @@ class ModelStructure:
         return asked if stage is None or stage in self.guides else asked.model_copy(update={"by": None})
 
     @cached_property
-    def _coded(self) -> list[tuple[Observed, ...]]:
-        """What each hard constraint that reads observations reads."""
+    def coded(self) -> list[tuple[Observed, ...]]:
+        """The observations that each hard constraint reads, of the constraints that read some."""
         return [template.observed for template in self.graph.coded]
-
-    def prepare(
-        self, corpus: Corpus, given: EncodedLabels | None = None, constant_weights: tuple[Floats, ...] = ()
-    ) -> Predictor:
-        """The predictor of a corpus. given: labels known beforehand, which predictions are conditioned on.
-
-        constant_weights: weights that never change, see `Predictor`.
-        """
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
-        return self._predictor(corpus, given, constant_weights, *self.features(corpus))
 
     def features(self, corpus: Corpus) -> tuple[tuple[FeatureRows, ...], Mapping[int, Pairs]]:
         """The feature rows of a corpus, and the positions that relational cliques join."""
-        rows, relations = self.extractor.everything(corpus, self._coded)
+        rows, relations = self.extractor.everything(corpus, self.coded)
         return (*rows, *self.graph.rows_of_lengths(rows, corpus.sentence_off)), relations
 
-    def on_texts(self, texts: Mapping[str, Sequence[str]], constant_weights: tuple[Floats, ...]) -> Predictor | None:
-        """As `prepare` for a sentence with these texts by column, without a corpus; None if that would not be the
-        same.
-        """
-        if self._coded or self.graph.relational:
-            return None
-        length = len(next(iter(texts.values())))
-        rows = self.extractor.sentence_rows(texts, length)
-        return None if rows is None else self._predictor(corpus_of_length(length), None, constant_weights, rows, {})
-
-    def _predictor(
-        self, corpus: Corpus, given: EncodedLabels | None, constant_weights: tuple[Floats, ...],
-        rows: tuple[FeatureRows, ...], relations: Mapping[int, Pairs],
-    ) -> Predictor:  # fmt: skip
-        return Predictor(self, corpus, given, CorpusBinding(self, corpus, rows, relations), constant_weights)
-
-    def binder(self, graph: ModelGraph, programs: bool, latents_first: bool) -> Binder:
+    def binder(self, graph: ModelGraph, *, programs: bool, latents_first: bool) -> Binder:
+        """Binds data to a graph. It is made once for each graph and each way."""
         key = id(graph), programs, latents_first  # a binder holds its graph, so that the id stays its own
         if key not in self._binders:
             self._binders[key] = Binder(graph, self.parameters, programs=programs, latents_first=latents_first)
         return self._binders[key]
 
-    def restricted_binder(self, programs: bool, allowed: Mapping[int, Mask], first_set: int) -> Binder:
+    def constraints_apart(self, pieces: Sequence[PieceTemplate], stage: str | None) -> ModelGraph:
+        """The graph whose constraints are no part of these pieces of a stage. It is made once a stage."""
+        if stage not in self._apart:
+            self._apart[stage] = with_constraints_apart(self.graph, pieces)
+        return self._apart[stage]
+
+    def restricted_binder(self, allowed: Mapping[int, Mask], first_set: int, *, programs: bool) -> Binder:
         """The binder of the graph with `restricted_graph`'s factors. The last few are kept: events are much alike."""
         key = programs, tuple((variable, table.shape, table.tobytes()) for variable, table in allowed.items())
         binder = self._restricted.get(key)
@@ -178,169 +162,135 @@ class ModelStructure:
         return binder
 
 
-@dataclass
+@dataclass(eq=False)
 class Predictor:
-    """Predicts the labels of one corpus. Made by `ModelStructure.on`.
+    """A corpus with its features, bound to a model. Made by `TrainedModel.prepare`.
 
-    constant_weights: the weights of a trained model, and these with its temperature. They never change, so what is
-    computed from them is kept.
+    known: labels known beforehand, which every prediction is conditioned on.   rows: of each feature set.
+    relations: the pairs of each relational clique.   constant_weights: the weights of a trained model, and these with
+    its temperature. They never change, so what is computed from them is kept.
+
+    DcrfError where a value is so large that sums of scores may not be finite: the best labels would be any.
     """
 
     structure: ModelStructure
     corpus: Corpus
     known: EncodedLabels | None
-    bind: CorpusBinding
+    rows: tuple[FeatureRows, ...]
+    relations: Mapping[int, Pairs]
     constant_weights: tuple[Floats, ...] = ()
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
-    @cached_property
-    def _bound(self) -> tuple[BoundData, SequenceMethod]:
-        """The bound corpus, with the inference method that the template asks for."""
-        return self._bound_to(self.known)
+    @classmethod
+    def of(
+        cls, structure: ModelStructure, corpus: Corpus, known: EncodedLabels | None = None,
+        constant_weights: tuple[Floats, ...] = (),
+    ) -> Self:  # fmt: skip
+        """The predictor of a corpus, whose features are extracted now."""
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_kind(known, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
+        return cls(structure, corpus, known, *structure.features(corpus), constant_weights)
 
-    def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+    @classmethod
+    def of_texts(
+        cls, structure: ModelStructure, texts: Mapping[str, Sequence[str]], constant_weights: tuple[Floats, ...]
+    ) -> Self | None:
+        """The predictor of a sentence with these texts by column, without a corpus, which is faster.
+
+        None where the sentence alone does not tell everything: the model reads observations or joins positions.
+        """
+        if structure.coded or structure.graph.relational:
+            return None
+        length = len(next(iter(texts.values())))
+        rows = structure.extractor.sentence_rows(texts, length)
+        return None if rows is None else cls(structure, corpus_of_length(length), None, rows, {}, constant_weights)
+
+    def __post_init__(self) -> None:
+        for rows in self.rows:
+            sizes = np.abs(rows.value)
+            if len(sizes) and not sizes.max() <= LARGEST:
+                raise self._too_large(rows, int(np.flatnonzero(~(sizes <= LARGEST))[0]))
+
+    def _too_large(self, rows: FeatureRows, entry: int) -> DcrfError:
+        corpus = self.corpus
+        row = int(np.searchsorted(rows.row_off, entry, side="right")) - 1
+        first = rows.first_row(corpus.sentence_off) - rows.pad_left
+        sentence = int(np.searchsorted(first, row, side="right")) - 1
+        line = int(corpus.token_line[corpus.sentence_off[sentence]])
+        message = f"a number of this sentence is too large for scores: a feature has the value {rows.value[entry]:.6g}"
+        remedy = "give numbers in a unit in which they are near 1"
+        return data_error("bad-value", message, file=corpus.file, line=line, help=remedy)
+
+    # binding ----------------------------------------------------------------------------------------------------------
+
+    def bind(
+        self, *, programs: bool = False, latents_first: bool = False, graph: ModelGraph | None = None
+    ) -> BoundData:
+        """The corpus bound to the model, clamped to the labels known beforehand; see `Binder` for the arguments.
+
+        graph: by default the model's.
+        """
+        graph = self.structure.graph if graph is None else graph
+        if self._gold is None:
+            binder, rows = self.structure.binder(graph, programs=programs, latents_first=latents_first), self.rows
+        else:
+            rows = (*self.rows, *clamp_rows(graph, self._gold))
+            clamped = clamped_graph(graph, self._gold, len(self.rows))
+            binder = Binder(clamped, self.structure.parameters, programs=programs, latents_first=latents_first)
+        return binder.bind(rows, self.corpus.sentence_off, self.relations)
+
+    def restricted(self, allowed: Mapping[int, Mask], *, programs: bool) -> BoundData:
+        """The bound corpus with one more feature set for each variable of `allowed`; its codes are all free.
+
+        allowed: by variable, which states each code allows [codes, card]; code 0 allows all.
+        """
+        structure, rows, count = self.structure, self.rows, self.corpus.num_tokens
+        if self._gold is None:
+            binder = structure.restricted_binder(allowed, len(rows), programs=programs)
+        else:
+            clamped = clamped_graph(structure.graph, self._gold, len(rows))
+            rows = (*rows, *clamp_rows(structure.graph, self._gold))
+            graph = restricted_graph(clamped, allowed, len(rows), EVENT)
+            binder = Binder(graph, structure.parameters, programs=programs)
+        free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, FREE, np.int32), np.zeros(0))
+        return binder.bind((*rows, *(free for _ in allowed)), self.corpus.sentence_off, self.relations)
+
+    @cached_property
+    def _gold(self) -> Gold | None:
+        """The labels known beforehand as graphs take them."""
+        if self.known is None:
+            return None
+        structure = self.structure
+        return gold_of(structure.spec, structure.states, structure.extractor, self.corpus, self.known)
+
+    @cached_property
+    def bound(self) -> tuple[BoundData, SequenceMethod]:
+        """The bound corpus, with the inference method that the template asks for."""
         name, settings = self.structure.method
         entry, guide = METHODS[name], self.structure.guide
-        data = self.bind(entry.programs, False, known, entry.graph(self.structure.graph))
+        data = self.bind(programs=entry.programs, graph=entry.graph(self.structure.graph))
         method = entry.build(data, settings)
         if isinstance(method, PrunedMethod) and guide is not None:
-            method.lists = self._lists(guide, known)
+            method.lists = self._lists(guide)
         return data, method
 
-    def _lists(self, guide: StageGuide, known: EncodedLabels | None) -> GuideLists:
+    def _lists(self, guide: StageGuide) -> GuideLists:
         """What survives by a stage that prunes."""
-        data = self.bind(guide.programs, False, known, guide.bound_graph)
-        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide, known))
+        data = self.bind(programs=guide.programs, graph=guide.bound_graph)
+        return GuideLists(data, guide, None if guide.guide is None else self._lists(guide.guide))
 
-    def _tempered(self, weights: Floats, temperature: float) -> Floats:
-        if temperature == 1.0:
-            return weights
-        return (
-            self.constant_weights[1]
-            if self.constant_weights and weights is self.constant_weights[0]
-            else temperature * weights
-        )
-
-    # probabilities ----------------------------------------------------------------------------------------------------
-
-    def log_z(self, weights: Floats, workers: Workers) -> Floats:
-        """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
-        data, method = self._bound
-        return run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
-
-    def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
-        """p(y_t = state | x) of every variable, [N, states]."""
-        data, method = self._bound
-        out = run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers, marginals=True)
-        return data.by_variable(out.marginals), out.summary()
-
-    def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
-        """What pruned inference leaves out, see `PruningReport`; nothing under other methods."""
-        data, method = self._bound
-        if not isinstance(method, PrunedMethod) or not data.num_sequences:
-            return PruningReport()
-        return pruning_loss(
-            data, method, data.potentials_at(weights, self.constant_weights), gold.codes.ravel(), workers
-        )
-
-    def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-        """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
-        _, settings = self.structure.method
-        data = self.bind(False, False, self.known)
-        return clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
-
-    def explain(self, weights: Floats, question: Question) -> Explanation:
-        """Why the only sentence of the corpus has a label where it does; see `explain_label`."""
-        structure = self.structure
-        data, settings = self.bind(False, False, self.known), inference_settings(structure.spec)
-        return explain_label(data, weights, settings, structure.states, structure.extractor, question)
-
-    # labellings -------------------------------------------------------------------------------------------------------
-
-    def best(
-        self,
-        weights: Floats,
-        workers: Workers,
-        decode: str | None,
-        stage: str | None = None,
-        temperature: float = 1.0,
-    ) -> Decoded:
-        """A state for every label at every token; the first state if no labelling is possible.
-
-        decode: as `read_decoding`; by default the rule of `stage`.   stage: the one that trained the
-        weights; by default the last one.   temperature: of probabilities; it has an effect if they are summed over
-        other labels or over latent variables.
-        """
-        mode = decoding(self.structure.spec, stage) if decode is None else decode
-        graph = self.structure.graph
-        limits = checked_rule(mode, self.structure.once_constraint, graph, self.structure.method[0])
-        if mode == "marginal":
-            marginals, status = self.marginals(self._tempered(weights, temperature), workers)
-            likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
-            return Decoded(likeliest, status, np.full(self.corpus.num_sentences, np.nan))
-        if mode == "local":
-            return self._local(weights, workers, stage)
-        if graph.num_latents:
-            nbest = self.nbest(weights, workers, 1, temperature)
-            scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
-            return Decoded(nbest.first(self.labels, self.corpus.lengths()), nbest.status, scores)
-        data, method = self._bound
-        potentials = data.potentials_at(weights, self.constant_weights)
-        best = run_decoding(data, method, potentials, workers)
-        if method.approximate and data.contexts is None:
-            scores = score_sequences(data, best.labelling, potentials, workers)
-        else:  # exact and pruned decoding write the score of what they found to log_z
-            scores = possible_scores(best.outcome.log_z)
-        labelling, status, searches = best.labelling, best.outcome.summary(), self.structure.once_constraint
-        if searches is not None:
-            labelling, scores, status = searches.repairs(data, potentials, labelling, scores, status, workers)
-        if limits is not None:
-            found = bounded_decoding(data, potentials, labelling, scores, status, limits, workers)
-            return Decoded(self._codes(found.labelling), found.status, found.scores, found.bounds)
-        return Decoded(self._codes(labelling), status, scores)
-
-    def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Decoded:
-        """The best labellings under the product of the pieces' local distributions."""
+    def local_decoder(self, stage: str | None) -> LocalDecoder:
+        """What decodes by the local distributions of the pieces of a stage. It is made once."""
         if stage not in self._local_decoders:
-            whole = self.structure.graph
-            pieces = local_pieces(self.structure.spec, whole, stage)
-            graph = self.structure.apart.setdefault(stage, with_constraints_apart(whole, pieces))
-            self._local_decoders[stage] = LocalDecoder(self.bind(False, False, self.known, graph), pieces, graph)
-        decoder = self._local_decoders[stage]
-        best = run_decoding(decoder.data, decoder, decoder.data.potentials_at(weights, self.constant_weights), workers)
-        scores = possible_scores(best.outcome.log_z)
-        return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
+            pieces = local_pieces(self.structure.spec, self.structure.graph, stage)
+            graph = self.structure.constraints_apart(pieces, stage)
+            self._local_decoders[stage] = LocalDecoder(self.bind(graph=graph), pieces, graph)
+        return self._local_decoders[stage]
 
-    def _codes(self, labelling: Codes) -> list[Codes]:
-        """A flat labelling as the states of each label, [N]; the first state for negative codes."""
-        if len(self.structure.graph.variables) == 1:
-            return [np.maximum(labelling, 0)]
-        table = np.maximum(labelling, 0).reshape(-1, len(self.structure.graph.variables))
-        return [np.ascontiguousarray(codes) for codes in self._of_labels(list(table.T))]
-
-    def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
-        """The `count` best labellings of each sentence; latent variables are summed out."""
-        return self._nbest(self._tempered(weights, temperature), workers, int(count)).scaled(1.0 / temperature)
-
-    def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
-        graph, settings = self.structure.graph, inference_settings(self.structure.spec)
-        if self.structure.once_constraint is not None:
-            data, _ = self._bound
-            return self.structure.once_constraint.best(
-                data, data.potentials_at(weights, self.constant_weights), count, workers
-            )
-        if graph.num_latents and latents_first_fits(graph, settings):
-            data = self.bind(True, True, self.known)
-            return nbest_summing_latents(data, data.potentials_at(weights, self.constant_weights), count, workers)
-        parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
-        if not graph.num_latents:
-            return best_labellings(parts, weights, settings, count, workers)
-        return best_proposed(self, parts, weights, workers, count)
-
-    def comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        """As `_bound_to`, with the method of `comparable_method`."""
+    def comparable(self) -> tuple[BoundData, SequenceMethod]:
+        """The bound corpus, with the method of `comparable_method`."""
         name, chosen = self.comparable_method
-        data = self.bind(METHODS[name].programs, False, known)
+        data = self.bind(programs=METHODS[name].programs)
         return data, METHODS[name].build(data, chosen)
 
     @property
@@ -357,11 +307,48 @@ class Predictor:
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
         return name, chosen
 
+    # probabilities ----------------------------------------------------------------------------------------------------
+
+    def log_z(self, weights: Floats, workers: Workers) -> Floats:
+        """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
+        data, method = self.bound
+        return run_inference(data, method, data.potentials_at(weights, self.constant_weights), workers).log_z
+
+    def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
+        """p(y_t = state | x) of every variable, [N, states]."""
+        data, method = self.bound
+        potentials = data.potentials_at(weights, self.constant_weights)
+        out = run_inference(data, method, potentials, workers, marginals=True)
+        return data.by_variable(out.marginals), out.summary()
+
+    def pruning(self, weights: Floats, workers: Workers, gold: EncodedLabels) -> PruningReport:
+        """What pruned inference leaves out, see `PruningReport`; nothing under other methods."""
+        data, method = self.bound
+        if not isinstance(method, PrunedMethod) or not data.num_sequences:
+            return PruningReport()
+        potentials = data.potentials_at(weights, self.constant_weights)
+        return pruning_loss(data, method, potentials, gold.codes.ravel(), workers)
+
+    def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+        """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
+        _, settings = self.structure.method
+        data = self.bind()
+        return clique_marginals(data, data.potentials_at(weights, self.constant_weights), settings)
+
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
-        """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
-        refuse_samples(self.structure.once_constraint)
+        """`count` labellings of each sentence drawn from p(y | x).
+
+        DcrfError if exact inference does not fit, or if a search keeps to `once`, from which nothing can be drawn.
+        """
+        searches = self.structure.once_constraint
+        if searches is not None:
+            message = (
+                f"labellings that keep to {searches.statement} cannot be drawn: its types are too many for the graph"
+            )
+            remedy = "bind fewer by `except`, or take n-best labellings"
+            raise DcrfError(Diagnostic("once-not-exact", message, help=remedy))
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
-        data = self.bind(True, False, self.known)
+        data = self.bind(programs=True)
         return draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)
 
     # layout -----------------------------------------------------------------------------------------------------------
@@ -371,5 +358,6 @@ class Predictor:
         """The names of the labels, in the order of the graph's variables."""
         return self.structure.graph.variables[: self.structure.graph.num_labels]
 
-    def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
+    def of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
+        """Of values by variable those of labels."""
         return of_variables[: self.structure.graph.num_labels]

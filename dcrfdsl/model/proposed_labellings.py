@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,7 @@ from ..foundation import Codes, Floats
 from ..inference import Labellings, NBest, Part, Workers, best_labellings, ranked_candidates, run_inference
 from ..semantics import inference_settings
 from .case_sums import PlacedCase, sums_of_cases
-
-if TYPE_CHECKING:
-    from .predictor import Predictor
+from .predictor import Predictor
 
 EXTRA = 5  # labellings that are summed first, in addition to the number requested …
 PAIRS = 10  # … of this many pairs for each one requested
@@ -61,7 +58,7 @@ def best_proposed(predictor: Predictor, parts: Sequence[Part], weights: Floats, 
     pool = EXTRA + PAIRS * count
     joint = best_labellings(parts, weights, settings, pool, workers)
     _propose(predictor, sentences, range(len(sentences)), joint, pool)
-    data, method = predictor.comparable(predictor.known)
+    data, method = predictor.comparable()
     free = run_inference(data, method, data.potentials_at(weights, predictor.constant_weights), workers, marginals=True)
     log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
     marginals = data.by_variable(free.marginals)[: predictor.structure.graph.num_labels]

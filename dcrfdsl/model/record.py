@@ -9,12 +9,14 @@ import functools
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from ..data import BagColumn, Corpus, InternedColumn
-from ..foundation import IncompatibleState, figure, typed
+from ..foundation import Floats, IncompatibleState, data_error, figure, notebook_html, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
@@ -25,7 +27,7 @@ PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 class ConfidenceMap:
     """From the probabilities of one kind of prediction to how often such a prediction was right on held-out data.
 
-    of: the kind, a key of `KINDS` in `confidences`.
+    of: the kind, a key of `KINDS` in `calibration`.
     label: of the predictions; empty for whole sentences.
     corners: probabilities, rising.
     values: what they mean; linear between the corners, constant outside of them.
@@ -164,9 +166,14 @@ class TrainingRecord:
 
     def _repr_html_(self) -> str:
         """For notebooks: each stage with its curves."""
-        from .notebook_views import record_html
+        from .reporting import stage_runs, training_blocks  # here, as few programs run in notebooks
 
-        return record_html(self)
+        return notebook_html(training_blocks(stage_runs(self.stages), self.tuning.get("trials", ())))
+
+    @property
+    def stages(self) -> list[Mapping[str, Any]]:
+        """The fields of the record of each stage, the first stage first; none for a model that was not trained here."""
+        return [*self.before, vars(self)] if self.stage else list(self.before)
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -230,6 +237,31 @@ class TrainingRecord:
         if self.gap is not None:
             return f"{value} (at most {self.gap:.2g} above the least)"
         return value if self.gradient_norm is None else f"{value} (gradient norm {self.gradient_norm:.2g})"
+
+
+def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[Floats, TrainingRecord]:
+    """Weights [W] and record after `rounds` rounds of the last stage. DcrfError if it has no such round."""
+    path = record.path
+    if not 0 <= rounds <= len(path):
+        there = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
+        raise data_error("no-such-round", f"the model has {there}, and round {rounds} was asked for")
+    if any(done.weight < 0 for done in path):
+        message = "all weights moved in every round (`update = parallel`), and only the last ones are kept"
+        raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = steepest`")
+    weights, last = weights.copy(), path[rounds - 1] if rounds else None
+    moved = np.array([done.weight for done in path], np.int64)
+    step = np.array([done.step for done in path])
+    begun = np.zeros(len(weights))  # before the first round: the result of an earlier stage, else exactly 0
+    if record.before:
+        begun = weights - np.bincount(moved, step, len(weights))
+    later = np.unique(moved[rounds:])
+    weights[later] = (begun + np.bincount(moved[:rounds], step[:rounds], len(weights)))[later]
+    record = replace(
+        record, path=path[:rounds], curve=record.curve[:rounds], iterations=rounds,
+        objective=last.risk if last is not None else float("nan"), gradient_norm=None,
+        reason=f"cut at round {rounds}", converged=record.converged and rounds == len(path),
+    )  # fmt: skip
+    return weights, record
 
 
 class StoredData(Protocol):

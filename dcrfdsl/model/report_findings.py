@@ -2,14 +2,14 @@
 
     model, data ──> labels, probabilities ──> errors, explanations, drawn sentences ──> `Findings`
 
-Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_summary`).
+Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_story`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,25 +18,31 @@ from ..foundation import DcrfError, Floats, Mask, data_error
 from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
 from ..semantics import is_implied, to_text
-from .drawn_sentences import missing_sentence, sentence_drawing
-from .explanation import Explanation, question_of
-from .explanation_words import contribution_words, explanation_remarks, explanation_verdict
-from .model_summary import identity_of, stages_of, strong_weights, transition_weights
+from .calibration import probability_notes
+from .explanation import (
+    Explanation,
+    contribution_words,
+    explain_label,
+    explanation_remarks,
+    explanation_verdict,
+    question_of,
+)
+from .model_explanations import missing_sentence, sentence_drawing
+from .model_scores import ModelScores
+from .model_summary import identity_of, strong_weights, transition_weights
+from .predicting_model import PredictingModel
 from .prediction import Prediction, runs_that_fit
 from .predictor import Predictor
-from .probability_words import probability_notes
 from .reporting import (
     DrawnSentence,
+    ErrorList,
     Findings,
     Sampling,
     Term,
     Why,
     error_list,
+    stage_runs,
 )
-
-if TYPE_CHECKING:
-    from .reporting import ErrorList
-    from .trained_model import TrainedModel
 
 MOST_TERMS = 8  # of an explanation
 DRAWN_LENGTH, MOST_DRAWN = 25, 3  # tokens of a sentence that is drawn unasked, and how many are
@@ -58,7 +64,7 @@ class ReportChoices(NamedTuple):
 class _Labelled(NamedTuple):
     """The corpus with its labels.   marginals: by variable, empty if there are none."""
 
-    model: TrainedModel
+    model: PredictingModel
     corpus: Corpus
     evaluation: Evaluation
     marginals: Mapping[str, Floats]
@@ -68,7 +74,7 @@ class _Labelled(NamedTuple):
 
 
 def findings_on(
-    model: TrainedModel,
+    model: PredictingModel,
     corpus: Corpus,
     prediction: Prediction,
     values: Mapping[str, float | int],
@@ -79,7 +85,7 @@ def findings_on(
 
     prediction: what the model gives `corpus`.   values: the scores of the template's metrics.
     """
-    evaluation = model.judged(corpus, prediction)
+    evaluation = ModelScores(model).judged(corpus, prediction)
     marginals, notes = _marginals(model, corpus, threads)
     labelled = _Labelled(model, corpus, evaluation, marginals)
     errors = error_list(evaluation, {label: marginals[label] for label in model.labels if marginals})
@@ -90,7 +96,7 @@ def findings_on(
         evaluation=evaluation,
         values=values,
         metrics=model.spec.evaluate,
-        terms=model.sentence_terms(corpus, threads=threads),
+        terms=ModelScores(model).sentence_terms(corpus, threads=threads),
         sampling=choices.sampling,
         marginals={label: marginals[label] for label in model.labels if marginals},
         errors=listed,
@@ -100,11 +106,15 @@ def findings_on(
         weights=strong_weights(model),
         transitions=transition_weights(model),
         sentences=[_drawn(labelled, number) for number in choices.sentences or _unasked(corpus, listed)],
-        stages=stages_of(model.record),
+        stages=stage_runs(model.record.stages),
         trials=model.record.tuning.get("trials", ()),
         identity=identity_of(model, corpus, choices.sampling.seed),
         template=to_text(model.spec),
-        notes=[*_decoding_notes(prediction), *(one.message for one in model.empty_metrics(corpus)), *notes],
+        notes=[
+            *_decoding_notes(prediction),
+            *(one.message for one in ModelScores(model).empty_metrics(corpus)),
+            *notes,
+        ],
     )
 
 
@@ -117,7 +127,7 @@ def check_choices(choices: ReportChoices, corpus: Corpus) -> None:
             raise missing_sentence(corpus, number)
 
 
-def _marginals(model: TrainedModel, corpus: Corpus, threads: int | None) -> tuple[Mapping[str, Floats], list[str]]:
+def _marginals(model: PredictingModel, corpus: Corpus, threads: int | None) -> tuple[Mapping[str, Floats], list[str]]:
     """p(y_t = state | x) of every variable, and notes on them; none under methods without probabilities."""
     compared = sum(kernel.size for kernel in model.extractor.observation_kernels)
     tables: list[dict[str, Floats]] = []
@@ -146,7 +156,7 @@ def _convergence(status: RunStatus, what: str) -> list[str]:
     return [f"inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences for {what}"]
 
 
-def _new_words(model: TrainedModel, corpus: Corpus, word: str | None) -> Mask | None:
+def _new_words(model: PredictingModel, corpus: Corpus, word: str | None) -> Mask | None:
     """[N] tokens whose word training did not have; None unless the model keeps these words, as for `oov_accuracy`."""
     column = corpus.columns.get(word) if word is not None else None
     if word is None or word not in model.known_values or not isinstance(column, InternedColumn):
@@ -183,7 +193,7 @@ def _why(labelled: _Labelled, sentence: Predictor, label: str, token: int, posit
     probabilities = labelled.marginals[label][token] if labelled.marginals else np.zeros(len(states[label]))
     try:
         question = question_of(states, label, position, chosen, probabilities, against)
-        return _in_words(sentence.explain(labelled.model.weights, question))
+        return _in_words(explain_label(sentence, labelled.model.weights, question))
     except DcrfError as error:
         return Why(against or "", 0.0, (), (0, 0.0), (error.diagnostics[0].message,))
 

@@ -1,7 +1,7 @@
 """A trained model on single sentences: from tokens to labels and back, without a corpus that the caller sees.
 
-`Sentences` turns a sentence and the labels known beforehand into what `TaggingModel` predicts for, and its predictions
-into lists and dicts. Not here: the methods that users call (`tagging_model`), prediction (`predictor`).
+`Sentences` turns a sentence and the labels known beforehand into what a model predicts for, and its predictions into
+lists and dicts. Not here: the methods that users call (`predicting_model`), prediction (`predictor`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus_from_rows, encode_known_labels
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, did_you_mean, require_list
+from ..inference import Labellings
 from ..semantics import ModelSpec, spare_columns
 
 Sentence: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -66,7 +67,7 @@ class Sentences:
         return corpus_from_rows(every, self._data, optional=self._optional), len(every)
 
     def _is_empty(self, sentence: Any) -> bool:
-        """Whether a sentence has no token; not for what is no sentence, which the reader refuses."""
+        """Whether a sentence has no token; False for anything but a sentence, which the reader refuses."""
         if isinstance(sentence, Mapping):
             return all(name in sentence and _has_nothing(sentence[name]) for name in self._reader.names)
         return _has_nothing(sentence)
@@ -120,6 +121,13 @@ class Sentences:
                 for label in self.labels
             }
         )
+
+    def ranked(self, best: Labellings) -> list[RankedLabels]:
+        """The best labellings of a sentence, in their order."""
+        return [
+            RankedLabels(self.texts({label: codes[rank] for label, codes in best.codes.items()}), *numbers)
+            for rank, numbers in enumerate(zip(best.score.tolist(), best.probability.tolist(), strict=True))
+        ]
 
     def none(self) -> list[Any] | dict[str, list[Any]]:
         """The answer for a sentence without a token."""

@@ -1,4 +1,4 @@
-"""The parts of a model: writes them to a file, and reads them with a check that they fit together.
+"""Model files: writes the parts of a model, and reads them with a check that they fit together.
 
 A file from an unknown source, or from a faulty program, may have a correct checksum. It is refused before anything is
 computed with it, in one line about the first part that is wrong. Each part checks itself (`restore`); this module
@@ -12,9 +12,9 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,31 +54,13 @@ from ..semantics import (
     without_retired_settings,
 )
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
+from .predicting_model import PredictingModel, unusable_weight
 from .record import TrainingRecord
+
+Model = TypeVar("Model", bound=PredictingModel)
 
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 MOST_SEEN = 2**61  # of a clique whose tables lattices never write out
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ModelParts:
-    """Everything that tagging needs, and the record of the training.
-
-    states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
-    metric names.   voters: if the best labelling is elected by vote; `weights` is then their mean and serves for
-    everything else.   guides: weights [W] of the stages by whose marginals the model prunes.
-    """
-
-    spec: ModelSpec
-    states: Mapping[str, tuple[str, ...]]
-    extractor: FeatureExtractor
-    known_values: Mapping[str, frozenset[str]]
-    graph: ModelGraph
-    parameters: Parameters
-    weights: Floats
-    record: TrainingRecord
-    voters: Voters | None = None
-    guides: Mapping[str, Floats] = field(default_factory=dict)
 
 
 class _Header(BaseModel, extra="forbid"):
@@ -96,43 +78,43 @@ class _Header(BaseModel, extra="forbid"):
 # writing ------------------------------------------------------------------------------------------------------------
 
 
-def write_parts(path: str | Path, parts: ModelParts) -> None:
+def write_to_file(path: str | Path, model: PredictingModel) -> None:
     """Writes the model file, whole or not at all. DcrfError if it cannot be written, or has weights that no reader
     would take.
     """
-    write_model(path, *_stored(parts))
+    write_model(path, *_stored(model))
 
 
-def parts_as_bytes(parts: ModelParts) -> bytes:
+def model_as_bytes(model: PredictingModel) -> bytes:
     """The bytes of the model file."""
-    return model_bytes(*_stored(parts))
+    return model_bytes(*_stored(model))
 
 
-def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _stored(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and the header of the model file. DcrfError where a weight is not usable."""
-    for weights in (parts.weights, *parts.guides.values()):
+    for weights in (model.weights, *model.guides.values()):
         strange = unusable_weight(weights)
         if strange is not None:
             message = f"a weight is {strange}, and a model file has finite ones"
             raise data_error("not-finite", message, help="train the model again, by smaller steps")
-    arrays: dict[str, NDArray[Any]] = {"weights": parts.weights}
-    arrays.update(parts.parameters.arrays())
-    arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
-    if parts.voters is not None:
-        arrays.update({f"voters.{name}": array for name, array in parts.voters.arrays().items()})
-    for number, weights in enumerate(parts.guides.values()):
+    arrays: dict[str, NDArray[Any]] = {"weights": model.weights}
+    arrays.update(model.parameters.arrays())
+    arrays.update({f"features.{name}": array for name, array in model.extractor.arrays().items()})
+    if model.voters is not None:
+        arrays.update({f"voters.{name}": array for name, array in model.voters.arrays().items()})
+    for number, weights in enumerate(model.guides.values()):
         used = np.flatnonzero(weights)  # a coarse stage leaves most weights 0
         arrays[f"guides.{number}.at"], arrays[f"guides.{number}.weights"] = used, weights[used]
-    for column, values in parts.known_values.items():
+    for column, values in model.known_values.items():
         arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
     header = {
-        "template": to_text(parts.spec),
-        "spec": parts.spec.model_dump(mode="json"),
-        "states": {label: list(states) for label, states in parts.states.items()},
-        "features": parts.extractor.metadata(),
-        "known": list(parts.known_values),
-        "record": asdict(parts.record),
-        **({"guides": list(parts.guides)} if parts.guides else {}),
+        "template": to_text(model.spec),
+        "spec": model.spec.model_dump(mode="json"),
+        "states": {label: list(states) for label, states in model.states.items()},
+        "features": model.extractor.metadata(),
+        "known": list(model.known_values),
+        "record": asdict(model.record),
+        **({"guides": list(model.guides)} if model.guides else {}),
     }
     return arrays, header
 
@@ -140,26 +122,31 @@ def _stored(parts: ModelParts) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
 # reading ------------------------------------------------------------------------------------------------------------
 
 
-def read_parts(path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False) -> ModelParts:
-    """The parts of the model in a file. DcrfError if it is not valid, or if `registered` lacks a function it needs.
+def model_from_file(
+    make: type[Model], path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False
+) -> Model:
+    """The model in a file. DcrfError if it is not valid, or if `registered` lacks a function it needs.
 
-    unchecked: leaves out the checker.
+    make: the class of the model.   unchecked: leaves out the checker.
     """
-    return _read(path, read_model(path), registered, unchecked=unchecked)
+    return _read(make, path, read_model(path), registered, unchecked=unchecked)
 
 
-def parts_from_bytes(content: bytes, name: str, registered: Mapping[str, RegisteredFeature]) -> ModelParts:
-    """As `read_parts`, without the checker, for the bytes of a model file. `name` appears in messages."""
-    return _read(name, read_model_bytes(content, name), registered, unchecked=True)
+def model_from_bytes(
+    make: type[Model], content: bytes, name: str, registered: Mapping[str, RegisteredFeature]
+) -> Model:
+    """The model in the bytes of a model file, without the checker. `name` appears in messages."""
+    return _read(make, name, read_model_bytes(content, name), registered, unchecked=True)
 
 
 def _read(
+    make: type[Model],
     path: str | Path,
     content: tuple[dict[str, Any], dict[str, NDArray[Any]]],
     registered: Mapping[str, RegisteredFeature],
     *,
     unchecked: bool,
-) -> ModelParts:
+) -> Model:
     stored, arrays = content
     if "checkpoint" in stored:
         remedy = "go on with that training by `dcrfdsl train … --resume`; it writes the model when it ends"
@@ -171,12 +158,13 @@ def _read(
     if not unchecked:
         approve_stored(spec, stage, str(path))
     with _one_message(path):
-        return _restored(spec, header, StoredArrays(arrays), registered)
+        return _restored(make, spec, header, StoredArrays(arrays), registered)
 
 
 def _restored(
-    spec: ModelSpec, header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]
-) -> ModelParts:
+    make: type[Model], spec: ModelSpec, header: _Header, arrays: StoredArrays,
+    registered: Mapping[str, RegisteredFeature],
+) -> Model:  # fmt: skip
     states = {name: tuple(names) for name, names in header.states.items()}
     memory = segment_memory(spec)
     if memory is not None and memory.name not in states and states.get(memory.label):  # files of before leave it out
@@ -191,13 +179,13 @@ def _restored(
     record = TrainingRecord.restore(header.record)
     _check_record(record, len(weights))
     voters = arrays.part("voters.")
-    parts = ModelParts(
+    model = make(
         spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
         Voters.restore(voters, len(weights)) if len(voters) else None,
         _guides(spec, record, header.guides, arrays, len(weights)),
     )  # fmt: skip
     arrays.check_all_read()
-    return parts
+    return model
 
 
 def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
@@ -250,12 +238,6 @@ def _unrolled(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> ModelSp
 
 def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
-
-
-def unusable_weight(weights: Floats) -> float | None:
-    """A weight that no model may have; None if each is finite or -inf (the log of a relative frequency of 0)."""
-    largest = float(weights.max(initial=-math.inf))  # NaN if one is
-    return None if largest < math.inf else largest
 
 
 def _check_weights(weights: Floats, expected: int) -> None:

@@ -1,35 +1,63 @@
-"""A trained model: it tags, evaluates, shows its weights, and is saved and loaded.
+"""A trained model: it tags, evaluates, explains, shows its weights, and is saved and loaded.
 
-Not here: tagging itself (`tagging_model`), training (`training`), model files (`serialization`), measures (`metrics`),
-the work behind the methods that look inside a model or change it (`named_weights`, `boosting_path`).
+Not here: predictions (`predicting_model`), what its parts do (`model_scores`, `event_probabilities`, `calibration`,
+`model_explanations`), training (`training`), model files (`serialization`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, overload
 
-from ..data import Corpus
+from ..data import Corpus, tokens_of_text
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, Diagnostic, ensure_writable, quoted_names, require_kind, require_whole, warn_of
+from ..foundation import (
+    CORPUS,
+    Diagnostic,
+    Floats,
+    cached_property,
+    ensure_writable,
+    quoted_names,
+    require_kind,
+    require_list,
+    require_whole,
+    warn_of,
+)
+from ..inference import RunStatus
 from ..metrics import require_level, values_of
-from ..optimizers import BoostingRound
-from .annotating_model import AnnotatingModel
-from .boosting_path import cut_at_round
-from .named_weights import NamedWeights
-from .prediction import Prediction as Prediction
-from .record import TrainingRecord as TrainingRecord
-from .serialization import parts_as_bytes, parts_from_bytes, read_parts, write_parts
+from .annotation import Annotation, Text, annotated, data_of_texts
+from .calibration import ModelCalibration
+from .event_probabilities import ModelEvents
+from .explanation import Explanation, explain_position
+from .label_events import EventReader
+from .model_explanations import ModelExplanations
+from .model_scores import ModelScores
+from .predicting_model import PredictingModel
+from .record import cut_at_round
+from .sentence_tagging import Sentence
+from .serialization import model_as_bytes, model_from_bytes, model_from_file, write_to_file
 
-if TYPE_CHECKING:
-    from ..criteria import TemplateWeights
-    from ..graph import GraphDrawing
+# Where attributes of earlier versions are now.
+_PARTS = {
+    "scores": (
+        "empty_metrics", "evaluate_parts", "evaluator", "first_metric", "first_score", "judged", "log_likelihood",
+        "rank_risk", "sentence_terms", "tables", "tallies_of_parts",
+    ),
+    "events": ("clique_marginals", "probability"),
+    "calibration": ("calibrated", "confidences", "reliabilities", "reliability"),
+    "explanations": ("boosting_path", "strongest_weights", "unrolled", "weights_by_template"),
+}  # fmt: skip
+_MOVED = {name: f"`model.{part}.{name}`" for part, names in _PARTS.items() for name in names} | {
+    "on": "`model.prepare`",
+    "show_weights": "`model.explanations.iter_weights`",
+    "tag_marginals": "`model.marginals`, which takes a sentence too",
+}
 
 
-class TrainedModel(AnnotatingModel):
+class TrainedModel(PredictingModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
     `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
@@ -38,8 +66,9 @@ class TrainedModel(AnnotatingModel):
 
     spec: the template as a `ModelSpec`.
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.
-    weights: [W] float64; `iter_weights` names them.
+    weights: [W] float64; `explanations.iter_weights` names them.
     record: how it was trained, a `TrainingRecord`.
+    scores, events, calibration, explanations: what else it can do, see there.
     extractor, graph, parameters, known_values, voters, guides: its inner parts.
 
     >>> model = fit("address.dcrf", corpus)
@@ -55,96 +84,131 @@ class TrainedModel(AnnotatingModel):
 
     def _repr_html_(self) -> str:
         """For notebooks: what the model consists of, its strongest weights, its training, its template."""
-        from .notebook_views import model_html
+        from .model_summary import model_html  # here, as few programs run in notebooks
 
         return model_html(self)
 
-    # rounds -------------------------------------------------------------------------------------------------------
+    if not TYPE_CHECKING:  # so that type checkers know which attributes there are
 
-    def at_round(self, rounds: int) -> TrainedModel:
-        """The model as it was after some rounds of boosting (`train adaboost`).
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in _MOVED:
+                raise AttributeError(f"`TrainedModel.{name}` has moved: it is {_MOVED[name]}")
+            raise AttributeError(f"a `{type(self).__name__}` has no attribute `{name}`")
 
-        rounds: how many rounds of its last stage, at least 0.
-
-        Raises DcrfError if it has no such round, or was not boosted: `boosted.at_round(50).evaluate(dev)`.
-        """
-        require_whole(rounds, "rounds", least=0)
-        return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
-
-    # looking inside -----------------------------------------------------------------------------------------------
-
-    def iter_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
-        """Yields a row for every weight: (clique, feature, states of its sites, weight).
-
-        It takes no argument. The feature of the bias is called `bias`. A positive weight makes the states likelier.
-
-        >>> next(model.iter_weights())[:3]
-        ('part', 'bias', ('B-STREET',))
-        """
-        return self._named_weights.rows()
-
-    def strongest_weights(
-        self, top: int, clique: str | None = None, feature: str | None = None
-    ) -> list[tuple[str, str, tuple[str, ...], float]]:
-        """The weights of largest magnitude, as rows of `iter_weights`; ties in the model's order.
-
-        top: how many, at least 1.
-        clique: only cliques of this name; `*` and `?` match.
-        feature: only features whose text contains this.
-
-        Raises DcrfError if there is no such clique.
-
-        >>> len(model.strongest_weights(5, feature="lower"))
-        5
-        """
-        require_whole(top, "top")
-        return self._named_weights.strongest(top, clique, feature)
-
-    def weights_by_template(self) -> list[TemplateWeights]:
-        """Every feature template of every clique: its name, its number of weights, and how many of them are not 0.
-
-        It takes no argument. A template is a feature of a list, each offset by itself; the biases of a clique come
-        first. It says what priors that make weights zero, as `group_lasso`, have left of a model.
-
-        >>> model.weights_by_template()[0]
-        TemplateWeights(clique='part', template='bias', weights=5, used=5)
-        """
-        from ..criteria import weights_by_template  # here, as few programs ask
-
-        return weights_by_template(self.graph, self.parameters, self.extractor, self.weights)
-
-    def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
-        """Yields each round of boosting with clique, feature and states of the weight that moved, empty if all moved.
-
-        It takes no argument, and yields nothing for a model that was not boosted.
-
-        >>> list(model.boosting_path())
-        []
-        """
-        return self._named_weights.of_rounds(self.record.path)
-
-    def unrolled(self, corpus: Corpus, sentence: int = 0) -> GraphDrawing:
-        """The factor graph of a sentence, which notebooks show as a picture. Its circles say the predicted labels.
-
-        corpus: the sentences; columns of labels may be absent.
-        sentence: the number of one, from 0.
-
-        `dcrfdsl unroll` writes such pictures to files. Raises DcrfError where there is no such sentence.
-
-        >>> model.unrolled(corpus, 2).words
-        ('Bath', ',', '3', 'Oxford', 'Road')
-        """
-        from .drawn_sentences import drawn_with_labels  # here, as few programs draw
-
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        require_whole(sentence, "sentence", least=0)
-        return drawn_with_labels(self, corpus, sentence)
+    # parts ------------------------------------------------------------------------------------------------------------
 
     @property
-    def _named_weights(self) -> NamedWeights:
-        return NamedWeights(self.graph, self.parameters, self.extractor, self.states, self.weights)
+    def scores(self) -> ModelScores:
+        """How good it is on gold data: log-likelihood, rank risk, confusions, scores of data in parts."""
+        return ModelScores(self)
 
-    # reports ------------------------------------------------------------------------------------------------------
+    @property
+    def events(self) -> ModelEvents:
+        """Probabilities of more than one label: of events, and of every clique instance."""
+        return ModelEvents(self, self._event_reader)
+
+    @cached_property
+    def _event_reader(self) -> EventReader:
+        return EventReader(self.spec, self.states, self.labels)
+
+    @property
+    def calibration(self) -> ModelCalibration[TrainedModel]:
+        """How sure it is of what it predicts, how far that is true, and models with better probabilities."""
+        return ModelCalibration(self)
+
+    @property
+    def explanations(self) -> ModelExplanations:
+        """What it has learned, by names: its weights, the rounds of boosting, its graph of a sentence."""
+        return ModelExplanations(self)
+
+    # texts ------------------------------------------------------------------------------------------------------------
+
+    def tokenize(self, text: Text) -> list[tuple[int, int]]:
+        """The tokens of a text, as the model's data are cut: the first character of each, and the last one, excluded.
+
+        text: a text; with `tokenizer = "given"` a record with `text` and `tokens`.
+
+        Raises DcrfError for a model whose data are no texts, as their format is not `spans`.
+
+        >>> from pathlib import Path
+        >>> text = Path("address.dcrf").read_text()
+        >>> template = text.replace("conll(word, part)", "spans(word = token, part = spans)")
+        >>> fit(load_text(template).require(), corpus).tokenize("9 Bath")
+        [(0, 1), (2, 6)]
+        """
+        return tokens_of_text(text, data_of_texts(self.spec))
+
+    @overload
+    def annotate(  # type: ignore[overload-overlap]  # a text is an iterable of texts too, and meant as one
+        self, texts: Text, *, threads: int | None = None, decode: str | None = None
+    ) -> list[Annotation]: ...
+    @overload
+    def annotate(
+        self, texts: Iterable[Text], *, threads: int | None = None, decode: str | None = None
+    ) -> list[list[Annotation]]: ...
+    def annotate(
+        self, texts: Text | Iterable[Text], *, threads: int | None = None, decode: str | None = None
+    ) -> list[Annotation] | list[list[Annotation]]:
+        """The spans of a text, each with its probability, from left to right.
+
+        texts: a text, or a record as a line of the data has it, such as `{"text": "…", "tokens": …}`; or a list of
+            these.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores, and one for a single text.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
+
+        Returns a list of `Annotation`s, of a list of texts a list of such lists. Offsets count characters, also where
+        the data count UTF-16 units. The probabilities are those of `calibration.confidences`. Raises DcrfError for a
+        model whose data are no texts (`tag` takes tokens), and as `tag` and `calibration.confidences` do.
+
+        >>> from pathlib import Path
+        >>> text = Path("address.dcrf").read_text()
+        >>> template = text.replace("conll(word, part)", "spans(word = token, part = spans)")
+        >>> texts = fit(load_text(template).require(), corpus)
+        >>> [(one.type, one.text, one.start, one.end) for one in texts.annotate("9 Bath Lane, Oxford")]
+        [('STREET', '9 Bath Lane', 0, 11), ('TOWN', 'Oxford', 13, 19)]
+        >>> [0.0 < one.probability < 1.0 for one in texts.annotate("9 Bath Lane, Oxford")]
+        [True, True]
+        """
+        if isinstance(texts, str | Mapping):
+            return annotated(self.calibration, [texts], 1 if threads is None else threads, decode)[0]
+        require_list(texts, "texts", "texts")
+        return annotated(self.calibration, list(texts), threads, decode)
+
+    # gold data --------------------------------------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        corpus: Corpus,
+        *,
+        threads: int | None = None,
+        weights: Floats | None = None,
+        decode: str | None = None,
+        on_status: Callable[[RunStatus], None] | None = None,
+        on_remark: Callable[[Diagnostic], None] | None = None,
+    ) -> dict[str, float | int]:
+        """Scores the model on gold data: the template's `evaluate` metrics and counts by name, rates from 0 to 1.
+
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        weights: [W], to score in place of the model's own.
+        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
+        on_status: called with the `RunStatus` of decoding.
+        on_remark: called for each metric that has nothing to count in this corpus; by default that is a `DcrfWarning`.
+
+        Raises DcrfError where gold labels do not fit the model.
+
+        >>> model.evaluate(corpus)["segments(part).f1"]
+        1.0
+        """
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        model = self if weights is None else self.with_weights(weights, self.record)
+        told = None if on_status is None else lambda status, _: on_status(status)
+        remarks: list[Diagnostic] = []
+        scores = model.scores.evaluate_parts(
+            [corpus], threads=threads, decode=decode, on_status=told, on_remark=on_remark or remarks.append
+        )
+        warn_of(remarks, depth=2)
+        return scores
 
     def report(
         self,
@@ -196,9 +260,48 @@ class TrainedModel(AnnotatingModel):
         check_choices(choices, corpus)
         ensure_writable(path)
         prediction = self.predict(corpus, threads=threads)
-        values = values_of(self._tallies(corpus, prediction, threads))
+        values = values_of(self.scores.tallies(corpus, prediction, threads))
         found = findings_on(self, corpus, prediction, values, choices, threads)
         return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
+
+    # explanations -----------------------------------------------------------------------------------------------------
+
+    def explain(
+        self,
+        sentence: Sentence | Corpus,
+        position: int,
+        *,
+        label: str | None = None,
+        against: str | None = None,
+    ) -> Explanation:
+        """Why a position of a sentence has its label and not another one.
+
+        sentence: as `tag` takes it, or a corpus of one sentence.
+        position: from 0.
+        label: its name; may be left out where the model has one label.
+        against: the state to compare with; by default the likeliest one beside the chosen label.
+
+        Returns an `Explanation`. Its contributions sum to the score of the best labelling with the chosen label less
+        that of the best one with the other. Raises DcrfError where there is no such position, label or state, or where
+        no possible labelling has the state there.
+
+        >>> why = model.explain(["9", "Bath", "Lane"], 1)
+        >>> why.chosen, why.contributions[0].feature
+        ('I-STREET', 'bias')
+        """
+        return explain_position(self, sentence, position, label, against)
+
+    # rounds -----------------------------------------------------------------------------------------------------------
+
+    def at_round(self, rounds: int) -> TrainedModel:
+        """The model as it was after some rounds of boosting (`train adaboost`).
+
+        rounds: how many rounds of its last stage, at least 0.
+
+        Raises DcrfError if it has no such round, or was not boosted: `boosted.at_round(50).evaluate(dev)`.
+        """
+        require_whole(rounds, "rounds", least=0)
+        return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
 
     # files --------------------------------------------------------------------------------------------------------
 
@@ -211,7 +314,7 @@ class TrainedModel(AnnotatingModel):
 
         >>> model.save("address.model")
         """
-        write_parts(path, self)
+        write_to_file(path, self)
 
     @classmethod
     def load(
@@ -241,7 +344,7 @@ class TrainedModel(AnnotatingModel):
     # A pickled model is its file, so it stays readable as long as model files do, and caches are left behind.
 
     def __reduce__(self) -> tuple[Callable[..., TrainedModel], tuple[bytes, dict[str, RegisteredFeature]]]:
-        return _unpickled, (parts_as_bytes(self), self.extractor.registered)
+        return _unpickled, (model_as_bytes(self), self.extractor.registered)
 
     def __copy__(self) -> TrainedModel:
         return replace(self)
@@ -254,7 +357,7 @@ def _loaded(
     path: str | Path, registered: Mapping[str, RegisteredFeature] | None, *, unchecked: bool = False
 ) -> TrainedModel:
     """The model in a file. A `DcrfWarning` where a function of the user is not what it was at training."""
-    model = TrainedModel(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
+    model = model_from_file(TrainedModel, path, registered or {}, unchecked=unchecked)
     warn_of(changed_functions(model, path), depth=3)
     return model
 
@@ -274,7 +377,7 @@ def changed_functions(model: TrainedModel, path: str | Path) -> list[Diagnostic]
 
 
 def _unpickled(content: bytes, registered: Mapping[str, RegisteredFeature]) -> TrainedModel:
-    return TrainedModel(**vars(parts_from_bytes(content, "<pickle>", registered)))
+    return model_from_bytes(TrainedModel, content, "<pickle>", registered)
 
 
 def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:

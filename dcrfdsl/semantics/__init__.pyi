@@ -158,7 +158,7 @@ from .schema.spec_display import (
 )
 from .settings.decoding_settings import (
     DECODINGS as DECODINGS,
-    bounding_decoding as bounding_decoding,
+    BoundingDecoding as BoundingDecoding,
     read_decoding as read_decoding,
 )
 from .settings.implied_settings import (

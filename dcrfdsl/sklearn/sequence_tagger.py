@@ -289,7 +289,7 @@ class SequenceTagger(SequenceEstimator):
         refuse_others("score", others)
         self._require_fitted()
         with input_errors():
-            return self.model_.first_score(self._gold(X, y), threads=threads_of(self.threads)).value
+            return self.model_.scores.first_score(self._gold(X, y), threads=threads_of(self.threads)).value
 
     def _gold(self, X: Any, y: Any) -> Corpus:
         data, labels = _columns(Resolved(self.model_.spec))

@@ -268,7 +268,7 @@ class FoldTraining:
                 [replace(one, message=f"without fold {number + 1}: {one.message}") for one in error.diagnostics]
             ) from None
         judged: list[Evaluation] = []
-        tallies = model.tallies_of_parts(
+        tallies = model.scores.tallies_of_parts(
             [self.corpus.take(sentences)],
             threads=self.threads,
             on_remark=lambda _: None,  # nothing to count here is no matter if another fold has it

@@ -136,7 +136,7 @@ def train_model(
         weights, started = carried_weights(asked.start, trained)
         trained, supervision = trained.with_weights(weights, trained.record), replace(supervision, start=weights)
     if asked.dev is not None:
-        idle = trained.empty_metrics(asked.dev)
+        idle = trained.scores.empty_metrics(asked.dev)
         warn_of(idle if asked.warns else [], depth=3)
         remarks = (*remarks, *idle)
     saving = None
@@ -297,7 +297,7 @@ def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None =
     if not trained.is_margin or trained.record.calibration is not None:
         return trained
     try:
-        return trained.calibrated(dev, threads=threads)
+        return trained.calibration.calibrated(dev, threads=threads)
     except DcrfError as error:
         notes = (*trained.record.notes, *(diagnostic.message for diagnostic in error.diagnostics))
         return trained.with_record(replace(trained.record, notes=notes))

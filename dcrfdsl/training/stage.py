@@ -166,7 +166,7 @@ class _Watch:
         self._evaluate: Callable[[Floats, Voters | None], float] | None = None
         if stage.dev is not None:
             workers, rule = stage.supervision.workers, stage.settings.decode
-            self._evaluate = stage.model.evaluator(stage.dev, workers, rule, stage.label)
+            self._evaluate = stage.model.scores.evaluator(stage.dev, workers, rule, stage.label)
 
     def __call__(self, step: Iteration, weights: Floats) -> bool:
         earlier = self._stage.earlier
@@ -174,7 +174,7 @@ class _Watch:
             step = step._replace(iteration=earlier.iteration + step.iteration, seconds=earlier.seconds + step.seconds)
         if self._evaluate is not None:
             self._score = self._evaluate(self._objective.weights_of(weights), self._objective.voters)
-            step = step._replace(dev=self._score, metric=self._stage.model.first_metric)
+            step = step._replace(dev=self._score, metric=self._stage.model.scores.first_metric)
             if self._best is None or self._score > self._best.score:
                 self._best = _BestScored(self._score, step.iteration, weights.copy())
             patience = self._stage.settings.patience

@@ -52,7 +52,7 @@ def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> 
                 f"{figure(before)}, since {why}"
             )
     if stage.dev is not None:
-        score = stage.model.evaluator(stage.dev, stage.supervision.workers, stage.settings.decode, stage.label)
+        score = stage.model.scores.evaluator(stage.dev, stage.supervision.workers, stage.settings.decode, stage.label)
         earlier, later = score(begun, stage.model.voters), score(outcome.weights, outcome.voters)
         if later < earlier:
             yield (

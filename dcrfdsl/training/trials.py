@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import DcrfError
-from ..model import TrainedModel, parts_as_bytes, parts_from_bytes
+from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
 from ..semantics import ModelSpec, Resolved, stage_chain, stage_settings, with_constants
 from .pipeline import fit
@@ -52,7 +52,7 @@ class _Sent:
         if isinstance(self.content, DcrfError):
             model = self.content
         else:
-            model = TrainedModel(**vars(parts_from_bytes(self.content, "<trial>", registered)))
+            model = model_from_bytes(TrainedModel, self.content, "<trial>", registered)
         return Ended(model, self.metric, self.dev, self.seconds, self.complete)
 
 
@@ -81,7 +81,7 @@ class TrialData:
             if any(diagnostic.slug != "not-finite" for diagnostic in error.diagnostics):
                 raise
             return Ended(error, "", math.nan, time.perf_counter() - begun, complete=True)
-        metric, dev = model.first_score(self.dev, threads=self.threads)
+        metric, dev = model.scores.first_score(self.dev, threads=self.threads)
         is_stopped = should_stop is not None and should_stop()
         return Ended(model, metric, dev, time.perf_counter() - begun, not is_stopped)
 
@@ -109,7 +109,7 @@ class TrialData:
     def run_elsewhere(self, values: Values, should_stop: Callable[[], bool] | None = None) -> _Sent:
         """A trial in another process. Its model comes back as a file, without feature functions."""
         ended = self.run(values, should_stop=should_stop)
-        content = ended.model if isinstance(ended.model, DcrfError) else parts_as_bytes(ended.model)
+        content = ended.model if isinstance(ended.model, DcrfError) else model_as_bytes(ended.model)
         return _Sent(content, ended.metric, ended.dev, ended.seconds, ended.complete)
 
 

@@ -60,7 +60,7 @@ def latency() -> Iterator[Figure]:
     )  # fmt: skip
     work = f"the kernel itself takes {1e6 * kernel:.0f} µs of it"
     yield Figure("tag, without its kernel", tag - kernel, "s", work, at_most(3e-4))
-    yield Figure("tag_marginals, one sentence", _median(model.tag_marginals, asked), "s", "all probabilities as dicts")
+    yield Figure("marginals, one sentence", _median(model.marginals, asked), "s", "all probabilities as dicts")
     three = _median(lambda one: model.nbest(one, 3, threads=1), asked)
     yield Figure("nbest, one sentence", three, "s", "the three best labellings")
     for threads in THREADS:

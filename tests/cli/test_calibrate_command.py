@@ -62,17 +62,19 @@ def test_errors_are_those_of_unseen_data(method: str, folder: Path, capsys: pyte
     answer = json.loads(capsys.readouterr().out)
     half = corpus.num_sentences // 2
     first, second = corpus.slice(0, half), corpus.slice(half, corpus.num_sentences)
-    fitted = [model.calibrated(one, method=method) for one in (second, first)]
+    fitted = [model.calibration.calibrated(one, method=method) for one in (second, first)]
     assert list(answer["kinds"]) == ["tokens", "segments", "layers", "sentences"]
     for kind, found in answer["kinds"].items():
-        before = model.reliability(corpus, of=kind, bins=5)
-        after = fitted[0].reliability(first, of=kind, bins=5) + fitted[1].reliability(second, of=kind, bins=5)
+        before = model.calibration.reliability(corpus, of=kind, bins=5)
+        after = fitted[0].calibration.reliability(first, of=kind, bins=5) + fitted[1].calibration.reliability(
+            second, of=kind, bins=5
+        )
         for name, wanted in (("before", before), ("after", after)):
             assert found[name]["error"] == pytest.approx(wanted.error) and found[name]["count"] == wanted.total
             assert found[name]["brier"] == pytest.approx(wanted.brier)
             assert [one["count"] for one in found[name]["bins"]] == wanted.counts.tolist()
     stored = TrainedModel.load("c").record.calibration
-    assert stored == model.calibrated(corpus, method=method).record.calibration
+    assert stored == model.calibration.calibrated(corpus, method=method).record.calibration
     assert answer["method"] == method and answer["temperature"] == pytest.approx(stored.temperature)
 
 
@@ -82,8 +84,8 @@ def test_it_may_be_judged_on_other_data(folder: Path, capsys: pytest.CaptureFixt
     command = ["calibrate", "m", "dev.txt", "--method", "isotonic", "--test", "test.txt", "--diagram", "d.svg"]
     assert run([*command, "--of", "sentences"]) == 0
     printed = capsys.readouterr()
-    before = model.reliability(other, of="sentences")
-    after = model.calibrated(corpus, method="isotonic").reliability(other, of="sentences")
+    before = model.calibration.reliability(other, of="sentences")
+    after = model.calibration.calibrated(corpus, method="isotonic").calibration.reliability(other, of="sentences")
     row = next(line.split() for line in printed.out.splitlines() if line.startswith("sentences "))
     assert row == ["sentences", str(before.total), *(f"{one:.4f}" for one in (before.error, after.error))] + [
         f"{one:.4f}" for one in (before.brier, after.brier)
@@ -118,8 +120,8 @@ def test_confidence_stands_beside_what_is_predicted(folder: Path, capsys: pytest
     corpus = Case(CASE.text, dev).corpus()
     assert run(["calibrate", "m", "dev.txt", "-o", "c", "--method", "isotonic", "-q"]) == 0
     capsys.readouterr()
-    for file, judge in (("m", model), ("c", model.calibrated(corpus, method="isotonic"))):
-        every = judge.confidences(corpus)
+    for file, judge in (("m", model), ("c", model.calibration.calibrated(corpus, method="isotonic"))):
+        every = judge.calibration.confidences(corpus)
         assert run(["tag", file, "dev.txt", "--confidence", "--json"]) == 0
         records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         for record, sure in zip(records, every, strict=True):

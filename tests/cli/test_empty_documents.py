@@ -132,8 +132,8 @@ def test_programs_get_nothing_of_nothing() -> None:
     assert (nothing.num_sentences, nothing.num_tokens, list(nothing.columns)) == (0, 0, ["word", "size", "y"])
     assert model.tag_all([]) == [] == model.predict(nothing).texts("y")
     assert model.marginals(nothing)[0]["y"].shape == (0, 2)
-    assert not model.nbest(nothing, 3).sentences and not model.confidences(nothing)
-    assert not model.probability(nothing, "y[1] is A") and model.log_likelihood(nothing) == 0.0
+    assert not model.nbest(nothing, 3).sentences and not model.calibration.confidences(nothing)
+    assert not model.events.probability(nothing, "y[1] is A") and model.scores.log_likelihood(nothing) == 0.0
     assert model.sample(nothing, 2).codes["y"].shape == (2, 0)
     with pytest.raises(DcrfError, match="nothing to train on"):
         fit(resolved, nothing)

@@ -193,15 +193,15 @@ def test_the_template_can_ask_for_the_tables(tmp_path: Path, monkeypatch: pytest
     assert scores == model.evaluate(corpus)
     assert scores["by_type(part).macro_f1"] == pytest.approx(1 / 3)
     assert scores['confusion(kind)["[bold]m"]["l"]'] == 1
-    assert model.first_score(corpus) == ("by_state(part).macro_f1", pytest.approx(2 / 3))
-    assert model.tables(corpus)["part"].by_type is not None
+    assert model.scores.first_score(corpus) == ("by_state(part).macro_f1", pytest.approx(2 / 3))
+    assert model.scores.tables(corpus)["part"].by_type is not None
 
 
 def test_fields_without_marks_have_their_tables(tmp_path: Path) -> None:
     model = model_of(TEMPLATE.replace("segments(part), accuracy(kind)", "segments(kind, runs)"))
     corpus = corpus_from_rows(ROWS, model.spec.data)
     assert model.evaluate(corpus)["segments(kind, runs).f1"] == 1.0
-    by_type = model.tables(corpus)["kind"].by_type
+    by_type = model.scores.tables(corpus)["kind"].by_type
     assert by_type is not None and by_type.counts == {"k": (2, 2, 2), "l": (3, 3, 3)}
 
 

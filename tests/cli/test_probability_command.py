@@ -12,7 +12,7 @@ from template_cases import CASES
 
 from dcrfdsl.cli import run
 from dcrfdsl.cli.sentence_commands import probability_text
-from dcrfdsl.model.event_model import EventProbability
+from dcrfdsl.model.event_probabilities import EventProbability
 
 EVENTS = ["y[1] is P and y[2] is not Q", "gold", "y = predicted"]
 
@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 def test_it_prints_what_python_says(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     model, corpus = trained(CASES["chain"])
-    wanted = model.probability(corpus.slice(2, 3), EVENTS)[0]
+    wanted = model.events.probability(corpus.slice(2, 3), EVENTS)[0]
     assert run(["probability", *files, "-n", "3", *EVENTS, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["sentence"] == 3
@@ -48,7 +48,7 @@ def test_every_sentence(files: tuple[str, str], capsys: pytest.CaptureFixture[st
     assert run(["probability", *files, "--every", "gold"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == [str(s + 1) for s in range(corpus.num_sentences)]
-    wanted = [one.value for one in model.probability(corpus, "gold")]
+    wanted = [one.value for one in model.events.probability(corpus, "gold")]
     assert [float(row[1]) for row in rows] == pytest.approx(wanted, rel=1e-3)
     assert run(["probability", *files, "--every", "y[2] is P"]) == 1
     assert "no position 2: the sentence has 1 token (the one at " in capsys.readouterr().err

@@ -57,7 +57,7 @@ def problem(name: str, kind: str) -> tuple[Case, Problem]:
     structure: Structure = STRUCTURES[name, kind]
     case = Case(structure.text, structure.sentences, None)
     model = fit(case.resolved("train.optimizer=lbfgs(max_iterations=1)"), case.corpus(), threads=1)
-    keys = {(clique, text, states): k for k, (clique, text, states, _) in enumerate(model.iter_weights())}
+    keys = {(clique, text, states): k for k, (clique, text, states, _) in enumerate(model.explanations.iter_weights())}
     return case, Problem(structure, keys)
 
 

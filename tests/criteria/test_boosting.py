@@ -330,7 +330,7 @@ def test_the_path_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [(own["round"], own["weight"], own["risk"]) for own in rounds] == [
         (n, done.weight, done.risk) for n, done in enumerate(model.record.path, 1)
     ]
-    names = [(clique, feature, list(states)) for clique, feature, states, _ in model.iter_weights()]
+    names = [(clique, feature, list(states)) for clique, feature, states, _ in model.explanations.iter_weights()]
     assert all((own["clique"], own["feature"], own["states"]) == names[own["weight"]] for own in rounds)
     assert run(["show", file, "--path"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 7
@@ -372,7 +372,7 @@ def test_the_rank_risk(name: str, scale: float) -> None:
     model, corpus = trained(case, seed=3, scale=scale)
     expected, _ = risks_of(case, model.weights, shares_at_start(case, "uniform"))
     counted = sum(np.isfinite(scores).sum() > 1 for scores, _ in scores_of(case, model.weights))
-    found = model.rank_risk(corpus)
+    found = model.scores.rank_risk(corpus)
     assert found.value * len(case.sentences) == pytest.approx(expected * counted)
     assert found.at_least == 0
 
@@ -380,10 +380,10 @@ def test_the_rank_risk(name: str, scale: float) -> None:
 def test_a_list_that_ends_early_bounds_the_rank_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     case = replace(CASES["chain"], text=CASES["chain"].text + "infer exact\nevaluate rank_risk, zero_one_risk\n")
     model, corpus = trained(case, seed=3, scale=2.0)
-    exact = model.rank_risk(corpus)
+    exact = model.scores.rank_risk(corpus)
     monkeypatch.setattr(ranks, "MOST", 4)
     monkeypatch.setattr(ranks, "FEWEST", 4)
-    found = model.rank_risk(corpus)
+    found = model.scores.rank_risk(corpus)
     assert 0 < found.at_least < corpus.num_sentences and found.value < exact.value
     scores = model.evaluate(corpus)
     assert (scores["rank_risk"], scores["at_least(rank_risk)"]) == found
@@ -394,8 +394,8 @@ def test_sentences_that_are_not_wholly_known_have_no_rank() -> None:
     text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "_"\nclique y: word\nclique y[-1], y\n'
     sentences = [[("a", "P"), ("b", "Q")], [("a", "_"), ("b", "P")]]
     model, corpus = trained(Case(text, sentences, None), scale=1.0)
-    found = model.rank_risk(corpus)
-    assert found.value > 0.0 and found == model.rank_risk(Case(text, sentences[:1], None).corpus())
+    found = model.scores.rank_risk(corpus)
+    assert found.value > 0.0 and found == model.scores.rank_risk(Case(text, sentences[:1], None).corpus())
 
 
 def test_less_of_a_risk_is_better() -> None:

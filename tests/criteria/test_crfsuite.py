@@ -59,7 +59,7 @@ def test_objectives_agree_at_crfsuites_own_weights(tmp_path):
     model = fit(resolved, corpus)
     weights = np.zeros(model.num_weights)
     used = 0
-    for number, (_, text, states, _) in enumerate(model.iter_weights()):
+    for number, (_, text, states, _) in enumerate(model.explanations.iter_weights()):
         found = info.transitions.get(states) if len(states) == 2 else info.state_features.get((text, states[0]))
         weights[number] = found or 0.0
         used += found is not None

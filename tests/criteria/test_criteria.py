@@ -24,7 +24,7 @@ def test_the_likelihood_equals_enumeration(name):
     expected = sum(twin.loss(table, gold_of(model, table)) for table in tables)
     value, _ = objective_of(model, corpus, ExactSettings()).value_and_gradient(model.weights)
     assert value == pytest.approx(expected, rel=1e-9)
-    assert model.log_likelihood(corpus) == pytest.approx(-expected, rel=1e-9)
+    assert model.scores.log_likelihood(corpus) == pytest.approx(-expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -84,7 +84,9 @@ def test_the_penalty_and_its_gradient(case: str, criterion: str) -> None:
     free_supervision, free_settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: prior = none")
     objective = CRITERIA[criterion](supervision, settings)
     free = CRITERIA[criterion](free_supervision, free_settings)
-    names = [name[:3] for name in trained("likelihood: optimizer = lbfgs(max_iterations = 1)").iter_weights()]
+    names = [
+        name[:3] for name in trained("likelihood: optimizer = lbfgs(max_iterations = 1)").explanations.iter_weights()
+    ]
     weights = np.random.default_rng(0).normal(size=len(names))
     weights[[group(name, "templates") == ("words", "word[1]") for name in names]] = 0.0  # a group in its corner
     (value, gradient), (plain, slope) = objective.value_and_gradient(weights), free.value_and_gradient(weights)
@@ -102,7 +104,7 @@ def test_whole_groups_are_zero_and_the_model_says_which(kind: str, tmp_path: Pat
     model = trained(f"likelihood: prior = group_lasso(strength = 1.2, groups = {kind})")
     assert model.record.converged
     groups = defaultdict(list)
-    for *name, weight in model.iter_weights():
+    for *name, weight in model.explanations.iter_weights():
         groups[group((name[0], name[1], name[2]), kind)].append(weight)
     left = {key for key, weights in groups.items() if any(weights)}
     assert 0 < len(left) < len(groups)
@@ -112,11 +114,13 @@ def test_whole_groups_are_zero_and_the_model_says_which(kind: str, tmp_path: Pat
     path = tmp_path / "a.model"
     model.save(path)
     counts = defaultdict(lambda: [0, 0])
-    for clique, feature, _, weight in model.iter_weights():
+    for clique, feature, _, weight in model.explanations.iter_weights():
         counts[clique, template(feature)][0] += 1
         counts[clique, template(feature)][1] += weight != 0.0
     for one in (model, load_model(path)):
-        assert {(row.clique, row.template): [row.weights, row.used] for row in one.weights_by_template()} == counts
+        assert {
+            (row.clique, row.template): [row.weights, row.used] for row in one.explanations.weights_by_template()
+        } == counts
     assert run(["show", str(path), "--templates", "--json"]) == 0
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {(row["clique"], row["template"]): [row["weights"], row["used"]] for row in shown} == counts
@@ -166,8 +170,8 @@ def test_features_below_a_cut_off_are_in_no_group() -> None:
     text = TEXT.replace("word & word[1]", "often")
     text = text.replace("clique y as", "features often with min_count = 4: word & word[1]\nclique y as")
     model = trained("likelihood: prior = group_lasso(strength = 0.5)", text)
-    found = {row.template: row.weights for row in model.weights_by_template() if row.clique == "words"}
-    whole = {row.template: row.weights for row in trained("likelihood", TEXT).weights_by_template()}
+    found = {row.template: row.weights for row in model.explanations.weights_by_template() if row.clique == "words"}
+    whole = {row.template: row.weights for row in trained("likelihood", TEXT).explanations.weights_by_template()}
     assert found["bias"] == 3 and found.get("word & word[1]", 0) < whole["word & word[1]"]
     assert model.record.converged
 
@@ -179,7 +183,7 @@ def test_induced_features_are_a_template_of_their_own() -> None:
         "train likelihood after more: prior = group_lasso(strength = 0.3)\n"
     ).require()
     model = fit(spec, corpus_from_rows(ROWS, spec.data), threads=1)
-    rows = {row.template: row for row in model.weights_by_template() if row.clique == "words"}
+    rows = {row.template: row for row in model.explanations.weights_by_template() if row.clique == "words"}
     assert rows["induced features"].weights > 0
-    assert sum(row.weights for row in model.weights_by_template()) == model.num_weights
+    assert sum(row.weights for row in model.explanations.weights_by_template()) == model.num_weights
     assert model.record.converged

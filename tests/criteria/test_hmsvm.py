@@ -302,7 +302,7 @@ def test_a_model_with_a_kernel_goes_to_a_file_and_back(tmp_path: Any, monkeypatc
     parts = again.predict(corpus)
     np.testing.assert_array_equal(parts.codes["y"], whole.codes["y"])
     np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12)
-    names = {text for _, text, _, _ in again.iter_weights()}
+    names = {text for _, text, _, _ in again.explanations.iter_weights()}
     assert "rbf(support 1)" in names and "bias" in names
 
 

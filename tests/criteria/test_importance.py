@@ -250,8 +250,8 @@ def test_a_model_of_factors_is_the_model_of_repeated_sentences(train: str) -> No
         trained(repeated, train),
         [trained(weighted, f"{train}: importance = trust", threads) for threads in (1, 2, 3)],
     )
-    expected = {(c, f, s): w for c, f, s, w in of_repeats.iter_weights()}
-    found = {(c, f, s): w for c, f, s, w in one.iter_weights()}
+    expected = {(c, f, s): w for c, f, s, w in of_repeats.explanations.iter_weights()}
+    found = {(c, f, s): w for c, f, s, w in one.explanations.iter_weights()}
     assert found.keys() == expected.keys()
     assert [found[key] for key in expected] == pytest.approx(list(expected.values()), abs=2e-3)
     assert np.array_equal(one.weights, two.weights) and np.array_equal(one.weights, three.weights)

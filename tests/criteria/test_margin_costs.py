@@ -53,7 +53,9 @@ def counts(sentence: Sentence, labelling: Labelling) -> Counter[tuple[str, tuple
 
 def margins(model: TrainedModel, sentences: Sequence[Sentence], labels: int, cost: float) -> list[tuple[float, Floats]]:
     """Loss and ½ [F(y*) − F(y)] of every wrong labelling of every sentence; `z` costs nothing."""
-    number = {(feature, tuple(states)): n for n, (_, feature, states, _) in enumerate(model.iter_weights())}
+    number = {
+        (feature, tuple(states)): n for n, (_, feature, states, _) in enumerate(model.explanations.iter_weights())
+    }
     found = []
     for sentence in sentences:
         gold: Labelling = tuple(tuple(row[1:]) for row in sentence)

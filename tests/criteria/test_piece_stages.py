@@ -126,7 +126,7 @@ def fitted(nota: str, stage: str) -> tuple[TrainedModel, Any]:
 def test_rescaling_does_not_lower_the_likelihood() -> None:
     before, corpus = fitted("all", "pt")
     after, _ = fitted("all", "cal")
-    assert after.log_likelihood(corpus) > before.log_likelihood(corpus)
+    assert after.scores.log_likelihood(corpus) > before.scores.log_likelihood(corpus)
     assert (after.record.stage, len(after.record.before)) == ("cal", 1)
 
 
@@ -178,7 +178,7 @@ def trained_from(text: str) -> tuple[TrainedModel, dict[tuple[str, tuple[str, ..
     first = fit(resolved, corpus, threads=1)
     start = first.with_weights(np.random.default_rng(3).normal(size=first.num_weights), first.record)
     model = fit(resolved, corpus, threads=1, start=start)
-    return model, {(clique, states): weight for clique, _, states, weight in model.iter_weights()}
+    return model, {(clique, states): weight for clique, _, states, weight in model.explanations.iter_weights()}
 
 
 def possible(length: int) -> list[tuple[str, ...]]:

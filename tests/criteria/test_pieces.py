@@ -95,7 +95,7 @@ def test_reversed_sentences_give_mirrored_weights(criterion: str) -> None:
         resolved = load_text(text + f"train {criterion}: prior = gaussian(variance = 10), optimizer = lbfgs\n")
         rows = [[{"word": "w", "y": y} for y in sentence] for sentence in sentences]
         model = fit(resolved, corpus_from_rows(rows, resolved.require().data), threads=1)
-        return {(a, b): value for _, _, (a, b), value in model.iter_weights()}
+        return {(a, b): value for _, _, (a, b), value in model.explanations.iter_weights()}
 
     sentences = ["AB", "AAB", "B", "ABB"]
     found = weights(criterion, sentences)

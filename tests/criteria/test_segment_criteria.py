@@ -131,7 +131,7 @@ def test_importance_counts_a_sentence_as_often():
     once = corpus_from_rows(rows, resolved.spec.data)
     often = corpus_from_rows([row for row, k in zip(rows, times, strict=True) for _ in range(k)], plain.spec.data)
     weighed, repeated = fit(resolved, once, threads=1), fit(plain, often, threads=1)
-    one, other = ({tuple(w[:3]): w[3] for w in m.iter_weights()} for m in (weighed, repeated))
+    one, other = ({tuple(w[:3]): w[3] for w in m.explanations.iter_weights()} for m in (weighed, repeated))
     assert one.keys() == other.keys()
     assert np.allclose([one[key] for key in one], [other[key] for key in one], atol=1e-4)
 

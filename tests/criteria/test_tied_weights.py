@@ -50,7 +50,7 @@ def built(train: str) -> tuple[Any, list[Any]]:
     supervision, settings = problem_of(Case(TEXT, SENTENCES, None), train)
     spec = load_text(f"{TEXT}train {train}\n").require()
     model = fit(spec, corpus_from_rows(SENTENCES, spec.data), threads=1)
-    by_number = [(clique, feature, states) for clique, feature, states, _ in model.iter_weights()]
+    by_number = [(clique, feature, states) for clique, feature, states, _ in model.explanations.iter_weights()]
     return CRITERIA[settings.criterion.method](supervision, settings), by_number
 
 

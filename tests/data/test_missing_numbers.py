@@ -256,7 +256,7 @@ def test_an_indicator_tells_what_a_gap_means(tmp_path: Path) -> None:
     assert data is not None
     model = fit(resolved, corpus_from_rows(rows, data))
     assert model.tag({"t": [None, 1.0, None]}) == ["B", "A", "B"]
-    assert {feature for _, feature, _, _ in model.strongest_weights(10)} == {"t", "t is missing"}
+    assert {feature for _, feature, _, _ in model.explanations.strongest_weights(10)} == {"t", "t is missing"}
 
 
 @pytest.mark.parametrize("exported", [False, True])

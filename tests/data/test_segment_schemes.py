@@ -183,8 +183,8 @@ def test_a_model_learns_scores_and_writes_the_letters_of_a_scheme(
     assert run(["tag", "a.model", "a.txt"]) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines() if line] == MARKED[scheme].split()
     model, corpus = load("a.model"), read_corpus("a.txt", load_template("a.dcrf").require().data)
-    assert model.tables(corpus)["y"].by_type.counts.keys() == {"X", "Y"}
-    found = [(one.type, one.first, one.last) for one in model.confidences(corpus)[0].segments]
+    assert model.scores.tables(corpus)["y"].by_type.counts.keys() == {"X", "Y"}
+    found = [(one.type, one.first, one.last) for one in model.calibration.confidences(corpus)[0].segments]
     assert found == [("X", 0, 2), ("Y", 4, 4), ("X", 5, 6)]
 
 
@@ -215,8 +215,8 @@ def test_bare_letters_are_segments_without_a_type(
         assert run(["train", "a.dcrf", "a.txt", "-o", "a.model", "-q"]) == 0
         model, corpus = load("a.model"), read_corpus("a.txt", load_template("a.dcrf").require().data)
         assert set(model.states["y"]) == set("BMES")  # no `O`, which the data lacks
-        assert model.tables(corpus)["y"].by_type.counts.keys() == {""}
-        found = [(one.type, one.first, one.last) for one in model.confidences(corpus)[0].segments]
+        assert model.scores.tables(corpus)["y"].by_type.counts.keys() == {""}
+        found = [(one.type, one.first, one.last) for one in model.calibration.confidences(corpus)[0].segments]
         assert found == [("", 0, 2), ("", 3, 3), ("", 4, 4), ("", 5, 6)]
         capsys.readouterr()
         assert run(["tag", "a.model", "a.txt", "--pretty"]) == 0

@@ -252,7 +252,8 @@ def test_a_vector_is_as_many_columns_of_numbers() -> None:
         models.append(dcrfdsl.fit(resolved, corpus, threads=1))
         marginals.append(models[-1].marginals(corpus, threads=1)[0]["letter"])
     one, other = (
-        sorted((c, s, name.replace("#", ""), w) for c, name, s, w in model.iter_weights()) for model in models
+        sorted((c, s, name.replace("#", ""), w) for c, name, s, w in model.explanations.iter_weights())
+        for model in models
     )
     renamed = [(c, s, name, w) for c, s, name, w in one]
     assert len(one) == len(other) > 3 * SIZE * 4
@@ -311,7 +312,7 @@ def test_a_model_file_keeps_what_it_has_learned(tmp_path: Path) -> None:
     model = dcrfdsl.fit(template(), corpus, threads=1)
     model.save(tmp_path / "letters.model")
     again = dcrfdsl.load(tmp_path / "letters.model")
-    assert list(again.iter_weights()) == list(model.iter_weights())
+    assert list(again.explanations.iter_weights()) == list(model.explanations.iter_weights())
     other = dcrfdsl.corpus_from_rows(sentences(seed=1), data)
     np.testing.assert_array_equal(
         again.marginals(other, threads=1)[0]["letter"], model.marginals(other, threads=1)[0]["letter"]

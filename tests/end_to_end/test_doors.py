@@ -242,11 +242,11 @@ def test_a_metric_of_nothing_is_said(metric: str, tmp_path: Path, capsys: pytest
 
 
 def test_a_clique_that_there_is_not_is_an_error(model: dcrfdsl.TrainedModel) -> None:
-    assert model.strongest_weights(3, clique="y*")
+    assert model.explanations.strongest_weights(3, clique="y*")
     with pytest.raises(DcrfError, match=r"no clique `y\[-2\], y`(.|\n)*did you mean"):
-        model.strongest_weights(3, clique="y[-2], y")
+        model.explanations.strongest_weights(3, clique="y[-2], y")
     with pytest.raises(DcrfError, match="no clique `z\\*`"):
-        model.strongest_weights(3, clique="z*")
+        model.explanations.strongest_weights(3, clique="z*")
 
 
 def test_a_template_inside_a_model_file_is_checked(tmp_path: Path, model: dcrfdsl.TrainedModel) -> None:

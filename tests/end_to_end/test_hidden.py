@@ -237,7 +237,7 @@ def test_training_ends_below_where_it_began(whole):
     start = loaded.with_weights(np.zeros(loaded.num_weights), loaded.record)
     corpus = corpus_from_rows(drawn(whole.model.source, whole.model.sentences, 1), loaded.spec.data)
     assert whole.iterations[-1]["iterations"] == loaded.record.iterations >= 1
-    assert whole.iterations[-1]["objective"] < -0.5 * start.log_likelihood(corpus)
+    assert whole.iterations[-1]["objective"] < -0.5 * start.scores.log_likelihood(corpus)
 
 
 @pytest.mark.long

@@ -39,7 +39,7 @@ model = dcrfdsl.fit(address, corpus, threads=1)
 model""",
     "prediction": "model.predict(corpus)",
     "record": "model.record",
-    "graph": "model.unrolled(corpus, 0)",
+    "graph": "model.explanations.unrolled(corpus, 0)",
     "unrolled": "model.graph",
     "long": """many = dcrfdsl.corpus_from_rows([[("Bath", "O"), ("Road", "O")]] * 10_000, address.spec.data)
 model.predict(many, threads=1)""",

@@ -112,7 +112,7 @@ class Own:
         model = fit(resolved, self.corpus, threads=1)
         self.model: TrainedModel = model.with_weights(rng.normal(0, 2.0, model.num_weights), model.record)
         spec, states = model.spec, {name: model.states[name] for name in model.labels}
-        weights = {(c, feature, sites): w for c, feature, sites, w in self.model.iter_weights()}
+        weights = {(c, feature, sites): w for c, feature, sites, w in self.model.explanations.iter_weights()}
         self.twin = TemplateTwin(spec, states, weights, allowed=allowed(spec))
         tables = [{"word": [row[0] for row in sentence]} for sentence in self.rows]
         self.sentences = [self.twin.enumerate(table) for table in tables]

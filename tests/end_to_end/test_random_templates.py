@@ -81,7 +81,9 @@ def trial(number: int) -> Trial:
     model = fit(case.resolved(), corpus, threads=1)
     weights = np.random.default_rng(number).normal(0, SCALES[number % len(SCALES)], model.num_weights)
     model = model.with_weights(weights, model.record)
-    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.iter_weights()})
+    twin = TemplateTwin(
+        model.spec, model.states, {(c, text, states): w for c, text, states, w in model.explanations.iter_weights()}
+    )
     assert len(twin.weights) == model.num_weights, "two weights have the same name"
     return Trial(number, case, corpus, model, twin, [twin.enumerate(table) for table in case.tables])
 
@@ -146,7 +148,7 @@ def test_log_z_and_marginals(own):
 
 def test_clique_marginals(own):
     names = list(own.model.states)
-    for (found, status), enumerated in zip(own.model.clique_marginals(own.corpus), own.sentences, strict=True):
+    for (found, status), enumerated in zip(own.model.events.clique_marginals(own.corpus), own.sentences, strict=True):
         total = enumerated.joint(own.weights)
         assert status.converged and not status.approximate
         expected = sum(map(len, instances(own, enumerated)))
@@ -171,7 +173,7 @@ def test_value_and_gradient(own):
     pairs = list(zip(own.sentences, own.case.known, strict=True))
     loss = sum(e.loss(own.weights, known) for e, known in pairs)
     assert value == pytest.approx(loss, rel=EXACT, abs=EXACT)
-    assert own.model.log_likelihood(own.corpus) == pytest.approx(-loss, rel=EXACT, abs=EXACT)
+    assert own.model.scores.log_likelihood(own.corpus) == pytest.approx(-loss, rel=EXACT, abs=EXACT)
     numeric = sum(e.gradient(own.weights, known) for e, known in pairs)
     np.testing.assert_allclose(gradient, numeric, atol=NUMERIC)
 
@@ -348,10 +350,12 @@ def test_no_padded_clique_lies_where_none_of_its_sites_does():
     resolved = load_text(text)
     corpus = corpus_from_rows([[("a", "P")], [("a", "P"), ("b", "Q")]], resolved.require().data)
     model = fit(resolved, corpus)
-    found = [[own.sites for own in cliques if own.clique == "far"] for cliques, _ in model.clique_marginals(corpus)]
+    found = [
+        [own.sites for own in cliques if own.clique == "far"] for cliques, _ in model.events.clique_marginals(corpus)
+    ]
     assert sorted(found[0]) == [(("y", 0),)] * 2
     assert sorted(found[1]) == [(("y", 0),)] * 2 + [(("y", 1),)] * 2
-    assert ("far", "bias", ("START", "STOP")) not in [weight[:3] for weight in model.iter_weights()]
+    assert ("far", "bias", ("START", "STOP")) not in [weight[:3] for weight in model.explanations.iter_weights()]
 
 
 # the twin itself ----------------------------------------------------------------------------------------------------

@@ -115,7 +115,9 @@ def test_random_templates_against_enumeration(number: int, tmp_path: Path) -> No
     except DcrfError as error:
         assert any(words in error.diagnostics[0].message for words in REFUSED), error
         return
-    twin = TemplateTwin(model.spec, model.states, {(c, text, states): w for c, text, states, w in model.iter_weights()})
+    twin = TemplateTwin(
+        model.spec, model.states, {(c, text, states): w for c, text, states, w in model.explanations.iter_weights()}
+    )
     data = model.spec.data
     assert data is not None
     names = [column.name for column in data.columns]

@@ -82,7 +82,7 @@ def test_comparisons_in_constraints_and_memories_agree_with_enumeration(tmp_path
     model = model.with_weights(np.random.default_rng(0).normal(0, 1, model.num_weights), model.record)
     model.save(tmp_path / "numbers.model")
     model = load(tmp_path / "numbers.model")
-    weights = {key[:3]: key[3] for key in model.iter_weights()}
+    weights = {key[:3]: key[3] for key in model.explanations.iter_weights()}
     sentence = [("abcd", 5.0, 1990.0), ("a", 1.0, 3.0), ("abcd", 9.0, 1990.0), ("ab", 5.0, 1990.0), ("a", 6.0, 2000.0)]
     scores = {}
     for tags in itertools.product("AB", repeat=len(sentence)):

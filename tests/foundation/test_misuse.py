@@ -115,11 +115,11 @@ MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
     "nbest: a text": lambda m: m.nbest(corpus(), "5"),  # type: ignore[arg-type]
     "nbest: none": lambda m: m.nbest(corpus(), 0),
     "sample: less than none": lambda m: m.sample(corpus(), -1),
-    "log_likelihood: a text": lambda m: m.log_likelihood("x"),  # type: ignore[arg-type]
-    "rank_risk: nothing": lambda m: m.rank_risk(odd),
-    "calibrated: a text": lambda m: m.calibrated("dev"),  # type: ignore[arg-type]
+    "log_likelihood: a text": lambda m: m.scores.log_likelihood("x"),  # type: ignore[arg-type]
+    "rank_risk: nothing": lambda m: m.scores.rank_risk(odd),
+    "calibrated: a text": lambda m: m.calibration.calibrated("dev"),  # type: ignore[arg-type]
     "at_round: a text": lambda m: m.at_round("x"),  # type: ignore[arg-type]
-    "strongest_weights: a text": lambda m: m.strongest_weights("a"),  # type: ignore[arg-type]
+    "strongest_weights: a text": lambda m: m.explanations.strongest_weights("a"),  # type: ignore[arg-type]
     "load: nothing": lambda m: dcrfdsl.load(odd),
     "load_template: nothing": lambda m: dcrfdsl.load_template(odd),
     "load_text: bytes": lambda m: load_text(b"data"),  # type: ignore[arg-type]

@@ -354,10 +354,10 @@ def looked_at(path: Path, text: str, rng: Rng) -> str:
             case 1:
                 trained.nbest(chunk.corpus, 2, threads=1)
             case 2:
-                trained.strongest_weights(20)
+                trained.explanations.strongest_weights(20)
             case 3:
-                list(trained.boosting_path())
-                list(trained.iter_weights())
+                list(trained.explanations.boosting_path())
+                list(trained.explanations.iter_weights())
             case 4 if trained.record.path:
                 trained.at_round(1).predict(chunk.corpus, threads=1)
             case _:

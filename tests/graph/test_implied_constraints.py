@@ -52,7 +52,7 @@ def test_a_joint_state_has_a_weight_if_some_labelling_shows_it(name, edges):
     states = {"bio(X, Z)": ["B-X", "I-X", "B-Z", "I-Z", "O"], "bio(X)": ["B-X", "I-X", "O"]}.get(domain, list("ABC"))
     corpus = corpus_from_rows([[("a", y) for y in gold_of(states, legal)]], resolved.require().data)
     model = fit(resolved, corpus, threads=1)
-    found = {joint for clique, _, joint, _ in model.iter_weights() if clique == "wide"}
+    found = {joint for clique, _, joint, _ in model.explanations.iter_weights() if clique == "wide"}
     possible = set()
     for labelling in itertools.product(states, repeat=LONG):
         if labelling[0].startswith("I-") or not all(map(legal, labelling, labelling[1:])):
@@ -79,6 +79,6 @@ def test_states_that_training_does_not_know_have_weights_where_they_are_possible
     resolved = load_text(text)
     rows = [[("a", "B-X"), ("a", "_"), ("b", "_"), ("a", "O")]]
     model = fit(resolved, corpus_from_rows(rows, resolved.require().data), threads=1)
-    joint = {states for clique, _, states, _ in model.iter_weights() if clique == "wide"}
+    joint = {states for clique, _, states, _ in model.explanations.iter_weights() if clique == "wide"}
     assert joint
     assert all(bio(a, b) for one in joint for a, b in itertools.pairwise(one))

@@ -149,7 +149,7 @@ def test_exact_everywhere_is_exact():
     marginals, status = auto.marginals(corpus)
     np.testing.assert_allclose(marginals["y"], exact.marginals(corpus)[0]["y"], atol=1e-12)
     assert not status.approximate
-    assert auto.log_likelihood(corpus) == pytest.approx(exact.log_likelihood(corpus), rel=1e-12)
+    assert auto.scores.log_likelihood(corpus) == pytest.approx(exact.scores.log_likelihood(corpus), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["skip chain", "all repeated words", "arcs"])

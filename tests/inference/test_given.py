@@ -84,7 +84,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 def joint(folder: Path, name: str) -> np.ndarray:
     """log potential of every labelling of `a b c` that agrees with the case; axis 2·t for y, 2·t + 1 for z."""
     model = TrainedModel.load(folder / "two.model")
-    weights = {(clique, text, states): weight for clique, text, states, weight in model.iter_weights()}
+    weights = {(clique, text, states): weight for clique, text, states, weight in model.explanations.iter_weights()}
     wanted = CASES[name][1]
 
     def allowed(labelling: Any, t: int) -> bool:

@@ -36,7 +36,7 @@ def distribution(model):
     scores = {}
     for labels in itertools.product("nab", repeat=2):
         rows = [[("X", labels[0]), ("Y", labels[1])]]
-        scores[labels] = model.log_likelihood(corpus_from_rows(rows, data), threads=1)
+        scores[labels] = model.scores.log_likelihood(corpus_from_rows(rows, data), threads=1)
     return scores
 
 
@@ -67,7 +67,7 @@ def test_nbest_lists_every_labelling_once_with_its_probability(infer):
 def test_samples_give_no_likelihood():
     model, corpus = trained("gibbs")
     with pytest.raises(DcrfError, match="log Z"):
-        model.log_likelihood(corpus)
+        model.scores.log_likelihood(corpus)
 
 
 def test_where_no_labelling_is_possible_nothing_is_right():
@@ -92,4 +92,4 @@ def test_no_order_beats_the_bound_on_its_largest_table(seed):
 
 def test_a_clique_is_shown_by_the_name_that_is_printed():
     model, _ = trained("exact")
-    assert {name for name, *_ in model.strongest_weights(99, clique="y[-1], y")} == {"y[-1], y"}
+    assert {name for name, *_ in model.explanations.strongest_weights(99, clique="y[-1], y")} == {"y[-1], y"}

@@ -85,7 +85,7 @@ def test_lists_are_those_of_enumeration_wherever_they_call_themselves_exact(name
     for _ in range(6):
         weights = weights_of(rng, model.num_weights, kind)
         at = model.with_weights(weights, model.record)
-        shown = np.array([weight for *_, weight in at.iter_weights()])
+        shown = np.array([weight for *_, weight in at.explanations.iter_weights()])
         truths = [one.labellings(shown, labels) for one in every]
         if name == "one run":
             truths = [{y: score for y, score in one.items() if kept_to_once(y, 1)} for one in truths]
@@ -108,7 +108,7 @@ def test_a_labelling_that_many_pairs_make_up_is_found():
     resolved = load_text(CHAINS + LAST)
     corpus = corpus_from_rows(rows, resolved.require().data)
     model = fit(resolved, corpus, threads=1)
-    keys = [(clique, feature, states) for clique, feature, states, _ in model.iter_weights()]
+    keys = [(clique, feature, states) for clique, feature, states, _ in model.explanations.iter_weights()]
     large = {("t", "bias", ("Q", "P")), ("v", "bias", ("0", "0")), ("yh", "bias", ("Q", "1")),
              ("yh", "word=a", ("P", "0")), ("yh", "word=a", ("P", "1"))}  # fmt: skip
     at = model.with_weights(np.array([5.0 if key in large else 0.0 for key in keys]), model.record)
@@ -124,7 +124,7 @@ def test_known_labels_are_kept_to():
     rng = np.random.default_rng(8)
     for _ in range(8):
         at = model.with_weights(rng.normal(size=model.num_weights) * 3, model.record)
-        shown = np.array([weight for *_, weight in at.iter_weights()])
+        shown = np.array([weight for *_, weight in at.explanations.iter_weights()])
         given = [[(word, "P" if t == 1 else "_") for t, (word, _) in enumerate(sentence)] for sentence in WORDS]
         corpus = corpus_from_rows(given, model.spec.data)
         known = encode_known_labels(model.spec, model.states, corpus)
@@ -151,7 +151,7 @@ def test_a_label_of_the_sentence_counts_once():
                 truth = {}
                 for kind, *states in itertools.product("AB", *["PQ"] * len(sentence)):
                     one = [(word, kind, state) for (word, *_), state in zip(sentence, states, strict=True)]
-                    truth[kind, *states] = at.log_likelihood(corpus_from_rows([one], model.spec.data), threads=1)
+                    truth[kind, *states] = at.scores.log_likelihood(corpus_from_rows([one], model.spec.data), threads=1)
                 listed = [
                     ("AB"[kinds[0]], *("PQ"[code] for code in codes))
                     for kinds, codes in zip(own.codes["kind"].tolist(), own.codes["y"].tolist(), strict=True)

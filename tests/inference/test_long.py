@@ -252,7 +252,7 @@ def chain_tables(model, sentence):
     number = {state: x for x, state in enumerate(model.states["y"])}
     unary = {word: np.zeros(len(number)) for word, _, _ in sentence}
     move = np.zeros((len(number), len(number)))
-    for _, feature, states, weight in model.iter_weights():
+    for _, feature, states, weight in model.explanations.iter_weights():
         x = tuple(number[state] for state in states)
         if len(x) == 2:
             move[x] += weight

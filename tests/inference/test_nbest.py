@@ -300,7 +300,9 @@ def test_clique_marginals_of_every_template(name):
     model, corpus = trained(Case(text, case.sentences, case.allowed))
     labels = list(model.states)
     cliques = {clique.label for clique in model.spec.cliques}
-    for (found, status), (total, _) in zip(model.clique_marginals(corpus), joints(model, case, corpus), strict=True):
+    for (found, status), (total, _) in zip(
+        model.events.clique_marginals(corpus), joints(model, case, corpus), strict=True
+    ):
         assert status.converged and not status.approximate
         for own in found:
             scope = [position * len(labels) + labels.index(label) for label, position in own.sites]

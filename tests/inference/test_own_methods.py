@@ -64,7 +64,7 @@ def test_the_example_trains_and_tags_as_exact_inference(name: str, elimination: 
     assert found.status.converged and not found.status.approximate
     for label, table in exact.marginals(corpus)[0].items():
         np.testing.assert_allclose(own.marginals(corpus)[0][label], table, atol=EXACT)
-    assert own.log_likelihood(corpus) == pytest.approx(exact.log_likelihood(corpus), abs=EXACT)
+    assert own.scores.log_likelihood(corpus) == pytest.approx(exact.scores.log_likelihood(corpus), abs=EXACT)
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])

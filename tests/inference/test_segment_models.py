@@ -71,7 +71,7 @@ def test_a_model_from_its_file_gives_the_same_lists(name, tmp_path):
         assert np.allclose(labellings.score, scores[:4], atol=EXACT)
         assert np.allclose(labellings.probability, np.exp(scores[:4] - np.logaddexp.reduce(scores)), atol=EXACT)
     assert found.exact
-    log_likelihood = model.log_likelihood(twin.corpus)
+    log_likelihood = model.scores.log_likelihood(twin.corpus)
     by_hand = twin.counts @ twin.weights
     by_hand -= sum(np.logaddexp.reduce(scores_of(twin, [w for w, _ in s])) for s in twin.case.sentences)
     assert log_likelihood == pytest.approx(by_hand, abs=EXACT)
@@ -80,7 +80,7 @@ def test_a_model_from_its_file_gives_the_same_lists(name, tmp_path):
 def test_the_probability_of_a_predicted_segment_is_that_of_enumeration():
     twin, model = fitted("bio")
     asked = 0
-    for words, found in zip(twin.case.sentences, model.confidences(twin.corpus), strict=True):
+    for words, found in zip(twin.case.sentences, model.calibration.confidences(twin.corpus), strict=True):
         every = list(twin.labellings([w for w, _ in words]))
         share = np.exp([score for _, score, _ in every] - np.logaddexp.reduce([score for _, score, _ in every]))
         for one in found.segments:
@@ -120,7 +120,7 @@ require age is 3 when y = y[-1] and age[-1] in {2, 3}
     models = [load_text(head + text + tail) for text in (counted, spans)]
     corpus = corpus_from_rows(data, models[0].spec.data)
     counter, model = (fit(resolved, corpus, threads=1) for resolved in models)
-    weights = {(clique, text, states): w for clique, text, states, w in model.iter_weights()}
+    weights = {(clique, text, states): w for clique, text, states, w in model.explanations.iter_weights()}
     own = np.zeros(counter.num_weights)
 
     def length(state, age):
@@ -130,7 +130,7 @@ require age is 3 when y = y[-1] and age[-1] in {2, 3}
     def move(before, after):
         return weights.get(("y[-1], y", "bias", (before, after)), 0.0)
 
-    for number, (clique, text, states, _) in enumerate(counter.iter_weights()):
+    for number, (clique, text, states, _) in enumerate(counter.explanations.iter_weights()):
         if clique != "ending":
             own[number] = weights.get((clique, text, states), 0.0)
         elif states[2] == "STOP":
@@ -139,7 +139,7 @@ require age is 3 when y = y[-1] and age[-1] in {2, 3}
             own[number] = move(states[0], states[2])
             own[number] += length(states[0], states[1]) if states[0] != states[2] else 0.0
     counter = counter.with_weights(own, counter.record)
-    assert counter.log_likelihood(corpus) == pytest.approx(model.log_likelihood(corpus), abs=EXACT)
+    assert counter.scores.log_likelihood(corpus) == pytest.approx(model.scores.log_likelihood(corpus), abs=EXACT)
     for one, other in zip(counter.marginals(corpus)[0].values(), model.marginals(corpus)[0].values(), strict=False):
         assert np.allclose(one, other, atol=EXACT)
 

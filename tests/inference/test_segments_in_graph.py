@@ -203,7 +203,7 @@ class JointTwin:
         model = fit(resolved, self.corpus, threads=1)
         weights = np.random.default_rng(case.seed).normal(size=model.num_weights)
         self.model = model.with_weights(weights, model.record)
-        self.weight = {(clique, text, states): w for clique, text, states, w in self.model.iter_weights()}
+        self.weight = {(clique, text, states): w for clique, text, states, w in self.model.explanations.iter_weights()}
         assert sum(key[0] == "spans" for key in self.weight) >= 5
 
     def score(self, words, y, z, h=()):
@@ -267,7 +267,7 @@ def test_log_likelihood_and_marginals_are_those_of_all_labellings(twin):
                 expected = [sum(p for one, p in zip(every, share, strict=True) if one[number][t] == k) for k in states]
                 assert np.allclose(marginals["yz"[number]][token], expected, atol=EXACT)
             token += 1
-    assert twin.model.log_likelihood(twin.corpus) == pytest.approx(total, abs=EXACT)
+    assert twin.model.scores.log_likelihood(twin.corpus) == pytest.approx(total, abs=EXACT)
 
 
 def test_the_best_labellings_come_in_order_and_without_repeats(twin):
@@ -291,13 +291,15 @@ def test_labels_that_are_not_known_are_summed_out(twin):
             if z == tuple(row[2] for row in sentence)
         ]  # fmt: skip
         total += np.logaddexp.reduce(with_known) - np.logaddexp.reduce(scores)
-    assert twin.model.log_likelihood(corpus) == pytest.approx(total, abs=EXACT)
+    assert twin.model.scores.log_likelihood(corpus) == pytest.approx(total, abs=EXACT)
 
 
 def test_clique_marginals_are_those_of_the_labels(twin):
     if twin.case.hidden:
         return
-    for sentence, (cliques, _) in zip(twin.case.sentences(), twin.model.clique_marginals(twin.corpus), strict=True):
+    for sentence, (cliques, _) in zip(
+        twin.case.sentences(), twin.model.events.clique_marginals(twin.corpus), strict=True
+    ):
         every, scores = twin.enumerated(sentence)
         share = np.exp(scores - np.logaddexp.reduce(scores))
         chains = [one for one in cliques if one.clique == "chain"]
@@ -315,7 +317,7 @@ def test_a_model_from_its_file_keeps_to_given_labels(name, tmp_path):
     twin = JointTwin(CASES[name])
     twin.model.save(tmp_path / "joint.dcrfm")
     read = TrainedModel.load(tmp_path / "joint.dcrfm")
-    assert read.log_likelihood(twin.corpus) == twin.model.log_likelihood(twin.corpus)
+    assert read.scores.log_likelihood(twin.corpus) == twin.model.scores.log_likelihood(twin.corpus)
     given = corpus_from_rows([[("a", "_", "_"), ("b", "O", "_"), ("c", "_", "Q")]], twin.model.spec.data)
     known = encode_known_labels(read.spec, read.states, given)
     every = [one for one in twin.labellings(["a", "b", "c"], ["?", "O", "?"]) if one[1][2] == "Q"]
@@ -349,7 +351,7 @@ def test_messages_on_a_tree_are_exact():
         every, scores = twin.enumerated(sentence)
         gold = tuple(zip(*(row[1:] for row in sentence), strict=True))
         total += sum(s for y, z, s in every if (y, z) == gold) - np.logaddexp.reduce(scores)
-    assert model.log_likelihood(twin.corpus) == pytest.approx(total, abs=1e-6)
+    assert model.scores.log_likelihood(twin.corpus) == pytest.approx(total, abs=1e-6)
 
 
 HEAD = 'dcrf 1\ndata conll(word, y, z)\nlabel y in bio with missing = "?"\nlabel z in {P, Q}'
@@ -394,7 +396,7 @@ def test_a_label_of_the_sentence_beside_segments():
     corpus = corpus_from_rows(rows, spec.spec.data)
     model = fit(spec, corpus, threads=1)
     model = model.with_weights(np.random.default_rng(0).normal(size=model.num_weights), model.record)
-    weight = {(clique, feature, states): w for clique, feature, states, w in model.iter_weights()}
+    weight = {(clique, feature, states): w for clique, feature, states, w in model.explanations.iter_weights()}
 
     def score(y, z):
         keys = [("moods", "bias", (z,)), *(("both", "bias", (own, z)) for own in y)]
@@ -407,4 +409,4 @@ def test_a_label_of_the_sentence_beside_segments():
         ys = [y for y in itertools.product(BIO, repeat=len(sentence)) if legal(y, "bio")]
         every = [score(y, z) for y in ys for z in "PQ" if all(b - a <= 3 for a, b, _ in segments(y, "bio"))]
         total += score([y for _, y, _ in sentence], sentence[0][2]) - np.logaddexp.reduce(every)
-    assert model.log_likelihood(corpus) == pytest.approx(total, abs=EXACT)
+    assert model.scores.log_likelihood(corpus) == pytest.approx(total, abs=EXACT)

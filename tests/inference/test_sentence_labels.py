@@ -209,12 +209,12 @@ def test_it_is_a_chain_of_its_own_that_never_changes(name):
         corpus = corpus_from_rows(rows, resolved.spec.data)
         models.append((fit(resolved, corpus, threads=1), corpus))
     (one, corpus), (other, its) = models
-    place = {key[:3]: n for n, key in enumerate(one.iter_weights())}
+    place = {key[:3]: n for n, key in enumerate(one.explanations.iter_weights())}
     wanted = np.random.default_rng(2).normal(size=other.num_weights)
     own = np.zeros(one.num_weights)
-    own[[place[key[:3]] for key in other.iter_weights()]] = wanted
+    own[[place[key[:3]] for key in other.explanations.iter_weights()]] = wanted
     one, other = one.with_weights(own, one.record), other.with_weights(wanted, other.record)
-    assert one.log_likelihood(corpus) == pytest.approx(other.log_likelihood(its), abs=EXACT)
+    assert one.scores.log_likelihood(corpus) == pytest.approx(other.scores.log_likelihood(its), abs=EXACT)
     for label, shares in one.marginals(corpus)[0].items():
         assert np.allclose(shares, other.marginals(its)[0][label], atol=EXACT)
     for mine, theirs in zip(one.nbest(corpus, 3).sentences, other.nbest(its, 3).sentences, strict=True):
@@ -235,9 +235,9 @@ def test_a_feature_that_a_sentence_has_several_times_counts_as_often_in_training
     text += "clique intent with states = all: word, lower(word)\n"
     resolved = load_text(text + "train likelihood: prior = gaussian(variance = 10)\n")
     model = fit(resolved, corpus_from_rows(sentences, resolved.spec.data), threads=1)
-    weight = {(feature.split("=")[1], state): 0.0 for _, feature, (state,), _ in model.iter_weights()}
+    weight = {(feature.split("=")[1], state): 0.0 for _, feature, (state,), _ in model.explanations.iter_weights()}
     penalty = 0.0
-    for _, feature, (state,), value in model.iter_weights():
+    for _, feature, (state,), value in model.explanations.iter_weights():
         weight[feature.split("=")[1], state] += value  # the word, and the same in lower case
         penalty += value**2 / 20.0
     loss = 0.0
@@ -245,7 +245,9 @@ def test_a_feature_that_a_sentence_has_several_times_counts_as_often_in_training
         scores = {intent: sum(weight[word, intent] for word, _ in sentence) for intent in model.states["intent"]}
         loss += log_sum(scores.values()) - scores[sentence[0][1]]
     assert model.record.objective == pytest.approx(loss + penalty, rel=1e-9)
-    assert model.log_likelihood(corpus_from_rows(sentences, resolved.spec.data)) == pytest.approx(-loss, rel=1e-9)
+    assert model.scores.log_likelihood(corpus_from_rows(sentences, resolved.spec.data)) == pytest.approx(
+        -loss, rel=1e-9
+    )
 
 
 def test_events_of_a_sentence_label_are_the_same_at_every_position():
@@ -257,11 +259,11 @@ def test_events_of_a_sentence_label_are_the_same_at_every_position():
     shares = dict(zip(model.states["intent"], model.marginals(corpus)[0]["intent"][0].tolist(), strict=True))
     for intent, share in shares.items():
         events = [f"intent[{t}] is {intent}" for t in (1, 2)]
-        assert [one.value for one in model.probability(corpus, events)[0]] == pytest.approx([share, share])
+        assert [one.value for one in model.events.probability(corpus, events)[0]] == pytest.approx([share, share])
     never = ["intent[1] is BUY and intent[2] is GO", "not intent[1] = intent[2]"]
-    assert [one.value for one in model.probability(corpus, never)[0]] == [0.0, 0.0]
+    assert [one.value for one in model.events.probability(corpus, never)[0]] == [0.0, 0.0]
     best = model.predict(corpus).texts("intent")[0]
-    ((same, known),) = model.probability(
+    ((same, known),) = model.events.probability(
         corpus, ["intent[2] = predicted", f"intent[1] is {best} and intent[2] is {best}"]
     )
     assert same.value == pytest.approx(shares[best]) and known.value == pytest.approx(shares[best])

@@ -108,7 +108,7 @@ def test_it_says_what_predict_and_confidences_say(template: str) -> None:
         assert model.spec.data is not None
         words = {"word": [text[a:b] for a, b in tokens]}
         corpus = dcrfdsl.corpus_from_rows([words], model.spec.data, optional=model.labels)
-        (sure,) = model.confidences(corpus)
+        (sure,) = model.calibration.confidences(corpus)
         expected = {
             (one.label, one.type, tokens[one.first][0], tokens[one.last][1], one.probability) for one in sure.segments
         }
@@ -124,7 +124,7 @@ def test_nested_spans_are_found_outer_first() -> None:
 
 def test_many_texts_are_annotated_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(NESTED).annotate(TEXTS * 3)
-    monkeypatch.setattr("dcrfdsl.model.annotating_model._TOKENS_AT_ONCE", 4)
+    monkeypatch.setattr("dcrfdsl.model.annotation._TOKENS_AT_ONCE", 4)
     assert trained(NESTED).annotate(iter(TEXTS * 3)) == whole
     assert trained(NESTED).annotate(np.array(TEXTS * 3, object)) == whole
 
@@ -215,4 +215,4 @@ def test_no_predicted_segment_is_nothing_to_judge() -> None:
     assert model.spec.data is not None
     corpus = dcrfdsl.corpus_from_rows([[("rose", "O")]], model.spec.data)
     assert model.annotate("rose") == []
-    assert model.reliability(corpus, of="segments").total == 0
+    assert model.calibration.reliability(corpus, of="segments").total == 0

@@ -95,14 +95,14 @@ def test_the_temperature_makes_held_out_labels_likeliest(name: str) -> None:
         return float(sum(space.loss(math.exp(log_t) * model.weights, gold) for space, gold in spaces))
 
     expected = minimize_scalar(loss, bounds=(-8, 4), method="bounded", options={"xatol": 1e-7})
-    calibrated = model.calibrated(dev.corpus(), threads=1)
+    calibrated = model.calibration.calibrated(dev.corpus(), threads=1)
     found = calibrated.record.calibration
     assert found is not None and calibrated.temperature == found.temperature
     assert math.log(found.temperature) == pytest.approx(expected.x, abs=2e-4)
     assert -found.after == pytest.approx(expected.fun, rel=1e-8)
     assert -found.before == pytest.approx(loss(0.0), rel=1e-8)
     assert found.after > found.before and found.sentences == len(dev.sentences)
-    assert calibrated.log_likelihood(dev.corpus()) == pytest.approx(found.after)
+    assert calibrated.scores.log_likelihood(dev.corpus()) == pytest.approx(found.after)
     np.testing.assert_array_equal(calibrated.weights, model.weights)
 
 
@@ -130,7 +130,7 @@ def test_no_temperature_is_found_where_none_is_best(curve, end: float) -> None: 
 def test_sentences_that_cannot_be_labelled_as_they_are_do_not_count() -> None:
     model, dev = trained("constrained")
     more = replace(dev, sentences=[*dev.sentences, [("a", "P"), ("a", "P")], [("b", "?")]])
-    found, expected = (model.calibrated(own.corpus(), threads=1).record.calibration for own in (more, dev))
+    found, expected = (model.calibration.calibrated(own.corpus(), threads=1).record.calibration for own in (more, dev))
     assert found == expected
 
 
@@ -141,7 +141,7 @@ def test_sentences_that_cannot_be_labelled_as_they_are_do_not_count() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_marginals_and_probabilities_are_those_at_the_temperature(name: str) -> None:
     plain, dev = trained(name)
-    model, corpus = plain.calibrated(dev.corpus(), threads=1), dev.corpus()
+    model, corpus = plain.calibration.calibrated(dev.corpus(), threads=1), dev.corpus()
     marginals, _ = model.marginals(corpus)
     best = model.nbest(corpus, 3)
     for s, (space, _) in enumerate(spaces_of(model, dev)):
@@ -162,7 +162,9 @@ def test_marginals_and_probabilities_are_those_at_the_temperature(name: str) -> 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "latent"])
 def test_the_best_labelling_and_its_score_stay_as_they_are(name: str) -> None:
     model, dev = trained(name)
-    before, after = (own.predict(dev.corpus()) for own in (model, model.calibrated(dev.corpus(), threads=1)))
+    before, after = (
+        own.predict(dev.corpus()) for own in (model, model.calibration.calibrated(dev.corpus(), threads=1))
+    )
     np.testing.assert_array_equal(before.scores, after.scores)
     for label in model.labels:
         np.testing.assert_array_equal(before.codes[label], after.codes[label])
@@ -172,7 +174,7 @@ def test_with_latent_variables_the_likeliest_labelling_is_found() -> None:
     plain, dev = trained("latent")
     model = plain.with_weights(  # a temperature at which sums over the latent variable matter
         3.0 * plain.weights, plain.record
-    ).calibrated(dev.corpus(), threads=1)
+    ).calibration.calibrated(dev.corpus(), threads=1)
     best, found = model.nbest(dev.corpus(), 1), model.predict(dev.corpus())
     off = dev.corpus().sentence_off
     for s, own in enumerate(best.sentences):
@@ -182,13 +184,13 @@ def test_with_latent_variables_the_likeliest_labelling_is_found() -> None:
 
 def test_pointwise_decoding_and_samples_go_by_the_temperature() -> None:
     plain, dev = trained("chain")
-    model, corpus = plain.calibrated(dev.corpus(), threads=1), dev.corpus()
+    model, corpus = plain.calibration.calibrated(dev.corpus(), threads=1), dev.corpus()
     scaled = plain.with_weights(model.temperature * plain.weights, plain.record)
     likeliest = model.marginals(corpus)[0]["y"].argmax(axis=1)
     np.testing.assert_array_equal(model.predict(corpus, decode="marginal").codes["y"], likeliest)
     np.testing.assert_array_equal(model.sample(corpus, 50).codes["y"], scaled.sample(corpus, 50).codes["y"])
     assert not np.array_equal(model.sample(corpus, 50).codes["y"], plain.sample(corpus, 50).codes["y"])
-    pairs = zip(model.clique_marginals(corpus), scaled.clique_marginals(corpus), strict=True)
+    pairs = zip(model.events.clique_marginals(corpus), scaled.events.clique_marginals(corpus), strict=True)
     for (own, _), (expected, _) in pairs:
         for one, other in zip(own, expected, strict=True):
             np.testing.assert_array_equal(one.table, other.table)
@@ -199,7 +201,7 @@ def test_pointwise_decoding_and_samples_go_by_the_temperature() -> None:
 
 def test_training_calibrates_a_margin_model_on_held_out_data_alone() -> None:
     case, dev = case_of("chain", 0), case_of("chain", 1)
-    expected = fit(case.resolved(), case.corpus(), threads=1).calibrated(dev.corpus(), threads=1)
+    expected = fit(case.resolved(), case.corpus(), threads=1).calibration.calibrated(dev.corpus(), threads=1)
     model = fit(case.resolved(), case.corpus(), dev=dev.corpus(), threads=1)
     assert model.record.calibration == expected.record.calibration
     likelihood = replace(case, text=CHAIN)
@@ -241,7 +243,7 @@ def test_data_that_shows_no_temperature_leaves_it_at_one(held_out: list, why: st
     corpus = replace(case, sentences=held_out).corpus()
     model = fit(case.resolved(), case.corpus(), threads=1)
     with pytest.raises(DcrfError, match=why) as caught:
-        model.calibrated(corpus)
+        model.calibration.calibrated(corpus)
     assert [diagnostic.slug for diagnostic in caught.value.diagnostics] == ["cannot-calibrate"]
     kept = fit(case.resolved(), case.corpus(), dev=corpus, threads=1)
     assert kept.temperature == 1.0 and any(why in note for note in kept.record.notes)
@@ -252,7 +254,7 @@ def test_data_that_shows_no_temperature_leaves_it_at_one(held_out: list, why: st
 
 def test_the_temperature_is_in_the_model_file_and_a_file_without_one_is_read(tmp_path: Path) -> None:
     plain, dev = trained("chain")
-    model = plain.calibrated(dev.corpus(), threads=1)
+    model = plain.calibration.calibrated(dev.corpus(), threads=1)
     model.save(tmp_path / "new.model")
     assert TrainedModel.load(tmp_path / "new.model").record.calibration == model.record.calibration
     header, arrays = read_model(tmp_path / "new.model")

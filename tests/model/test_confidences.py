@@ -17,7 +17,7 @@ from dcrfdsl.cli import run
 from dcrfdsl.data.formats.span_tokens import segments_in
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.metrics.reliability import isotonic_fit, reliability_of
-from dcrfdsl.model.confidences import KINDS
+from dcrfdsl.model.calibration import KINDS
 from dcrfdsl.model.predictor import KEPT_RESTRICTED
 from dcrfdsl.model.trained_model import TrainedModel
 
@@ -61,7 +61,7 @@ def share(p, holds):
 def test_confidence_is_the_probability_of_what_is_predicted(name):
     case = MODELS[name]
     model, corpus = trained(case, scale=1.5)
-    every, off = model.confidences(corpus, threads=1), corpus.sentence_off
+    every, off = model.calibration.confidences(corpus, threads=1), corpus.sentence_off
     prediction = model.predict(corpus, threads=1)
     for number in range(min(5, corpus.num_sentences)):
         labellings, p = probabilities(model, case, number)
@@ -88,10 +88,10 @@ def test_confidence_is_the_probability_of_what_is_predicted(name):
 
 def test_confidence_is_that_of_the_same_event():
     model, corpus = trained(SEGMENTED, scale=1.5)
-    for s, found in enumerate(model.confidences(corpus)):
+    for s, found in enumerate(model.calibration.confidences(corpus)):
         events = ["predicted", "y = predicted", "z = predicted", "z[1] = predicted"]
         events += [f"segment({one.label}, {one.first + 1}, {one.last + 1}, {one.type})" for one in found.segments]
-        answers = [one.value for one in model.probability(corpus.slice(s, s + 1), events)[0]]
+        answers = [one.value for one in model.events.probability(corpus.slice(s, s + 1), events)[0]]
         wanted = [found.sentence, found.layers["y"], found.layers["z"], found.tokens["z"][0]]
         assert answers == pytest.approx([*wanted, *(one.probability for one in found.segments)], rel=1e-9)
 
@@ -102,7 +102,7 @@ def test_sentences_without_a_labelling_have_none():
         [[("a", "Q")], [("a", "Q")]],
     )
     model, _ = trained(case)
-    impossible, sure = model.confidences(Case(case.text, [[("b", "Q")], [("a", "Q")]]).corpus())
+    impossible, sure = model.calibration.confidences(Case(case.text, [[("b", "Q")], [("a", "Q")]]).corpus())
     assert math.isnan(impossible.sentence) and math.isnan(impossible.tokens["y"][0])
     assert sure.sentence == pytest.approx(1.0)
 
@@ -136,7 +136,7 @@ def test_reliability_counts_what_is_right(of):
     model, corpus = trained(SEGMENTED, scale=1.5)
     prediction, off = model.predict(corpus), corpus.sentence_off.tolist()
     judged: list[tuple[float, bool]] = []
-    for s, found in enumerate(model.confidences(corpus)):
+    for s, found in enumerate(model.calibration.confidences(corpus)):
         gold = {label: [row[1 + m] for row in SEGMENTED.sentences[s]] for m, label in enumerate(model.labels)}
         ours = {label: prediction.texts(label)[off[s] : off[s + 1]] for label in model.labels}
         if of == "sentences":
@@ -151,13 +151,13 @@ def test_reliability_counts_what_is_right(of):
             there = segments_in(gold["y"], np.array([0, len(gold["y"])]))[0]
             judged += [(one.probability, (one.first, one.last, one.type) in there) for one in found.segments]
     wanted = reliability_of(np.array([p for p, _ in judged]), np.array([right for _, right in judged]), 7)
-    found_bins = model.reliability(corpus, of=of, bins=7)
+    found_bins = model.calibration.reliability(corpus, of=of, bins=7)
     assert wanted.total > 5
     np.testing.assert_array_equal(found_bins.counts, wanted.counts)
     np.testing.assert_array_equal(found_bins.right, wanted.right)
     assert found_bins.mass == pytest.approx(wanted.mass) and found_bins.brier == pytest.approx(wanted.brier)
     if of != "sentences":
-        parts = [model.reliability(corpus, of=of, label=label, bins=7) for label in model.labels]
+        parts = [model.calibration.reliability(corpus, of=of, label=label, bins=7) for label in model.labels]
         assert sum(parts[1:], parts[0]).error == pytest.approx(wanted.error)
 
 
@@ -167,7 +167,9 @@ def test_wholes_are_judged_with_a_label_of_the_sentence(of):
     model, corpus = trained(Case(text, drawn_sentences(0, True)), scale=2.0)
     prediction, off = model.predict(corpus), corpus.sentence_off.tolist()
     judged: list[tuple[float, bool]] = []
-    for s, (found, rows) in enumerate(zip(model.confidences(corpus), drawn_sentences(0, True), strict=True)):
+    for s, (found, rows) in enumerate(
+        zip(model.calibration.confidences(corpus), drawn_sentences(0, True), strict=True)
+    ):
         same = {
             label: prediction.texts(label)[off[s] : off[s + 1]] == [row[n] for row in rows]
             for n, label in ((1, "intent"), (2, "y"))
@@ -177,7 +179,7 @@ def test_wholes_are_judged_with_a_label_of_the_sentence(of):
         else:
             judged += [(found.layers[label], same[label]) for label in model.labels]
     wanted = reliability_of(np.array([p for p, _ in judged]), np.array([right for _, right in judged]), 5)
-    bins = model.reliability(corpus, of=of, bins=5)
+    bins = model.calibration.reliability(corpus, of=of, bins=5)
     assert bins.total == len(judged) == len(off[1:]) * (1 if of == "sentences" else 2)
     np.testing.assert_array_equal(bins.right, wanted.right)
     assert bins.mass == pytest.approx(wanted.mass)
@@ -187,26 +189,28 @@ def test_what_touches_a_missing_gold_value_is_not_judged():
     text = 'data conll(word, y)\nlabel y in {B-X, I-X, O} with missing = "?"\nclique y: word\n'
     case = Case(text, [[("a", "B-X"), ("b", "O"), ("b", "O")], [("a", "B-X"), ("b", "?"), ("a", "B-X"), ("b", "O")]])
     model, corpus = trained(case, seed=0)
-    rows = list(model.iter_weights())
+    rows = list(model.explanations.iter_weights())
     sure = {("word=a", ("B-X",)): 9.0, ("word=b", ("O",)): 9.0}
     model = model.with_weights(np.array([sure.get(row[1:3], 0.0) for row in rows]), model.record)
-    assert model.reliability(corpus, of="tokens").total == 6
-    assert model.reliability(corpus, of="sentences").total == 1
-    judged = model.reliability(corpus, of="segments")  # of three, the end of the one before `?` is not known
+    assert model.calibration.reliability(corpus, of="tokens").total == 6
+    assert model.calibration.reliability(corpus, of="sentences").total == 1
+    judged = model.calibration.reliability(
+        corpus, of="segments"
+    )  # of three, the end of the one before `?` is not known
     assert judged.total == 2 and judged.right.sum() == 2
 
 
 def test_wrong_kinds_are_refused():
     model, corpus = trained(SEGMENTED)
     with pytest.raises(DcrfError, match="no kind of prediction") as caught:
-        model.reliability(corpus, of="segment")
+        model.calibration.reliability(corpus, of="segment")
     assert caught.value.diagnostics[0].help == "did you mean `segments`?"
     with pytest.raises(DcrfError, match="no label of the model"):
-        model.reliability(corpus, label="u")
+        model.calibration.reliability(corpus, label="u")
     with pytest.raises(DcrfError, match="not a way to calibrate"):
-        model.calibrated(corpus, method="platt")
+        model.calibration.calibrated(corpus, method="platt")
     with pytest.raises(ValueError, match="at least 1"):
-        model.reliability(corpus, bins=0)
+        model.calibration.reliability(corpus, bins=0)
 
 
 # isotonic regression ------------------------------------------------------------------------------------------------
@@ -246,9 +250,9 @@ def test_isotonic_regression_is_the_best_rising_function():
 
 def test_isotonic_calibration_makes_confidence_the_share_that_is_right(tmp_path: Path) -> None:
     model, corpus = trained(SEGMENTED, scale=1.5)
-    calibrated = model.calibrated(corpus, method="isotonic", threads=1)
+    calibrated = model.calibration.calibrated(corpus, method="isotonic", threads=1)
     for of in KINDS:
-        before, after = (one.reliability(corpus, of=of, bins=50) for one in (model, calibrated))
+        before, after = (one.calibration.reliability(corpus, of=of, bins=50) for one in (model, calibrated))
         assert after.brier <= before.brier + 1e-12 and after.total == before.total
         assert after.mass.sum() == pytest.approx(after.right.sum())  # where it was fitted
     assert calibrated.record.calibration is not None
@@ -257,22 +261,24 @@ def test_isotonic_calibration_makes_confidence_the_share_that_is_right(tmp_path:
         ("tokens", "y"), ("tokens", "z"), ("segments", "y"), ("layers", "y"), ("layers", "z"), ("sentences", ""),
     }  # fmt: skip
     # probabilities of the model itself stay
-    assert calibrated.probability(corpus, "predicted") == model.probability(corpus, "predicted")
+    assert calibrated.events.probability(corpus, "predicted") == model.events.probability(corpus, "predicted")
     assert (calibrated.marginals(corpus)[0]["y"] == model.marginals(corpus)[0]["y"]).all()
     calibrated.save(tmp_path / "m")
     loaded = TrainedModel.load(tmp_path / "m")
     assert loaded.record.calibration == calibrated.record.calibration
-    assert loaded.confidences(corpus)[0].sentence == calibrated.confidences(corpus)[0].sentence
+    assert loaded.calibration.confidences(corpus)[0].sentence == calibrated.calibration.confidences(corpus)[0].sentence
     # anew: the maps are those of the model without maps
-    assert calibrated.calibrated(corpus, method="isotonic").record.calibration == calibrated.record.calibration
+    assert (
+        calibrated.calibration.calibrated(corpus, method="isotonic").record.calibration == calibrated.record.calibration
+    )
 
 
 def test_a_temperature_stays_under_maps_and_maps_do_not_stay_under_a_temperature():
     model, corpus = trained(SEGMENTED, scale=1.5)
-    tempered = model.calibrated(corpus)
-    both = tempered.calibrated(corpus, method="isotonic")
+    tempered = model.calibration.calibrated(corpus)
+    both = tempered.calibration.calibrated(corpus, method="isotonic")
     assert both.temperature == tempered.temperature != 1.0 and both.record.calibration.maps
-    assert both.calibrated(corpus).record.calibration == tempered.record.calibration
+    assert both.calibration.calibrated(corpus).record.calibration == tempered.record.calibration
     assert both.record.calibration.is_tempered and not replace(both.record.calibration, temperature=1.0).is_tempered
 
 
@@ -280,7 +286,7 @@ def test_data_without_gold_labels_calibrates_nothing():
     model, _ = trained(HIDDEN["missing"])
     unknown = Case(HIDDEN["missing"].text, [[("a", "?")], [("b", "?"), ("a", "?")]])
     with pytest.raises(DcrfError, match="no gold labels to judge by"):
-        model.calibrated(unknown.corpus(), method="isotonic")
+        model.calibration.calibrated(unknown.corpus(), method="isotonic")
 
 
 # where there are no sums ----------------------------------------------------------------------------------------------
@@ -297,23 +303,23 @@ def test_wide_models_that_are_pruned_have_confidence_in_tokens_alone(monkeypatch
     assert model.inference_method == "pruned"
     labellings, p = probabilities(model, PRUNED, 1)  # exact inference fits here, and gives what is no marginal
     text = model.predict(corpus.slice(1, 2)).texts("y")
-    assert model.confidences(corpus)[1].sentence == share(p, [one["y"] == text for one in labellings])
+    assert model.calibration.confidences(corpus)[1].sentence == share(p, [one["y"] == text for one in labellings])
     monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
-    for asked in (lambda: model.confidences(corpus), lambda: model.probability(corpus, "y[1] is P")):
+    for asked in (lambda: model.calibration.confidences(corpus), lambda: model.events.probability(corpus, "y[1] is P")):
         with pytest.raises(DcrfError, match="`pruned` leaves some out"):
             asked()
-    judged = model.reliabilities(corpus)
+    judged = model.calibration.reliabilities(corpus)
     assert judged["tokens"].total == corpus.num_tokens and judged["sentences"].total == 0
-    calibrated = model.calibrated(corpus, method="isotonic").record.calibration
+    calibrated = model.calibration.calibrated(corpus, method="isotonic").record.calibration
     assert [one.of for one in calibrated.maps] == ["tokens"]
 
 
 def test_one_sentence_is_asked_as_by_tag() -> None:
     model, corpus = trained(SEGMENTED)
-    every = model.confidences(corpus)
+    every = model.calibration.confidences(corpus)
     for number, rows in enumerate(SEGMENTED.sentences):
         words = [row[0] for row in rows]
-        alone = model.confidences(words)
+        alone = model.calibration.confidences(words)
         assert alone.sentence == pytest.approx(every[number].sentence, rel=1e-12)
         assert [one[:4] for one in alone.segments] == [one[:4] for one in every[number].segments]
         np.testing.assert_allclose(alone.tokens["y"], every[number].tokens["y"], rtol=1e-12)
@@ -324,8 +330,8 @@ def test_one_sentence_is_asked_as_by_tag() -> None:
     chosen = model.tag(words, given=given)
     possible = np.array([one["y"][0] == other for one in labellings])
     expected = p[[one == chosen for one in labellings]].sum() / p[possible].sum()
-    assert model.confidences(words, given=given).sentence == pytest.approx(expected, rel=1e-9)
-    nothing = model.confidences([])
+    assert model.calibration.confidences(words, given=given).sentence == pytest.approx(expected, rel=1e-9)
+    nothing = model.calibration.confidences([])
     assert (nothing.sentence, nothing.layers, nothing.segments) == (1.0, {"y": 1.0, "z": 1.0}, ())
     assert len(nothing.tokens["y"]) == 0
 
@@ -335,9 +341,9 @@ def test_confidence_of_loops_is_an_estimate(
 ) -> None:
     case = CASES["skip chain"]
     model, corpus = trained(Case(case.text.replace("infer exact", "infer trp"), case.sentences, joins=case.joins))
-    assert not model.confidences(corpus)[1].exact  # marginals are those of the template's method
+    assert not model.calibration.confidences(corpus)[1].exact  # marginals are those of the template's method
     monkeypatch.setattr("dcrfdsl.model.predictor.largest_table", lambda settings: 1)
-    every = model.confidences(corpus)
+    every = model.calibration.confidences(corpus)
     assert not any(one.exact for one in every) and all(0.0 < one.sentence <= 1.0 for one in every)
     model.save(tmp_path / "m")
     (tmp_path / "t").write_text("\n\n".join("\n".join(row[0] for row in sentence) for sentence in case.sentences))
@@ -348,12 +354,12 @@ def test_confidence_of_loops_is_an_estimate(
 def test_what_is_bound_for_events_is_kept_up_to_a_bound() -> None:
     model, corpus = trained(SEGMENTED)
     sentence = corpus.slice(2, 3)
-    wanted = [model.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS]
-    kept = model._structure._restricted
+    wanted = [model.events.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS]
+    kept = model.structure._restricted
     assert len(kept) == 1  # each state, and all but it, have the same codes in every event
     for n in range(2, 2 + 2 * KEPT_RESTRICTED):
         some = ", ".join(state for s, state in enumerate(MARKS) if n >> s & 1)
-        model.probability(sentence, f"y[1] in {{{some}}}")
+        model.events.probability(sentence, f"y[1] in {{{some}}}")
     assert len(kept) <= KEPT_RESTRICTED
-    assert [model.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS] == wanted
+    assert [model.events.probability(sentence, f"y[1] is {state}")[0].value for state in MARKS] == wanted
     assert wanted == pytest.approx(model.marginals(sentence)[0]["y"][0].tolist())

@@ -14,7 +14,7 @@ from template_cases import CASES, Case, sentences
 from dcrfdsl.data.formats.span_tokens import segments_in
 from dcrfdsl.data.segment_marks import mark_table
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.model import event_model, predictor
+from dcrfdsl.model import event_probabilities, predictor
 from dcrfdsl.semantics import ExactSettings
 from dcrfdsl.semantics.conditions.label_diagrams import ALL, NONE, LabelDiagrams, state_bits
 
@@ -110,7 +110,7 @@ def test_probabilities_are_those_of_enumeration(name):
         known = known_labellings(model, case, corpus, number)
         events = [random_event(generator, model, known) for _ in range(12)]
         labellings, log_p = every_labelling(model, case, number)
-        answers = model.probability(corpus.slice(number, number + 1), [text for text, _ in events], threads=1)[0]
+        answers = model.events.probability(corpus.slice(number, number + 1), [text for text, _ in events], threads=1)[0]
         for (text, test), answer in zip(events, answers, strict=True):
             holds = np.array([test(labelling) for labelling in labellings])
             assert answer.event == text and answer.exact and answer.converged
@@ -130,11 +130,13 @@ def test_views_and_patterns():
         "y[1] has /2/ or z[2] != z[1]": lambda one: one["y"][0] == "P2" or one["z"][0] != one["z"][1],
     }
     labellings, log_p = every_labelling(model, case, 2)
-    for (text, test), found in zip(events.items(), model.probability(corpus.slice(2, 3), list(events))[0], strict=True):
+    for (text, test), found in zip(
+        events.items(), model.events.probability(corpus.slice(2, 3), list(events))[0], strict=True
+    ):
         holds = np.array([test(one) for one in labellings])
         assert found.value == pytest.approx(np.exp(log_p[holds]).sum(), rel=1e-9), text
     with pytest.raises(DcrfError, match="`P1` is no state of `coarse`"):
-        model.probability(corpus.slice(2, 3), "coarse[1] is P1")
+        model.events.probability(corpus.slice(2, 3), "coarse[1] is P1")
 
 
 # segments -----------------------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ def test_segments_are_those_that_the_metric_reads(name):
         found = [set(segments_in(one["y"], np.array([0, length]))[0]) for one in labellings]
         places = [(i, j, kind) for i in range(length) for j in range(i, length) for kind in types]
         events = [f'segment(y, {i + 1}, {j + 1}, "{kind}")' for i, j, kind in places]
-        answers = model.probability(corpus.slice(number, number + 1), events)[0]
+        answers = model.events.probability(corpus.slice(number, number + 1), events)[0]
         for place, answer in zip(places, answers, strict=True):
             holds = np.array([place in segments for segments in found])
             assert answer.value == pytest.approx(np.exp(log_p[holds]).sum(), rel=1e-9, abs=1e-12)
@@ -172,10 +174,10 @@ def test_segments_are_those_that_the_metric_reads(name):
 def test_digits_near_0_and_1_are_kept():
     model, corpus = trained(CASES["independent"])
     sentence = corpus.slice(1, 2)
-    weights = np.where([states == ("P",) for _, _, states, _ in model.iter_weights()], 40.0, 0.0)
+    weights = np.where([states == ("P",) for _, _, states, _ in model.explanations.iter_weights()], 40.0, 0.0)
     strong = model.with_weights(weights, model.record)
     labellings, log_p = every_labelling(strong, CASES["independent"], 1)
-    sure, rare = strong.probability(sentence, ["y[1] is P", "not y[1] is P"])[0]
+    sure, rare = strong.events.probability(sentence, ["y[1] is P", "not y[1] is P"])[0]
     wanted = reference.log_sum(log_p[np.array([one["y"][0] != "P" for one in labellings])])
     assert wanted < -40.0 and sure.value == 1.0
     assert sure.log_not == pytest.approx(wanted, rel=1e-12) and rare.log == pytest.approx(wanted, rel=1e-12)
@@ -186,10 +188,10 @@ def test_digits_near_0_and_1_are_kept():
 def test_certain_and_impossible_events():
     model, corpus = trained(CASES["forbidden moves"])
     sentence = corpus.slice(0, 1)
-    never, always = model.probability(sentence, ["y[1] is P and y[2] is R", "y[1] in {P, Q, R}"])[0]
+    never, always = model.events.probability(sentence, ["y[1] is P and y[2] is R", "y[1] in {P, Q, R}"])[0]
     assert (never.value, never.log, never.log_not) == (0.0, -math.inf, 0.0)
     assert (always.value, always.log, always.log_not) == (1.0, 0.0, -math.inf)
-    assert model.probability(sentence, "y[1] is P and not y[1] is P")[0].value == 0.0
+    assert model.events.probability(sentence, "y[1] is P and not y[1] is P")[0].value == 0.0
 
 
 # what may be asked about --------------------------------------------------------------------------------------------
@@ -199,11 +201,11 @@ def test_single_sentences_lists_corpora_and_labels_known_beforehand():
     case = CASES["chain"]
     model, corpus = trained(case, scale=1.5)
     words = [row[0] for row in case.sentences[3]]
-    one = model.probability(words, "y[2] is P")
-    assert one == model.probability(corpus.slice(3, 4), "y[2] is P")[0]
-    assert model.probability(words, ["y[2] is P"]) == [one]
-    assert one == model.probability(model.prepare(corpus.slice(3, 4)), ["y[2] is P"])[0][0]
-    every = model.probability(corpus, "y[1] is P")
+    one = model.events.probability(words, "y[2] is P")
+    assert one == model.events.probability(corpus.slice(3, 4), "y[2] is P")[0]
+    assert model.events.probability(words, ["y[2] is P"]) == [one]
+    assert one == model.events.probability(model.prepare(corpus.slice(3, 4)), ["y[2] is P"])[0][0]
+    every = model.events.probability(corpus, "y[1] is P")
     assert len(every) == corpus.num_sentences
     first = model.marginals(corpus)[0]["y"][corpus.sentence_off[:-1], model.states["y"].index("P")]
     assert [p.value for p in every] == pytest.approx(first.tolist())
@@ -212,30 +214,30 @@ def test_single_sentences_lists_corpora_and_labels_known_beforehand():
     known = np.array([one["y"][1:] == given[1:] for one in labellings])
     both = known & np.array([one["y"][0] == "P" for one in labellings])
     share = math.exp(reference.log_sum(log_p[both]) - reference.log_sum(log_p[known]))
-    assert model.probability(words, "y[1] is P", given=given).value == pytest.approx(share, rel=1e-9)
-    assert model.probability(words, "y[2] is P", given=given).value == 0.0
+    assert model.events.probability(words, "y[1] is P", given=given).value == pytest.approx(share, rel=1e-9)
+    assert model.events.probability(words, "y[2] is P", given=given).value == 0.0
 
 
 def test_no_events_and_many_sentences(monkeypatch):
     model, corpus = trained(CASES["chain"])
-    assert model.probability(corpus, []) == [[]] * corpus.num_sentences
-    assert model.probability(["a", "b"], []) == []
+    assert model.events.probability(corpus, []) == [[]] * corpus.num_sentences
+    assert model.events.probability(["a", "b"], []) == []
     events = ["gold", "y[1] = predicted", "not predicted"]
-    together = model.probability(corpus, events)
-    monkeypatch.setattr(event_model, "MOST_ENTRIES", 2)  # a sentence or two at a time, and fewer digits near 1
-    for ours, theirs in zip(model.probability(corpus, events), together, strict=True):
+    together = model.events.probability(corpus, events)
+    monkeypatch.setattr(event_probabilities, "MOST_ENTRIES", 2)  # a sentence or two at a time, and fewer digits near 1
+    for ours, theirs in zip(model.events.probability(corpus, events), together, strict=True):
         assert [one.value for one in ours] == pytest.approx([one.value for one in theirs], rel=1e-12)
 
 
 def test_gold_values_that_are_no_states_or_not_known():
     case = HIDDEN["missing"]
     model, corpus = trained(case)
-    assert model.probability(corpus, "y[1] = gold")[2].value == pytest.approx(1.0)  # gold: ?
-    some = model.probability(corpus.slice(0, 1), ["gold", "y[1] is P"])[0]
+    assert model.events.probability(corpus, "y[1] = gold")[2].value == pytest.approx(1.0)  # gold: ?
+    some = model.events.probability(corpus.slice(0, 1), ["gold", "y[1] is P"])[0]
     assert some[0].value == pytest.approx(some[1].value)
     others = Case(CASES["chain"].text, [[("a", "P"), ("b", "Nothing")]])
     strange, _ = trained(CASES["chain"])
-    answers = strange.probability(others.corpus(), ["gold", "y[1] = gold", "y[1] is P"])[0]
+    answers = strange.events.probability(others.corpus(), ["gold", "y[1] = gold", "y[1] is P"])[0]
     assert answers[0].value == 0.0 and answers[1].value == answers[2].value > 0.0
 
 
@@ -282,9 +284,9 @@ def test_automata_give_the_same_as_elimination(name, monkeypatch):
     sentence = corpus.slice(2, 3)
     known, generator = known_labellings(model, case, corpus, 2), np.random.default_rng(1)
     events = [random_event(generator, model, known)[0] for _ in range(8)]
-    wanted = model.probability(sentence, events)[0]
+    wanted = model.events.probability(sentence, events)[0]
     monkeypatch.setattr(predictor.Predictor, "comparable_method", ("automaton", ExactSettings()))
-    for one, other in zip(model.probability(sentence, events)[0], wanted, strict=True):
+    for one, other in zip(model.events.probability(sentence, events)[0], wanted, strict=True):
         assert one.exact and (one.value, one.log) == pytest.approx((other.value, other.log), rel=1e-9, abs=1e-9)
 
 
@@ -298,7 +300,7 @@ def test_where_exact_inference_does_not_fit_the_answer_says_so(monkeypatch):
     model, corpus = trained(Case(text, case.sentences, joins=case.joins))
     for s in range(1, corpus.num_sentences):
         sentence = corpus.slice(s, s + 1)
-        one, other = model.probability(sentence, ["y[1] is P and y[2] is Q", "not (y[1] is P and y[2] is Q)"])[0]
+        one, other = model.events.probability(sentence, ["y[1] is P and y[2] is Q", "not (y[1] is P and y[2] is Q)"])[0]
         assert not one.exact and one.value + other.value == pytest.approx(1.0)
         assert 0.0 < one.value < 1.0
 
@@ -331,7 +333,7 @@ WRONG = {
 def test_what_is_no_event_is_refused_with_its_place(event):
     model, corpus = trained(CASES["chain"])
     with pytest.raises(DcrfError) as caught:
-        model.probability(corpus.slice(3, 4), event)
+        model.events.probability(corpus.slice(3, 4), event)
     (problem,) = caught.value.diagnostics
     assert problem.slug == WRONG[event] and problem.primary is not None
     assert problem.help or problem.slug == "unclosed-bracket"
@@ -346,7 +348,7 @@ def test_labellings_are_compared_by_an_equals_sign():
         ("y[1] = predict", "did you mean `predicted`?"),
     ):
         with pytest.raises(DcrfError) as caught:
-            model.probability(corpus.slice(3, 4), event)
+            model.events.probability(corpus.slice(3, 4), event)
         assert caught.value.diagnostics[0].help == help
 
 
@@ -354,7 +356,7 @@ def test_places_of_mistakes():
     model, corpus = trained(CASES["chain"])
     for event, part in (("y[1] is P and y[2] is Pe", "Pe"), ("not (y[1] is P or u[2] is Q)", "u[2]")):
         with pytest.raises(DcrfError) as caught:
-            model.probability(corpus.slice(3, 4), event)
+            model.events.probability(corpus.slice(3, 4), event)
         assert caught.value.diagnostics[0].primary.span.text == part
 
 
@@ -371,19 +373,21 @@ def test_segments_that_there_cannot_be():
         ("segment(y, 1, last = 2, X)", "not the arguments"),
     ):
         with pytest.raises(DcrfError, match=words):
-            model.probability(corpus.slice(0, 1), event)
+            model.events.probability(corpus.slice(0, 1), event)
 
 
 def test_too_many_cases_are_refused(monkeypatch):
-    monkeypatch.setattr(event_model, "MOST_CASES", 3)
+    monkeypatch.setattr(event_probabilities, "MOST_CASES", 3)
     model, corpus = trained(CASES["chain"])
     length = int(corpus.lengths().max())
     number = int(corpus.lengths().argmax())
     event = " and ".join(f"y[{t}] = y[{t + 1}]" for t in range(1, length))
-    assert model.probability(corpus.slice(number, number + 1), event)[0].value > 0.0  # three cases: all P, all Q, all R
-    monkeypatch.setattr(event_model, "MOST_CASES", 2)
+    assert (
+        model.events.probability(corpus.slice(number, number + 1), event)[0].value > 0.0
+    )  # three cases: all P, all Q, all R
+    monkeypatch.setattr(event_probabilities, "MOST_CASES", 2)
     with pytest.raises(DcrfError, match="falls into 3 cases, and at most 2"):
-        model.probability(corpus.slice(number, number + 1), event)
+        model.events.probability(corpus.slice(number, number + 1), event)
 
 
 def test_sentences_without_a_labelling_or_gold():
@@ -393,10 +397,10 @@ def test_sentences_without_a_labelling_or_gold():
     )
     model, _ = trained(case)
     with pytest.raises(DcrfError, match="no labelling satisfies"):
-        model.probability(Case(case.text, [[("b", "Q")]]).corpus(), "y[1] is Q")
+        model.events.probability(Case(case.text, [[("b", "Q")]]).corpus(), "y[1] is Q")
     with pytest.raises(DcrfError, match="no gold labels"):
-        model.probability(["a"], "gold")
+        model.events.probability(["a"], "gold")
     with pytest.raises(DcrfError, match="no token"):
-        model.probability([], "predicted")
+        model.events.probability([], "predicted")
     with pytest.raises(TypeError, match="events, or one event"):
-        model.probability(["a"], 3)
+        model.events.probability(["a"], 3)

@@ -63,7 +63,9 @@ def test_contributions_sum_to_the_difference_of_the_best_labellings(name):
 def test_contributions_are_values_times_weights_of_the_model(name):
     case = CASES[name]
     model, corpus = trained(case)
-    weights = {(clique, feature, states): weight for clique, feature, states, weight in model.iter_weights()}
+    weights = {
+        (clique, feature, states): weight for clique, feature, states, weight in model.explanations.iter_weights()
+    }
     why = model.explain(corpus.slice(3, 4), 1, label=model.labels[0])
     for one in why.contributions:
         both = [weights.get((one.clique, one.feature, states), 0.0) for states in one.states]

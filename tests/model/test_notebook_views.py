@@ -19,8 +19,7 @@ from dcrfdsl.graph import FactorGraph, FactorMark, GraphDrawing, VariableMark
 from dcrfdsl.graph.drawing import MOST_POSITIONS, first_positions
 from dcrfdsl.inference import RunStatus
 from dcrfdsl.model import TrainingRecord
-from dcrfdsl.model.notebook_views import MOST_SENTENCES, MOST_TOKENS
-from dcrfdsl.model.prediction import Prediction
+from dcrfdsl.model.prediction import MOST_SENTENCES, MOST_TOKENS, Prediction
 from dcrfdsl.semantics import load_text
 from dcrfdsl.template import Template
 
@@ -86,7 +85,14 @@ def labels_of(output):
 
 def test_hostile_words_and_states_are_text(trained):
     model, corpus = trained
-    for shown in (model, model.predict(corpus), model.record, model.graph, model.spec, model.unrolled(corpus, 1)):
+    for shown in (
+        model,
+        model.predict(corpus),
+        model.record,
+        model.graph,
+        model.spec,
+        model.explanations.unrolled(corpus, 1),
+    ):
         output = read_output(shown)  # no tag but ours
         assert "\u202e" not in output.text and "\x1b" not in output.text
     text = read_output(model.predict(corpus)).text
@@ -199,7 +205,7 @@ def test_a_long_template_is_cut():
 
 def test_a_sentence_shows_its_labels(trained):
     model, corpus = trained
-    drawing = model.unrolled(corpus, 3)
+    drawing = model.explanations.unrolled(corpus, 3)
     prediction = model.predict(corpus.slice(3, 4))
     assert [mark.shown for mark in drawing.variables if mark.name == "chunk"] == prediction.texts("chunk")
     assert "sentence 4 of" in read_output(drawing).text
@@ -209,9 +215,9 @@ def test_a_sentence_shows_its_labels(trained):
 def test_a_sentence_that_is_not_there_is_refused(trained):
     model, corpus = trained
     with pytest.raises(DcrfError, match="no number 15"):
-        model.unrolled(corpus, 15)
+        model.explanations.unrolled(corpus, 15)
     with pytest.raises(ValueError, match="at least 0"):
-        model.unrolled(corpus, -1)
+        model.explanations.unrolled(corpus, -1)
 
 
 def chain(length):
@@ -246,7 +252,7 @@ def test_relational_cliques_are_named():
     corpus = corpus_from_rows([[("a", "A"), ("a", "B")]], spec.spec.data)
     model = fit(spec, corpus, threads=1)
     assert "Not drawn: skip ," in read_output(model.graph).words
-    assert "skip: 1 factor" in read_output(model.unrolled(corpus)).words
+    assert "skip: 1 factor" in read_output(model.explanations.unrolled(corpus)).words
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 9, 20, 5000])

@@ -69,7 +69,7 @@ def test_a_copy_says_the_same(name: str, way: str) -> None:
     other = COPIES[way](model)
     assert type(other) is TrainedModel and other.spec == model.spec and other.record == model.record
     assert [other.tag(sentence) for sentence in sentences] == before
-    assert other.tag_marginals(sentences[0]) == model.tag_marginals(sentences[0])
+    assert other.marginals(sentences[0]) == model.marginals(sentences[0])
     assert np.array_equal(other.weights, model.weights)
 
 
@@ -200,7 +200,7 @@ def test_a_process_forked_in_the_middle_goes_on() -> None:
 
 
 def kept_variables(model: TrainedModel) -> int:
-    return sum(binder.kept.num_variables for binder in model._structure._binders.values())
+    return sum(binder.kept.num_variables for binder in model.structure._binders.values())
 
 
 @pytest.mark.long

@@ -82,14 +82,14 @@ def test_parts_score_as_the_whole(cut: Callable[[Corpus], list[Corpus]]) -> None
     ]
     assert whole["unseen_labels"] > 0
     assert all(whole[f"not_{how}(segments(chunk))"] > 0 for how in ("scored", "judged"))
-    assert model().evaluate_parts(cut(gold())) == whole
-    assert model().evaluate_parts(model().prepare(part) for part in cut(gold()) if part.num_tokens) == whole
+    assert model().scores.evaluate_parts(cut(gold())) == whole
+    assert model().scores.evaluate_parts(model().prepare(part) for part in cut(gold()) if part.num_tokens) == whole
 
 
 def test_each_part_has_its_status() -> None:
     told: list[tuple[RunStatus, Corpus]] = []
     parts = cut_at(5)(gold())
-    model().evaluate_parts(parts, on_status=lambda status, part: told.append((status, part)))
+    model().scores.evaluate_parts(parts, on_status=lambda status, part: told.append((status, part)))
     assert [(status.graphs, part) for status, part in told] == [(5, parts[0]), (19, parts[1])]
 
 
@@ -100,7 +100,7 @@ def test_a_metric_that_counts_in_some_part_is_no_metric_of_nothing() -> None:
 
     def remarks_of(*parts: Corpus) -> list[str]:
         remarks.clear()
-        model().evaluate_parts(parts, on_remark=lambda remark: remarks.append(remark.message))
+        model().scores.evaluate_parts(parts, on_remark=lambda remark: remarks.append(remark.message))
         return [remark for remark in remarks if "segments" in remark]
 
     assert remarks_of(corpus.slice(0, 1)) == ["`segments(chunk)` measures nothing here: `chunk` has no segment"]
@@ -109,7 +109,7 @@ def test_a_metric_that_counts_in_some_part_is_no_metric_of_nothing() -> None:
 
 def test_nothing_to_score_is_one_message() -> None:
     with pytest.raises(DcrfError, match="nothing to score"):
-        model().evaluate_parts([])
+        model().scores.evaluate_parts([])
 
 
 def test_eval_of_a_stream_prints_the_scores_of_the_whole(

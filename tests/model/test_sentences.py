@@ -1,4 +1,4 @@
-"""`tag`, `tag_marginals` and `nbest` of one sentence say what `predict`, `marginals` and `nbest` say of a corpus.
+"""`tag`, `marginals` and `nbest` of one sentence say what `predict`, `marginals` and `nbest` say of a corpus.
 
 Bit for bit: the sentence is predicted by the path of single sentences, and the corpus, in which it comes twice, by that
 of several.
@@ -59,7 +59,7 @@ def test_a_sentence_is_tagged_as_in_a_corpus(name: str) -> None:
         tagged = by_label(model, model.tag(sentence))
         assert tagged == {label: prediction.texts(label)[:size] for label in model.labels}
         tables, _ = model.marginals(corpus, threads=1)
-        for label, probabilities in by_label(model, model.tag_marginals(sentence)).items():
+        for label, probabilities in by_label(model, model.marginals(sentence)).items():
             assert [list(row) for row in probabilities] == [list(model.states[label])] * size
             assert [list(row.values()) for row in probabilities] == tables[label][:size].tolist()
 
@@ -134,7 +134,7 @@ def test_every_form_of_a_sentence_is_the_same_sentence(name: str) -> None:
 )
 def test_what_is_no_sentence_is_refused_in_words(sentence: Any, words: str) -> None:
     model, _ = model_of("chain")
-    for ask in (model.tag, model.tag_marginals, lambda one: model.nbest(one, 2), lambda one: model.tag_all([one])):
+    for ask in (model.tag, model.marginals, lambda one: model.nbest(one, 2), lambda one: model.tag_all([one])):
         with pytest.raises(DcrfError, match=re.escape(words)):
             ask(sentence)
 
@@ -165,7 +165,7 @@ def test_one_list_is_not_enough_for_several_labels() -> None:
 
 def test_a_sentence_without_tokens_has_no_labels() -> None:
     model, _ = model_of("chain")
-    assert model.tag([]) == model.tag(()) == model.tag({"word": []}) == model.tag_marginals([]) == []
+    assert model.tag([]) == model.tag(()) == model.tag({"word": []}) == model.marginals([]) == []
     assert model.tag_all([[], []]) == [[], []] and model.tag_all([]) == []
     assert [tuple(one) for one in model.nbest([], 3)] == [([], 0.0, 1.0)]
     assert model_of("factorial")[0].tag([]) == {label: [] for label in model_of("factorial")[0].labels}

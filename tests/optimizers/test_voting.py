@@ -19,7 +19,7 @@ from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.inference.decoding.voting import Ballots
 from dcrfdsl.inference.workers import Workers
-from dcrfdsl.model.elections import VotedDecoder
+from dcrfdsl.model.label_decoders import VotedDecoder
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.voters import Voters
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -202,7 +202,7 @@ def test_tokens_may_be_dictionaries_of_features(tmp_path: Path) -> None:
     tagger = SequenceTagger(text).fit(dicts, [["S", "S"], ["T"]])
     assert tagger.predict(dicts).tolist() == [["S", "S"], ["T"]]
     assert tagger.predict([[["word:Bath"]], [{"attributes": {"word": "Mill"}}]]).tolist() == [["T"], ["S"]]
-    features = {feature for _, feature, _, _ in tagger.model_.iter_weights()}
+    features = {feature for _, feature, _, _ in tagger.model_.explanations.iter_weights()}
     assert any("next:word:Lane" in feature for feature in features)
     (tmp_path / "a.txt").write_text("S\tword=Mill\tlength:4\n")
     assert SequenceTagger(text).read(tmp_path / "a.txt") == ([[{"word=Mill": 1.0, "length": 4.0}]], [["S"]])

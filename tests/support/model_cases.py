@@ -47,7 +47,7 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
 
 
 def twin_of(model, case):
-    weights = {(c, text, states): w for c, text, states, w in model.iter_weights()}
+    weights = {(c, text, states): w for c, text, states, w in model.explanations.iter_weights()}
     return TemplateTwin(model.spec, model.states, weights, case.allowed, case.joins, case.views)
 
 
@@ -103,7 +103,7 @@ def tiny_model(name):
         clique = cliques[parameter["t"]]
         states = tuple(answers["assignment_labels"][parameter["t"]][parameter["assn"]])
         weight_of[clique + ("1" if len(clique) == 1 else ""), parameter["feat"] or "bias", states] = parameter["w"]
-    order = [(c, text.removeprefix("f="), states) for c, text, states, _ in model.iter_weights()]
+    order = [(c, text.removeprefix("f="), states) for c, text, states, _ in model.explanations.iter_weights()]
     weights = np.array([weight_of.get(key, 0.0) for key in order])
     assert set(weight_of) <= set(order)
     return model.with_weights(weights, model.record), corpus, weight_of, order, answers

@@ -105,7 +105,7 @@ def test_models_see_nothing_of_their_fold(monkeypatch: pytest.MonkeyPatch) -> No
         unseen = {f"{kind}{s}" for s in fold.sentences for kind in ("word", "other", "Y")}
         assert unseen.isdisjoint(model.states["y"])
         assert unseen.isdisjoint(model.known_values["word"])
-        named = " ".join(str(weight) for weight in model.iter_weights())
+        named = " ".join(str(weight) for weight in model.explanations.iter_weights())
         assert "the" in named and not any(name in named for name in unseen)
 
 

@@ -321,7 +321,7 @@ def accuracy(model: TrainedModel, rule: str, likely: float = 0.5) -> float:
 
 
 def induced(model: TrainedModel) -> set[frozenset[str]]:
-    return {frozenset(text.split(" & ")) for _, text, _, _ in model.iter_weights() if " & " in text}
+    return {frozenset(text.split(" & ")) for _, text, _, _ in model.explanations.iter_weights() if " & " in text}
 
 
 def test_exclusive_or_needs_a_cross() -> None:
@@ -348,7 +348,7 @@ def test_a_model_file_knows_its_crosses(tmp_path: Path) -> None:
     other = corpus_from_rows(bits(30, 5, "xor"), model.spec.data)
     assert loaded.predict(other).texts("y") == model.predict(other).texts("y")
     assert loaded.record.rounds == model.record.rounds != ()
-    assert list(loaded.iter_weights()) == list(model.iter_weights())
+    assert list(loaded.explanations.iter_weights()) == list(model.explanations.iter_weights())
 
 
 def test_a_group_alone_is_crossed() -> None:

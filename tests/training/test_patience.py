@@ -214,5 +214,5 @@ def test_the_likelihood_of_held_out_data_can_be_the_score() -> None:
     resolved = load_text(f"{TEXT}train likelihood: optimizer = lbfgs(max_iterations = 5)\nevaluate log_likelihood\n")
     dev = noise(resolved, 9)
     model = fit(resolved, noise(resolved, 0), dev=dev, threads=1)
-    assert scores(model)[-1] == pytest.approx(model.log_likelihood(dev), rel=1e-12)
+    assert scores(model)[-1] == pytest.approx(model.scores.log_likelihood(dev), rel=1e-12)
     assert len(set(scores(model))) == len(scores(model))

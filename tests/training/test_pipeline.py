@@ -93,8 +93,8 @@ def test_a_prior_of_one_clique_replaces_the_general_one():
         text + "train likelihood: prior = gaussian(variance = 10), prior.moves = gaussian(variance = 1e-8)\n"
     )
     model = fit(tight, CASES["chain"].corpus())
-    moves = [w for clique, _, _, w in model.iter_weights() if clique == "moves"]
-    rest = [w for clique, _, _, w in model.iter_weights() if clique != "moves"]
+    moves = [w for clique, _, _, w in model.explanations.iter_weights() if clique == "moves"]
+    rest = [w for clique, _, _, w in model.explanations.iter_weights() if clique != "moves"]
     assert max(map(abs, moves)) < 1e-5 < max(map(abs, rest))
 
 

@@ -28,7 +28,7 @@ def trained(text: str, labels: str = "PQ", *, seed: int = 0, words: str = "abcd"
 
 
 def named(model: TrainedModel, weights: np.ndarray) -> dict[tuple, float]:
-    return {row[:3]: row[3] for row in model.with_weights(weights, model.record).iter_weights()}
+    return {row[:3]: row[3] for row in model.with_weights(weights, model.record).explanations.iter_weights()}
 
 
 def slug(text: str, **how) -> str:

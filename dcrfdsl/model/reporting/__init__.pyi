@@ -1,5 +1,4 @@
 from .findings import (
-    CurvePoint as CurvePoint,
     DrawnSentence as DrawnSentence,
     Findings as Findings,
     Sampling as Sampling,
@@ -9,6 +8,7 @@ from .findings import (
 )
 from .model_sections import (
     setting_words as setting_words,
+    stage_runs as stage_runs,
     training_blocks as training_blocks,
     transition_blocks as transition_blocks,
 )

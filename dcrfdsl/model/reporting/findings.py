@@ -14,20 +14,9 @@ from ...data import Corpus
 from ...foundation import Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
+from ...optimizers import Iteration
 from ...semantics import CallSpec
 from .wrong_labels import ErrorList, Why
-
-
-class CurvePoint(NamedTuple):
-    """An iteration of training.   dev: a score in 0–1, or a log-likelihood.   start: a random start, 0 if only one.
-    metric: what `dev` is; empty if unknown.
-    """
-
-    iteration: int
-    objective: float
-    dev: float | None
-    start: int
-    metric: str = ""
 
 
 class StageRun(NamedTuple):
@@ -37,7 +26,7 @@ class StageRun(NamedTuple):
     facts: Sequence[tuple[str, str]]
     settings: Mapping[str, Any]
     notes: Sequence[str]
-    curve: Sequence[CurvePoint]
+    curve: Sequence[Iteration]
 
 
 class StrongWeights(NamedTuple):

@@ -28,9 +28,10 @@ from ...foundation import (
 )
 from ...graph import svg
 from ...metrics import UNSEEN, Evaluation
+from ...optimizers import Iteration
 from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
-from .findings import CurvePoint, Findings, StageRun, TransitionWeights
+from .findings import Findings, StageRun, TransitionWeights
 from .page_sections import Section
 
 LENGTH_BARS = 20
@@ -43,6 +44,35 @@ MOST_STATES = 40  # in the table of frequencies
 def training_section(found: Findings) -> Section:
     """The stages, and for each its learning curves."""
     return Section("training", "Training", training_blocks(found.stages, found.trials))
+
+
+def stage_runs(stages: Sequence[Mapping[str, Any]]) -> list[StageRun]:
+    """The stages of a training.   stages: the fields of their records, the first stage first."""
+    return [_stage(fields) for fields in stages]
+
+
+def _stage(record: Mapping[str, Any]) -> StageRun:
+    """A stage from the fields of its record, with types or as a model file keeps those of earlier stages."""
+    settings = record["settings"]
+    data = f"{record['sentences']:,} sentences, {record['tokens']:,} tokens"
+    facts = [
+        ("criterion", setting_words(settings.get("criterion", ""))),
+        ("optimizer", setting_words(settings.get("optimizer", ""))),
+        ("prior", setting_words(settings.get("prior", ""))),
+        ("inference", record["inference"]),
+        ("objective at the end", figure(record["objective"])),
+        ("iterations", f"{record['iterations']:,}, with {record['evaluations']:,} evaluations"),
+        ("converged", f"{'yes' if record['converged'] else 'no'}: {record['reason']}"),
+        ("time", f"{record['seconds']:,.1f} s"),
+        ("training data", data),
+        ("hash of the training data", record["data_sha256"]),
+    ]
+    for name, field in (("gradient norm", "gradient_norm"), ("at most above the minimum", "gap")):
+        if record.get(field) is not None:
+            facts.append((name, f"{record[field]:.3g}"))
+    return StageRun(
+        record["stage"], facts, settings, list(record["notes"]), [Iteration(*step) for step in record.get("curve", ())]
+    )
 
 
 def training_blocks(stages: Sequence[StageRun], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
@@ -107,7 +137,7 @@ def _curves(stage: StageRun) -> Iterator[Block]:
     yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", head, rows)])
 
 
-def _dev_name(curve: Sequence[CurvePoint]) -> str:
+def _dev_name(curve: Sequence[Iteration]) -> str:
     """What the scores on held-out data are: shares in per cent, or log-likelihoods, which are negative."""
     unit = "in nats" if any(point.dev is not None and point.dev < 0.0 for point in curve) else "in %"
     return f"{curve[-1].metric or 'score'}, {unit}"
@@ -117,7 +147,7 @@ def _shown(dev: float) -> float:
     return 100.0 * dev if dev >= 0.0 else dev
 
 
-def _points(points: Sequence[CurvePoint], what: str) -> list[tuple[float, float]]:
+def _points(points: Sequence[Iteration], what: str) -> list[tuple[float, float]]:
     if what == "objective":
         return [(float(point.iteration), point.objective) for point in points]
     return [(float(point.iteration), _shown(point.dev)) for point in points if point.dev is not None]

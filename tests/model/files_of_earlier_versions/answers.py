@@ -33,9 +33,13 @@ def answers_of(model: dcrfdsl.TrainedModel, train: list[Any], new: list[Any]) ->
         "labels": {label: prediction.texts(label) for label in model.labels},
         "states": {name: list(states) for name, states in model.states.items()},
         "num_weights": model.num_weights,
-        "strongest": [[*names, list(states), weight] for *names, states, weight in model.strongest_weights(5)],
+        "strongest": [
+            [*names, list(states), weight] for *names, states, weight in model.explanations.strongest_weights(5)
+        ],
         "marginals": _or_none(lambda: _lists(model.marginals(corpus, threads=1)[0])),
-        "log_likelihood": _or_none(lambda: model.log_likelihood(dcrfdsl.corpus_from_rows(train, data), threads=1)),
+        "log_likelihood": _or_none(
+            lambda: model.scores.log_likelihood(dcrfdsl.corpus_from_rows(train, data), threads=1)
+        ),
         "nbest": _or_none(lambda: [one.score.tolist() for one in model.nbest(corpus, 2, threads=1).sentences]),
     }
 

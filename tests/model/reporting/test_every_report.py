@@ -49,7 +49,7 @@ def test_partly_known_gold_labels(tmp_path):
     model = fit(resolved, corpus, threads=1)
     model = model.with_weights(np.random.default_rng(1).normal(0, 2, model.num_weights), model.record)
     page = page_of(model, corpus, tmp_path)
-    evaluation = model.judged(corpus, model.predict(corpus))
+    evaluation = model.scores.judged(corpus, model.predict(corpus))
     wrong = np.flatnonzero(evaluation.scored("y") & ~evaluation.right("y"))
     assert len(page.data["errors"]) == len(wrong)
     golds = {page.data["labels"][0]["texts"][error[3]] for error in page.data["errors"]}

@@ -61,7 +61,7 @@ def test_every_layer_is_in_every_section_on_labels(text, trained):
         assert f"accuracy({label})" in page.text
     assert "Gold segments of chunk" in page.text and "Gold segments of pos" not in page.text
     assert {one["name"] for one in page.data["labels"]} == {"pos", "chunk"}
-    evaluation = model.judged(corpus, model.predict(corpus))
+    evaluation = model.scores.judged(corpus, model.predict(corpus))
     wrong = sum(int((evaluation.scored(y) & ~evaluation.right(y)).sum()) for y in model.labels)
     assert len(page.data["errors"]) == wrong > 20
     assert all(error[7] >= 0 for error in page.data["errors"][:20])  # they are explained
@@ -103,7 +103,7 @@ def test_training_weights_template_and_record_are_told(text, trained):
         "numba, at training",
     ):
         assert words in page.text
-    for _, feature, states, weight in model.strongest_weights(3, "words"):
+    for _, feature, states, weight in model.explanations.strongest_weights(3, "words"):
         assert feature in page.text and f"{weight:+.4f}" in page.text and " ".join(states) in page.text
     assert "Weights of chain" in page.text and "chunk[-1] ↓ chunk →" in page.text
     kinds = [named.get("class") for tag, named in page.tags if tag == "span"]

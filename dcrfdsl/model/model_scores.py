@@ -1,21 +1,26 @@
-"""The second half of `TrainedModel`: how good it is on gold data, of any length.
+"""How good a model is on gold data, of any length. Got as `model.scores`.
 
-Not here: the metrics (`metrics`), predictions (`tagging_model`), a look at the weights, files (`trained_model`).
+The rank risk is the share of wrong labellings that score as high as the gold one,
+
+    R = mean over sentences of |{y ≠ y_i: g(y) ≥ g(y_i)}| / (|Y_i| − 1)        (Altun 2003 eq. 6, w_i = 1 / (|Y_i| − 1))
+
+The count comes from an n-best list. If the list ends before a labelling scores below the gold one, it gives a lower
+bound. Not here: the metrics (`metrics`), predictions (`predicting_model`), n-best lists (`label_decoders`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, encode_labels, unknown_label_tokens
+from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
-from ..inference import RunStatus, Workers
+from ..inference import Labellings, RunStatus, Workers
 from ..metrics import (
     Evaluation,
     ExactSum,
@@ -34,11 +39,13 @@ from ..metrics import (
 )
 from ..optimizers import Voters
 from ..semantics import View as DeclaredView, inference_settings
-from .elections import VotedDecoder
-from .event_model import EventModel
+from .label_decoders import VotedDecoder, decoder_of, nbest_labellings
+from .predicting_model import PredictingModel
 from .prediction import Prediction
 from .predictor import Predictor
-from .rank_risk import RankRisk, RankRiskSum, rank_risk_of
+
+MOST, FEWEST, CODES = 1000, 10, 2**25  # limits of the labellings of a sentence, and a goal for the codes of all lists
+CLOSE = 1e-9  # relative difference of the scores of one labelling that were summed in different orders
 
 
 class FirstScore(NamedTuple):
@@ -48,8 +55,14 @@ class FirstScore(NamedTuple):
     value: float
 
 
-class ScoringModel(EventModel):
-    """A model with its weights, which tags and scores itself. Used as `TrainedModel`."""
+@dataclass(frozen=True, eq=False)
+class ModelScores:
+    """How good a model is on gold data. Got as `model.scores`; `model.evaluate` gives the template's metrics at once.
+
+    model: which is scored.
+    """
+
+    model: PredictingModel
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
         """The log-likelihood Σ log p(y | x) of the gold labels in nats, unknown ones summed out.
@@ -61,24 +74,24 @@ class ScoringModel(EventModel):
         is no state, or agree with no possible labelling.
         Raises DcrfError under a method that gives no log Z.
 
-        >>> model.log_likelihood(corpus) < 0
+        >>> model.scores.log_likelihood(corpus) < 0
         True
         """
         return float(self._log_likelihood(corpus, threads))
 
     def _log_likelihood(self, corpus: Corpus, threads: int | None) -> ExactSum:
         """`log_likelihood` as a sum that can go on with other sentences."""
-        self._require_log_z("no likelihood")
-        return ExactSum(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).tolist())
+        self.require_log_z("no likelihood")
+        return ExactSum(self.gold_log_probabilities(corpus, Workers(threads))(self.model.probability_weights).tolist())
 
-    def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
+    def gold_log_probabilities(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
         """The terms of `log_likelihood` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
-        gold = encode_labels(self.spec, self.states, corpus)
-        tokens = np.flatnonzero(unknown_label_tokens(self.spec, self.states, corpus))
+        gold = encode_labels(self.model.spec, self.model.states, corpus)
+        tokens = np.flatnonzero(unknown_label_tokens(self.model.spec, self.model.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
-        clamped, free = self._structure.prepare(corpus, gold), self._structure.prepare(corpus)
+        clamped, free = Predictor.of(self.model.structure, corpus, gold), Predictor.of(self.model.structure, corpus)
 
         def log_probabilities(weights: Floats) -> Floats:
             known, log_z = clamped.log_z(weights, workers), free.log_z(weights, workers)
@@ -96,21 +109,23 @@ class ScoringModel(EventModel):
         Returns the `value` from 0 to 1, and `at_least`: for how many sentences it is only a bound. Raises DcrfError
         under a method that gives no log Z.
 
-        >>> model.rank_risk(corpus)
+        >>> model.scores.rank_risk(corpus)
         RankRisk(value=0.0, at_least=0)
         """
         return self._rank_risk(corpus, threads).mean
 
     def _rank_risk(self, corpus: Corpus, threads: int | None) -> RankRiskSum:
         """`rank_risk` as sums that can go on with other sentences."""
-        self._require_log_z("no rank risk")
-        return self._rank_risk_of(corpus, Workers(threads))(self.weights)
+        self.require_log_z("no rank risk")
+        return self._rank_risk_of(corpus, Workers(threads))(self.model.weights)
 
     def _rank_risk_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRiskSum]:
         """`rank_risk` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
-        gold = encode_labels(self.spec, self.states, corpus)
-        return rank_risk_of(self._structure.prepare(corpus), self._structure.prepare(corpus, gold), gold, workers)
+        gold = encode_labels(self.model.spec, self.model.states, corpus)
+        return rank_risk_of(
+            Predictor.of(self.model.structure, corpus), Predictor.of(self.model.structure, corpus, gold), gold, workers
+        )
 
     def sentence_terms(self, corpus: Corpus, *, threads: int | None = None) -> dict[str, Floats]:
         """The terms [n] of `log_likelihood` and `rank_risk`, of those that the template names: a sum, and a mean.
@@ -118,52 +133,20 @@ class ScoringModel(EventModel):
         corpus: gold data.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         """
-        named, terms = {call.name for call in self.spec.evaluate}, dict[str, Floats]()
+        named, terms = {call.name for call in self.model.spec.evaluate}, dict[str, Floats]()
         if "log_likelihood" in named:
-            self._require_log_z("no likelihood")
-            terms["log_likelihood"] = self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials)
+            self.require_log_z("no likelihood")
+            terms["log_likelihood"] = self.gold_log_probabilities(corpus, Workers(threads))(
+                self.model.probability_weights
+            )
         if "rank_risk" in named:
             terms["rank_risk"] = self._rank_risk(corpus, threads).risks
         return terms
 
-    def _require_log_z(self, without: str) -> None:
-        method = inference_settings(self.spec)
+    def require_log_z(self, without: str) -> None:
+        method = inference_settings(self.model.spec)
         if not method.gives_log_z:
             raise data_error("no-log-z", f"`{method.method}` gives no log Z, and so {without}", help="use `infer trp`")
-
-    def evaluate(
-        self,
-        corpus: Corpus,
-        *,
-        threads: int | None = None,
-        weights: Floats | None = None,
-        decode: str | None = None,
-        on_status: Callable[[RunStatus], None] | None = None,
-        on_remark: Callable[[Diagnostic], None] | None = None,
-    ) -> dict[str, float | int]:
-        """Scores the model on gold data: the template's `evaluate` metrics and counts by name, rates from 0 to 1.
-
-        corpus: gold data.
-        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
-        weights: [W], to score in place of the model's own.
-        decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
-        on_status: called with the `RunStatus` of decoding.
-        on_remark: called for each metric that has nothing to count in this corpus; by default that is a `DcrfWarning`.
-
-        Raises DcrfError where gold labels do not fit the model.
-
-        >>> model.evaluate(corpus)["segments(part).f1"]
-        1.0
-        """
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        model = self if weights is None else self.with_weights(weights, self.record)
-        told = None if on_status is None else lambda status, _: on_status(status)
-        remarks: list[Diagnostic] = []
-        scores = model.evaluate_parts(
-            [corpus], threads=threads, decode=decode, on_status=told, on_remark=on_remark or remarks.append
-        )
-        warn_of(remarks, depth=2)
-        return scores
 
     def evaluate_parts(
         self,
@@ -177,7 +160,7 @@ class ScoringModel(EventModel):
     ) -> dict[str, float | int]:
         """Scores the model on gold data that comes in parts, of which only one is held at a time.
 
-        parts: corpora, or what `on` makes of them. Those without a token are passed over.
+        parts: corpora, or what `prepare` makes of them. Those without a token are passed over.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         decode: as in a template, such as `optimal(nodes = 100)`; by default the model's own.
         on_status: called with the `RunStatus` of decoding each part, and the part.
@@ -188,7 +171,7 @@ class ScoringModel(EventModel):
         closer, as fewer sentences share the room for lists of labellings. Raises DcrfError as `evaluate` does, and
         where no part has a token.
 
-        >>> model.evaluate_parts([corpus.slice(0, 1), corpus.slice(1, 3)]) == model.evaluate(corpus)
+        >>> model.scores.evaluate_parts([corpus.slice(0, 1), corpus.slice(1, 3)]) == model.evaluate(corpus)
         True
         """
         tallies = self.tallies_of_parts(
@@ -217,12 +200,12 @@ class ScoringModel(EventModel):
             require_kind(corpus, Corpus, "parts", f"parts that are each {CORPUS}")
             if not corpus.num_tokens:
                 continue
-            prediction = self.predict(part, threads=threads, decode=decode)
+            prediction = self.model.predict(part, threads=threads, decode=decode)
             if on_status is not None:
                 on_status(self._with_pruning(prediction.status, corpus, Workers(threads)), corpus)
             empty = self.empty_metrics(corpus)
             remarks = empty if remarks is None else [remark for remark in remarks if remark in empty]
-            tallies = added(tallies, self._tallies(corpus, prediction, threads))
+            tallies = added(tallies, self.tallies(corpus, prediction, threads))
             if on_part is not None:
                 on_part(self.judged(corpus, prediction), corpus)
         if remarks is None:
@@ -245,19 +228,21 @@ class ScoringModel(EventModel):
 
         Returns `LabelTables` by label. Raises DcrfError where gold labels do not fit the model.
 
-        >>> model.tables(corpus)["part"].confusion.mistakes
+        >>> model.scores.tables(corpus)["part"].confusion.mistakes
         []
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
-        prediction = self.predict(corpus, threads=threads, decode=decode)
-        return label_tables(self.judged(corpus, prediction), self.spec.evaluate)
+        prediction = self.model.predict(corpus, threads=threads, decode=decode)
+        return label_tables(self.judged(corpus, prediction), self.model.spec.evaluate)
 
     def empty_metrics(self, corpus: Corpus) -> list[Diagnostic]:
         """A warning for each metric of the template that has nothing to count.
 
         corpus: gold data.
         """
-        return empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__, self._views())
+        return empty_metric_warnings(
+            self.model.spec, corpus, self.model.states, self.model.known_values.__getitem__, self._views()
+        )
 
     def judged(self, corpus: Corpus, prediction: Prediction) -> Evaluation:
         """Gold and predicted labels of a corpus side by side, and which of them are right.
@@ -266,16 +251,19 @@ class ScoringModel(EventModel):
         prediction: what `predict` gives for it.
         """
         predicted = _predicted_codes(corpus, prediction)
-        known = self.known_values.__getitem__
-        return evaluation_of(self.spec, corpus, predicted, self.states, self._views(), known)
+        known = self.model.known_values.__getitem__
+        return evaluation_of(self.model.spec, corpus, predicted, self.model.states, self._views(), known)
 
     def _views(self) -> dict[str, View]:
         """The views of the template, for metrics."""
-        return {view.name: View(view_label(self.spec, view), partial(self._seen, view)) for view in self.spec.views}
+        return {
+            view.name: View(view_label(self.model.spec, view), partial(self._seen, view))
+            for view in self.model.spec.views
+        }
 
     def _seen(self, view: DeclaredView, texts: Sequence[str]) -> Seen:
         """Texts of the view's label, states or not, and the states of the view."""
-        seen = view_map(self.spec, view, texts)
+        seen = view_map(self.model.spec, view, texts)
         return Seen(seen.states, seen.of)
 
     def first_score(self, corpus: Corpus, *, threads: int | None = None) -> FirstScore:
@@ -284,20 +272,20 @@ class ScoringModel(EventModel):
         corpus: gold data.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
         """
-        name, value = next(iter(self.evaluate(corpus, threads=threads).items()))
+        name, value = next(iter(self.evaluate_parts([corpus], threads=threads).items()))
         return FirstScore(self.first_metric, float(goodness(name, value)))
 
     @property
     def first_metric(self) -> str:
         """The name of that metric, as `segments(y).f1`; of a risk, of what it leaves of 1."""
-        return first_metric(self.spec.evaluate, {label: self.states[label] for label in self.labels})
+        return first_metric(self.model.spec.evaluate, {label: self.model.states[label] for label in self.model.labels})
 
     def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
         """The status of a pruned run, with what pruning leaves out of gold data."""
         if not status.pruning.positions:
             return status
-        gold = encode_labels(self.spec, self.states, corpus)
-        report = self._structure.prepare(corpus).pruning(self._log_potentials, workers, gold)
+        gold = encode_labels(self.model.spec, self.model.states, corpus)
+        report = Predictor.of(self.model.structure, corpus).pruning(self.model.probability_weights, workers, gold)
         return replace(status, pruning=report)
 
     def evaluator(
@@ -314,34 +302,33 @@ class ScoringModel(EventModel):
 
         All work that does not depend on weights is done once.
         """
-        first = self.spec.evaluate[0].name if self.spec.evaluate else ""
+        first = self.model.spec.evaluate[0].name if self.model.spec.evaluate else ""
         if first == "log_likelihood":
-            log_probabilities = self._log_probabilities_of(corpus, workers)
+            log_probabilities = self.gold_log_probabilities(corpus, workers)
             return lambda weights, _: float(log_probabilities(weights).sum())
         if first == "rank_risk":
             rank = self._rank_risk_of(corpus, workers)
             return lambda weights, _: goodness(first, rank(weights).mean.value)
-        predictor = self._structure.prepare(corpus)
-        election = VotedDecoder(predictor, workers, stage)
+        predictor = Predictor.of(self.model.structure, corpus)
+        by_rule, by_votes = decoder_of(predictor, decode, stage), VotedDecoder(predictor, workers, stage)
 
         def score(weights: Floats, voters: Voters | None) -> float:
-            best = predictor.best(weights, workers, decode, stage) if voters is None else election.decoded(voters)
-            prediction = self._prediction(best)
-            scores = values_of(self._tallies(corpus, prediction, None, with_probabilities=False))
+            prediction = by_rule(weights, workers, 1.0) if voters is None else by_votes.decoded(voters)
+            scores = values_of(self.tallies(corpus, prediction, None, with_probabilities=False))
             return float(goodness(*next(iter(scores.items()))))
 
         return score
 
-    def _tallies(
+    def tallies(
         self, corpus: Corpus, prediction: Prediction, threads: int | None, *, with_probabilities: bool = True
     ) -> list[Tally]:
         """What the metrics count. Without probabilities those that need them count nothing."""
         return prediction_tallies(
-            self.spec,
+            self.model.spec,
             corpus,
             _predicted_codes(corpus, prediction),
-            self.states,
-            known_values=self.known_values.__getitem__,
+            self.model.states,
+            known_values=self.model.known_values.__getitem__,
             views=self._views(),
             log_likelihood=lambda: self._log_likelihood(corpus, threads) if with_probabilities else 0.0,
             rank_risk=lambda: self._rank_risk(corpus, threads).counts if with_probabilities else (0.0, 0, 0),
@@ -355,3 +342,76 @@ def _predicted_codes(corpus: Corpus, prediction: Prediction) -> dict[str, Codes]
         for states in codes.values():
             states[off[s] : off[s + 1]] = -1
     return codes
+
+
+# the rank risk --------------------------------------------------------------------------------------------------------
+
+
+class RankRisk(NamedTuple):
+    """value: in 0–1.   at_least: the number of sentences for which only a lower bound is known."""
+
+    value: float
+    at_least: int
+
+
+class RankRiskSum(NamedTuple):
+    """risks [n]: of the sentences that are judged.   at_least: for how many only a lower bound is known."""
+
+    risks: Floats
+    at_least: int
+
+    @property
+    def counts(self) -> tuple[ExactSum, int, int]:
+        """Their sum, their number, and `at_least`: what parts of some data add up."""
+        return ExactSum(self.risks.tolist()), len(self.risks), self.at_least
+
+    @property
+    def mean(self) -> RankRisk:
+        total, sentences, at_least = self.counts
+        return RankRisk(float(total) / sentences if sentences else 0.0, at_least)
+
+
+def rank_risk_of(
+    free: Predictor, clamped: Predictor, gold: EncodedLabels, workers: Workers
+) -> Callable[[Floats], RankRiskSum]:
+    """The risk as a function of weights [W]. clamped: as `free`, but clamped to the gold labels of the corpus.
+
+    Leaves out sentences with a label that is not a single known state, and those whose gold labelling is impossible.
+    """
+    corpus, labels = free.corpus, range(len(gold.codes))
+    off = corpus.sentence_off
+    unknown = np.concatenate([[0], np.cumsum(gold.partial)])
+    complete = (unknown[off[1:]] == unknown[off[:-1]]) & (np.diff(off) > 0)
+    count = int(np.clip(CODES // max(1, gold.codes.size), FEWEST, MOST))
+
+    def risk(weights: Floats) -> RankRiskSum:
+        nothing = np.zeros_like(weights)
+        right = clamped.log_z(weights, workers)
+        log_wrong = _log_less_one(free.log_z(nothing, workers) - clamped.log_z(nothing, workers))
+        chosen = np.flatnonzero(complete & np.isfinite(right))
+        lists = nbest_labellings(free, weights, workers, count).sentences
+        risks, at_least = np.zeros(len(chosen)), 0
+        for n, s in enumerate(chosen.tolist()):
+            codes = {name: gold.codes[m, off[s] : off[s + 1]] for m, name in zip(labels, lists[s].codes, strict=True)}
+            above, is_all = _above(lists[s], codes, float(right[s]), count)
+            if above > 0 and np.isfinite(log_wrong[s]):
+                risks[n] = min(1.0, float(np.exp(np.log(above) - log_wrong[s])))
+            at_least += not is_all
+        return RankRiskSum(risks, at_least)
+
+    return risk
+
+
+def _log_less_one(logs: Floats) -> Floats:
+    """log (e^x − 1) for x = 0 or x ≥ log 2; -inf if x is 0 up to rounding."""
+    return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
+
+
+def _above(nbest: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:
+    """The number of listed labellings other than gold that score as high, and whether no unlisted one can."""
+    high = nbest.score >= right - CLOSE * max(1.0, abs(right))
+    is_gold = np.ones(len(nbest), np.bool_)
+    for name, codes in nbest.codes.items():
+        is_gold &= (codes == gold[name]).all(axis=1)
+    is_all = nbest.exact and (len(nbest) < count or not high.all())
+    return int((high & ~is_gold).sum()), is_all

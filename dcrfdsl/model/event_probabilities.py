@@ -1,4 +1,4 @@
-"""A trained model that gives probabilities of events: conditions over the labels of a sentence.
+"""Probabilities of more than one label: of events, which are conditions over the labels of a sentence, and of cliques.
 
     P(event | x) = Σ over the disjoint cases of the event of exp(log Z of the case − log Z)
 
@@ -16,14 +16,14 @@ import numpy as np
 
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
 from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require_kind, require_list
-from ..inference import RunStatus, Workers
+from ..inference import CliqueMarginal, RunStatus, Workers
 from ..semantics import ALL, NONE, Case, EventText, LabelDiagrams
 from .case_sums import CaseSums, PlacedCase, case_sums
-from .explaining_model import ExplainingModel
 from .label_events import EventReader, Known
+from .predicting_model import PredictingModel
+from .prediction import no_labelling
 from .predictor import Predictor
 from .sentence_tagging import Given, Sentence
-from .tagging_model import no_labelling
 
 MOST_CASES = 10_000  # of one event in one sentence
 MOST_ENTRIES = 2**20  # states in the cases that are held at once; the digits of larger ones are those of 1 − P
@@ -31,7 +31,7 @@ HALF = np.log(0.5)
 
 
 class EventProbability(NamedTuple):
-    """The probability of an event in a sentence. Made by `TrainedModel.probability`.
+    """The probability of an event in a sentence. Made by `model.events.probability`.
 
     event: as it was asked for.
     value: P(event | sentence).
@@ -83,8 +83,15 @@ class _Question:
         return max(self.cases) <= MOST_CASES and max(self.cases) * self.depth <= MOST_ENTRIES
 
 
-class EventModel(ExplainingModel):
-    """A model that gives probabilities of events; see `TrainedModel`."""
+@dataclass(frozen=True, eq=False)
+class ModelEvents:
+    """Probabilities of more than one label: of events and of clique instances. Got as `model.events`.
+
+    model: which predicts.   reader: reads its events.
+    """
+
+    model: PredictingModel
+    reader: EventReader
 
     @overload
     def probability(
@@ -114,7 +121,7 @@ class EventModel(ExplainingModel):
     ) -> EventProbability | list[EventProbability] | list[list[EventProbability]]:
         """The probability that an event holds: a condition over the labels of a sentence.
 
-        sentence: as `tag` takes it, or a corpus, or what `on` makes of one.
+        sentence: as `tag` takes it, or a corpus, or what `prepare` makes of one.
         event: a text, or a list of texts. Positions count from 1, as in `dcrfdsl why`.
         given: labels known beforehand, as for `tag`; with a corpus as for `predict`.
         threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
@@ -129,10 +136,10 @@ class EventModel(ExplainingModel):
         DcrfError for a text that is no event of the model, a position outside of a sentence, an event that falls into
         too many cases, or a sentence without any possible labelling.
 
-        >>> moved = model.probability(["9", "Bath", "Lane"], "part[2] is I-STREET and part[3] is I-STREET")
+        >>> moved = model.events.probability(["9", "Bath", "Lane"], "part[2] is I-STREET and part[3] is I-STREET")
         >>> round(moved.value, 2), moved.exact
         (0.53, True)
-        >>> both = model.probability(["9", "Bath", "Lane"], ["segment(part, 2, 2, TOWN)", "predicted"])
+        >>> both = model.events.probability(["9", "Bath", "Lane"], ["segment(part, 2, 2, TOWN)", "predicted"])
         >>> [round(one.value, 2) for one in both]
         [0.05, 0.53]
         """
@@ -140,27 +147,37 @@ class EventModel(ExplainingModel):
         require_list(texts, "event", "events, or one event as a text")
         for text in texts:
             require_kind(text, str, "event", "a text such as `y[3] is A`, or a list of such texts")
-        events = [self._events.read(text) for text in texts]
-        if isinstance(sentence, Corpus | Predictor):
-            predictor: Predictor | None = sentence if isinstance(sentence, Predictor) else self.prepare(sentence, given)  # type: ignore[arg-type]
-        else:
-            predictor = self._on_sentence(sentence, given)  # type: ignore[arg-type]
+        events = [self.reader.read(text) for text in texts]
+        predictor = self.model.prepare(sentence, given)
         if predictor is None:
             raise DcrfError(Diagnostic("no-such-position", "the sentence has no token", help="give one with tokens"))
         of_sentences = self._probabilities(predictor, events, list(texts), Workers(threads))
         answers = [one[0] for one in of_sentences] if isinstance(event, str) else of_sentences
         return answers if isinstance(sentence, Corpus | Predictor) else answers[0]
 
-    @cached_property
-    def _events(self) -> EventReader:
-        return EventReader(self.spec, self.states, self.labels)
+    def clique_marginals(
+        self, corpus: Corpus, *, given: EncodedLabels | None = None
+    ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+        """Yields for each sentence the probabilities p(y_c | x) of every clique instance, and how inference ended.
+
+        corpus: the sentences.
+        given: labels known beforehand, as for `predict`.
+
+        A `CliqueMarginal` has the clique's name, its `sites` as (label, position from 0), and a `table` with an axis a
+        site.
+
+        >>> cliques, status = next(model.events.clique_marginals(corpus))
+        >>> cliques[-1].sites, cliques[-1].table.shape
+        ((('part', 3), ('part', 4)), (5, 5))
+        """
+        return self.model.prepare(corpus, given).clique_marginals(self.model.probability_weights)
 
     def _probabilities(
         self, predictor: Predictor, events: Sequence[EventText], texts: Sequence[str], workers: Workers
     ) -> list[list[EventProbability]]:
         """Of each sentence the probability of each event."""
-        needed = frozenset().union(*map(self._events.needed, events))
-        labellings = {name: _LABELLINGS[name](self, predictor, workers) for name in sorted(needed)}
+        needed = frozenset().union(*map(self.reader.needed, events))
+        labellings = {name: _LABELLINGS[name](self.model, predictor, workers) for name in sorted(needed)}
         lengths, off = predictor.corpus.lengths().tolist(), predictor.corpus.sentence_off.tolist()
         out: list[list[EventProbability]] = []
         waiting: list[_Question] = []
@@ -186,7 +203,7 @@ class EventModel(ExplainingModel):
         """The events in one sentence. DcrfError for one that has too many cases."""
         diagrams = LabelDiagrams(predictor.structure.graph.cards)
         for event in events:
-            node = self._events.diagram(event, length, known, diagrams)
+            node = self.reader.diagram(event, length, known, diagrams)
             question = _Question(sentence, diagrams, node, (diagrams.count(node, ALL), diagrams.count(node, NONE)))
             if min(question.cases) > MOST_CASES:
                 message = f"the event falls into {min(question.cases):,} cases, and at most {MOST_CASES:,} are summed"
@@ -198,7 +215,9 @@ class EventModel(ExplainingModel):
         self, predictor: Predictor, questions: Sequence[_Question], sentences: range, workers: Workers
     ) -> list[tuple[float, float, float, bool, bool]]:
         """Of each question value, log, log_not, exact, converged. DcrfError if a sentence has no labelling."""
-        shares = _Shares(lambda cases: case_sums(predictor, cases, self._log_potentials, workers), questions, sentences)
+        shares = _Shares(
+            lambda cases: case_sums(predictor, cases, self.model.probability_weights, workers), questions, sentences
+        )
         if lost := [s for s, log_z in shares.log_z.items() if log_z == -np.inf]:
             corpus = predictor.corpus
             raise no_labelling(
@@ -291,13 +310,13 @@ def _log_rest(log: float) -> float:
 # the labellings that an event may name --------------------------------------------------------------------------------
 
 
-def _predicted(model: EventModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
+def _predicted(model: PredictingModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
     """Of each label and token its predicted state, as a set of states."""
     prediction = model.predict(predictor, threads=workers.threads)
     return {label: [1 << code for code in codes.tolist()] for label, codes in prediction.codes.items()}
 
 
-def _gold(model: EventModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
+def _gold(model: PredictingModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
     """Of each label and token the states that the data allows; none where its value is no state."""
     absent = [label for label in model.labels if label not in predictor.corpus.columns]
     if absent:

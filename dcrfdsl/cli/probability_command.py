@@ -1,0 +1,128 @@
+"""`dcrfdsl probability`: how likely events are, which are conditions over the labels of a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from ..foundation import json_text
+from .console import Features, Json, Quiet, Talk, Threads, refuse
+from .inputs import data_statement, load_model, read_features, read_sentence
+from .options import Argument, Option
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..model import EventProbability, TrainedModel
+
+_CLOSE = 5e-4  # nearer to 1 than this, the distance is shown
+
+
+def probability(
+    model: Annotated[str, Argument("MODEL", help="Model file.")],
+    data: Annotated[str, Argument("DATA", help="Data, with labels or without; - is stdin.")],
+    events: Annotated[list[str], Argument("EVENT...", help="Conditions over labels, positions counted from 1.")],
+    sentence: Annotated[
+        int | None, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1 (default: 1).")
+    ] = None,
+    every: Annotated[bool, Option("--every", help="Ask about every sentence.")] = False,
+    given: Annotated[bool, Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
+    threads: Threads = None,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how likely an event is: a condition over the labels of a sentence.
+
+    An event is a condition of the language with a position after each label: `y[3] is B and not y[4] in {B, O}`.
+    `segment(y, 3, 5, LOC)` says that positions 3 to 5 are exactly one segment of type LOC. `predicted` says that the
+    sentence has the labels that the model predicts, `y = predicted` that one layer of them has, `y[3] = predicted` one
+    position; `gold` in its place stands for the labels of the data.
+
+    Each event is one argument, so quote it. Its probability is exact wherever exact inference fits; otherwise a note
+    says that it is an estimate. An impossible event has probability 0; of one that is almost certain, the distance
+    from 1 is printed.
+
+    With --json a line for each sentence: {"sentence", "events": [{"event", "probability", "log", "log_not", "exact",
+    "converged"}, …]}. "log" is the natural logarithm of the probability, and "log_not" that of the opposite.
+
+    \b
+    Example:
+      dcrfdsl probability chunk.model test.txt "chunk[1] is B and chunk[2] is I" predicted
+      dcrfdsl probability chunk.model test.txt --sentence 2 "chunk[1] = predicted or chunk[2] = predicted"
+      dcrfdsl probability chunk.model gold.txt --every gold --json
+    """
+    from ..data import encode_known_labels
+    from ..model import probability_notes
+
+    if every and sentence is not None:
+        refuse("idle-option", "`--every` asks about all sentences, and `--sentence` about one", "leave out one of them")
+    talk = Talk(quiet)
+    trained = load_model(model, read_features(features))
+    for note in probability_notes(trained):
+        talk(note)
+    estimated = failed = False
+    for before, corpus in _parts(trained, data, None if every else sentence or 1, given=given):
+        known = encode_known_labels(trained.spec, trained.states, corpus) if given else None
+        for s, answers in enumerate(trained.events.probability(corpus, events, given=known, threads=threads)):
+            estimated |= not answers[0].exact
+            failed |= not answers[0].converged
+            for line in _lines(before + s + 1, answers, as_json=as_json, numbered=every):
+                print(line)
+    if estimated:
+        talk(_ESTIMATED)
+    if failed:
+        talk("warning: inference did not converge: the probabilities are rough")
+
+
+_ESTIMATED = "note: exact inference does not fit: the probabilities are estimated by messages on loops"
+
+
+def _parts(model: TrainedModel, path: str, number: int | None, *, given: bool) -> Iterator[tuple[int, Corpus]]:
+    """Whole sentences, and how many came before: one sentence by its number from 1, or all."""
+    from ..data import stream_corpus
+    from ..semantics import spare_columns
+
+    required, optional, before = model.labels if given else (), () if given else model.labels, 0
+    if number is not None:
+        yield number - 1, read_sentence(path, model.spec, number, required=required)
+        return
+    spare = spare_columns(model.spec)
+    data = data_statement(model.spec)
+    for chunk in stream_corpus(path, data, required=required, optional=optional, spare=spare, flush=False):
+        if chunk.corpus.num_tokens:
+            yield before, chunk.corpus
+            before += chunk.corpus.num_sentences
+
+
+def _lines(number: int, answers: list[EventProbability], *, as_json: bool, numbered: bool) -> Iterator[str]:
+    """What is printed about the sentence of this number."""
+    if as_json:
+        yield json_text({"sentence": number, "events": [_as_json(answer) for answer in answers]})
+        return
+    for answer in answers:
+        value = probability_text(answer)
+        yield f"{number}\t{value}\t{answer.event}" if numbered else f"{value:<12} {answer.event}"
+
+
+def probability_text(answer: EventProbability) -> str:
+    """A probability with the digits that matter: `0.8731`, `1 - 3.2e-07`, `1e-412`."""
+    if answer.log_not < math.log(_CLOSE):
+        return "1" if answer.log_not == -math.inf else f"1 - {_power(answer.log_not)}"
+    return "0" if answer.log == -math.inf else _power(answer.log)
+
+
+def _power(log: float) -> str:
+    """exp(log), also where it is too small for a float."""
+    return f"{math.exp(log):.4g}" if log > -700.0 else f"1e{log / math.log(10.0):.0f}"
+
+
+def _as_json(answer: EventProbability) -> dict[str, object]:
+    return {
+        "event": answer.event,
+        "probability": answer.value,
+        "log": answer.log,
+        "log_not": answer.log_not,
+        "exact": answer.exact,
+        "converged": answer.converged,
+    }

@@ -1,0 +1,106 @@
+"""Running texts to spans of characters with probabilities, by models whose data are `spans`.
+
+Not here: tokens and corpora of texts (`data`), the probabilities (`calibration`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..data import Corpus, corpus_of_texts, text_within, tokens_of_text
+from ..foundation import DcrfError, Diagnostic
+from ..inference import Workers
+from ..semantics import DataSpec, ModelSpec
+from .calibration import Model, ModelCalibration
+from .prediction import require_possible
+
+Text: TypeAlias = str | Mapping[str, Any]
+_TOKENS_AT_ONCE = 50_000
+
+
+class Annotation(NamedTuple):
+    """A span that a model finds in a text. Made by `TrainedModel.annotate`.
+
+    type: of the span, as `PER`.
+    text: its characters.
+    start, end: where it is: `text` is `whole[start:end]` of the whole text, so `end` is excluded.
+    probability: that exactly this span is there, from 0 to 1.
+    label: whose span it is.
+    """
+
+    type: str
+    text: str
+    start: int
+    end: int
+    probability: float
+    label: str
+
+
+def annotated(
+    calibration: ModelCalibration[Model], texts: list[Text], threads: int | None, decode: str | None
+) -> list[list[Annotation]]:
+    """The spans of each text; see `TrainedModel.annotate`."""
+    data = data_of_texts(calibration.model.spec)
+    corpus, numbers = corpus_of_texts(texts, data, calibration.model.labels)
+    found: list[list[Annotation]] = [[] for _ in texts]
+    for first, last in _runs(corpus):
+        part = corpus.slice(first, last)
+        for s, annotation in _spans(calibration, part, threads, decode):
+            number = int(numbers[first + s])
+            found[number].append(annotation)
+    for n, text in enumerate(texts):
+        if found[n]:
+            found[n] = _of_characters(found[n], text, data)
+    return found
+
+
+def _spans(
+    calibration: ModelCalibration[Model], corpus: Corpus, threads: int | None, decode: str | None
+) -> Iterator[tuple[int, Annotation]]:
+    """The segments of each sentence, with tokens as offsets: the first one, and the last one."""
+    model, off = calibration.model, corpus.sentence_off
+    predictor = model.prepare(corpus)
+    prediction = require_possible(model.predict(predictor, threads=threads, decode=decode), corpus)
+    parts = calibration.of_parts(predictor, prediction, ("segments",), Workers(threads))
+    for label, (segments, types) in parts.segments.items():
+        sentence = np.searchsorted(off, segments.start, side="right") - 1
+        firsts, lasts = segments.start - off[sentence], segments.end - off[sentence]
+        sure = parts.probabilities["segments", label]
+        for s, first, last, kind, probability in zip(
+            sentence.tolist(), firsts.tolist(), lasts.tolist(), segments.kind.tolist(), sure.tolist(), strict=True
+        ):
+            yield s, Annotation(types[kind], "", first, last, probability, label)
+
+
+def data_of_texts(spec: ModelSpec) -> DataSpec:
+    """The `data` statement. DcrfError unless it reads texts."""
+    data = spec.data
+    if data is None or data.format != "spans":
+        form = "no data" if data is None else f"`{data.format}`"
+        raise DcrfError(
+            Diagnostic(
+                "bad-argument", f"the data of this model are {form}, which has tokens, and no running texts",
+                help="`tag` takes tokens; a model of texts has `data spans(word = token, …)`",
+            )
+        )  # fmt: skip
+    return data
+
+
+def _runs(corpus: Corpus) -> list[tuple[int, int]]:
+    """Runs of sentences, (first, last + 1), whose features fit in memory."""
+    steps = np.arange(0, max(corpus.num_tokens, 1), _TOKENS_AT_ONCE)
+    cuts = np.unique([*np.searchsorted(corpus.sentence_off, steps, side="left"), corpus.num_sentences])
+    return list(pairwise(cuts.tolist()))
+
+
+def _of_characters(found: list[Annotation], text: Text, data: DataSpec) -> list[Annotation]:
+    """Annotations with tokens as offsets, as characters, from left to right, the longer of two first."""
+    tokens, whole, placed = tokens_of_text(text, data), text_within(text), []
+    for one in found:
+        start, end = tokens[one.start][0], tokens[one.end][1]
+        placed.append(one._replace(start=start, end=end, text=whole[start:end]))
+    return sorted(placed, key=lambda one: (one.start, -one.end))
