@@ -169,7 +169,7 @@ def test_an_election_goes_on_from_the_voters_it_knows(cut: bool) -> None:
         if count == 2:  # the last one lasts longer later on
             some = replace(some, votes=np.minimum(some.votes, [10**9, 1]))
         whole = VotedDecoder(model.prepare(corpus), Workers(1), None).decoded(some)
-        np.testing.assert_array_equal(election.decoded(some).codes, whole.codes)
+        np.testing.assert_equal(election.decoded(some).codes, whole.codes)
 
 
 # voters -----------------------------------------------------------------------------------------------------------
