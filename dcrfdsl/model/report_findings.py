@@ -2,7 +2,7 @@
 
     model, data ──> labels, probabilities ──> errors, explanations, drawn sentences ──> `Findings`
 
-Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_story`).
+Not here: the page and its sections (`reporting`), what a model's weights and record are (`model_summary`).
 """
 
 from __future__ import annotations
