@@ -157,19 +157,19 @@ def check_output(command: str, arguments: list[str], out: str) -> None:
         validator.validate(record)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_says_what_it_does(name: str) -> None:
-    command = described_command(name)
-    assert re.match(r"[A-Z].+\.", command.paragraphs[0])
-    assert command.examples and all(line.count(f"dcrfdsl {name}") == 1 for line in (*command.examples, *command.more))
-    for item in (*command.arguments, *command.options):
-        assert item.meaning.endswith("."), item.names
+def test_a_command_says_what_it_does() -> None:
+    for name in COMMANDS:
+        command = described_command(name)
+        assert re.match(r"[A-Z].+\.", command.paragraphs[0]), name
+        lines = (*command.examples, *command.more)
+        assert command.examples and all(line.count(f"dcrfdsl {name}") == 1 for line in lines), name
+        for item in (*command.arguments, *command.options):
+            assert item.meaning.endswith("."), (name, item.names)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_stands_in_an_example(name: str) -> None:
+def test_every_option_stands_in_an_example() -> None:
     """A pair `--flush`, `--no-flush` stands in two; of `--output`, `-o` one is enough."""
-    for option in described_command(name).options:
+    for name, option in ((one, option) for one in COMMANDS for option in described_command(one).options):
         assert option.examples, f"{option.names[0]} of {name} needs a line in OPTION_EXAMPLES"
         for opposite in (each for each in option.names if each.startswith("--no-")):
             assert any(opposite in line.split() for line in option.examples), opposite

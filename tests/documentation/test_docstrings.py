@@ -69,35 +69,33 @@ def first_sentence(docstring: str | None) -> str:
     return re.split(r"\.(?:\s|$)|[:;]\s", docstring or "", maxsplit=1)[0]
 
 
-@pytest.mark.parametrize("name", [*CLASSES, *FUNCTIONS, *METHODS, *PROPERTIES])
-def test_every_public_name_says_what_it_is(name: str) -> None:
-    described = {**CLASSES, **FUNCTIONS, **METHODS, **PROPERTIES}[name]
-    own = vars(described).get("__doc__") if isinstance(described, type) else described.__doc__
-    assert len(first_sentence(own)) > 10
+def test_every_public_name_says_what_it_is() -> None:
+    for name, described in {**CLASSES, **FUNCTIONS, **METHODS, **PROPERTIES}.items():
+        own = vars(described).get("__doc__") if isinstance(described, type) else described.__doc__
+        assert len(first_sentence(own)) > 10, name
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if not name.startswith("_")])
-def test_no_public_name_is_left_out(name: str) -> None:
-    assert name in {**CLASSES, **FUNCTIONS} or type(PUBLIC[name]).__name__ in CLASSES
+def test_no_public_name_is_left_out() -> None:
+    described = {**CLASSES, **FUNCTIONS}
+    public = {name: value for name, value in PUBLIC.items() if not name.startswith("_")}
+    assert [n for n, value in public.items() if n not in described and type(value).__name__ not in CLASSES] == []
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
-def test_every_parameter_is_described(name: str) -> None:
+def test_every_parameter_is_described() -> None:
     """A parameter stands before a colon at the start of a line, or in backquotes; `doc` and `deep` need no more."""
-    function = {**FUNCTIONS, **METHODS}[name]
-    docstring = inspect.getdoc(function) or ""
-    before_colons = {word for line in re.findall(r"^([\w, ]+):", docstring, re.M) for word in line.split(", ")}
-    described = before_colons | set(re.findall(r"`(\w+)`", docstring))
-    parameters = {parameter for parameter in inspect.signature(function).parameters if parameter not in ("self", "cls")}
-    assert parameters - described == set()
+    for name, function in {**FUNCTIONS, **METHODS}.items():
+        docstring = inspect.getdoc(function) or ""
+        before_colons = {word for line in re.findall(r"^([\w, ]+):", docstring, re.M) for word in line.split(", ")}
+        described = before_colons | set(re.findall(r"`(\w+)`", docstring))
+        assert set(inspect.signature(function).parameters) - {"self", "cls"} - described == set(), name
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_field_is_described(name: str) -> None:
-    docstring = inspect.getdoc(CLASSES[name]) or ""
-    fields = [field for field in getattr(CLASSES[name], "__dataclass_fields__", ()) if not field.startswith("_")]
-    fields += list(getattr(CLASSES[name], "model_fields", ()))
-    assert [field for field in fields if not re.search(rf"\b{field}\b", docstring)] == []
+def test_every_field_is_described() -> None:
+    for name, kind in CLASSES.items():
+        docstring = inspect.getdoc(kind) or ""
+        fields = [field for field in getattr(kind, "__dataclass_fields__", ()) if not field.startswith("_")]
+        fields += list(getattr(kind, "model_fields", ()))
+        assert [field for field in fields if not re.search(rf"\b{field}\b", docstring)] == [], name
 
 
 @pytest.mark.long
@@ -109,9 +107,8 @@ def test_the_help_of_the_package_is_short() -> None:
         assert word in shown
 
 
-@pytest.mark.parametrize("name", [*CLASSES, *FUNCTIONS])
-def test_help_prints(name: str) -> None:
-    assert name in pydoc.render_doc({**CLASSES, **FUNCTIONS}[name])
+def test_help_prints() -> None:
+    assert [name for name, value in {**CLASSES, **FUNCTIONS}.items() if name not in pydoc.render_doc(value)] == []
 
 
 @pytest.mark.parametrize("room", ["sklearn", "crfsuite", "export", "convert"])
@@ -156,6 +153,5 @@ def test_the_examples_run(name: str, session: dict[str, Any]) -> None:
     assert not said, "".join(said)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_public_function_has_an_example(name: str) -> None:
-    assert name in examples()
+def test_every_public_function_has_an_example() -> None:
+    assert set(FUNCTIONS) - set(examples()) == set()

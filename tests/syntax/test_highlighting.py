@@ -87,19 +87,16 @@ def test_the_files_of_editors_are_what_the_table_makes() -> None:
 # Pygments -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", TEXTS)
-def test_pygments_knows_every_word(title: str) -> None:
-    text = TEXTS[title]
-    tokens = list(DcrfLexer(stripnl=False, ensurenl=False).get_tokens(text))
-    assert [part for kind, part in tokens if kind is Error] == []
-    assert "".join(part for _, part in tokens) == text
+def test_pygments_knows_every_word() -> None:
+    for title, text in TEXTS.items():
+        tokens = list(DcrfLexer(stripnl=False, ensurenl=False).get_tokens(text))
+        assert [part for kind, part in tokens if kind is Error] == [], title
+        assert "".join(part for _, part in tokens) == text, title
 
 
-@pytest.mark.parametrize("title", TEXTS)
-def test_a_word_has_the_kind_that_it_has_for_the_parser(title: str) -> None:
-    text = TEXTS[title]
-    found = kinds(text)
-    for token in lexed(text):
+def test_a_word_has_the_kind_that_it_has_for_the_parser() -> None:
+    found = {title: kinds(text) for title, text in TEXTS.items()}
+    for title, text, token in ((name, whole, token) for name, whole in TEXTS.items() for token in lexed(whole)):
         if token.start_pos is None or token.end_pos is None or (token.type.startswith("_") and token.type != "_LESS"):
             continue
         word = text[token.start_pos : token.end_pos]
@@ -107,12 +104,9 @@ def test_a_word_has_the_kind_that_it_has_for_the_parser(title: str) -> None:
         if expected is None and word.isalpha():
             statement = word in KEYWORDS and (token.start_pos == 0 or text[token.start_pos - 1] == "\n")
             expected = {"statement"} if statement else {"clause", "operator word"}
-        kind = set(found[token.start_pos : token.end_pos])
-        assert kind <= (expected or {"punctuation", "operator"}), (
-            token.type,
-            word,
-            text.count("\n", 0, token.start_pos),
-        )
+        kind = set(found[title][token.start_pos : token.end_pos])
+        line = text.count("\n", 0, token.start_pos) + 1
+        assert kind <= (expected or {"punctuation", "operator"}), (title, line, token.type, word)
 
 
 def test_what_no_template_has_is_an_error() -> None:
@@ -168,15 +162,14 @@ def text_mate(text: str) -> list[str]:
     return scopes
 
 
-@pytest.mark.parametrize("title", TEXTS)
-def test_text_mate_is_as_pygments(title: str) -> None:
-    text = TEXTS[title]
-    found = text_mate(text)
-    assert not [scope for scope in found if scope.startswith("invalid")]
-    expected = ["" if kind == "blank" else f"{GENERATE.SCOPES[kind]}.dcrf" for kind in kinds(text)]
-    assert ["" if char.isspace() else scope for char, scope in zip(text, found, strict=True)] == [
-        "" if char.isspace() else scope for char, scope in zip(text, expected, strict=True)
-    ]
+def test_text_mate_is_as_pygments() -> None:
+    for title, text in TEXTS.items():
+        found = text_mate(text)
+        assert not [scope for scope in found if scope.startswith("invalid")], title
+        expected = ["" if kind == "blank" else f"{GENERATE.SCOPES[kind]}.dcrf" for kind in kinds(text)]
+        assert ["" if char.isspace() else scope for char, scope in zip(text, found, strict=True)] == [
+            "" if char.isspace() else scope for char, scope in zip(text, expected, strict=True)
+        ], title
 
 
 PROGRAM = """
