@@ -5,20 +5,24 @@ from .base import (
     StatelessMethod as StatelessMethod,
 )
 from .bound.automaton_runs import fastest_automaton as fastest_automaton
-from .bound.chain_graphs import (
+from .bound.binding import (
+    Binder as Binder,
+    BoundData as BoundData,
+    bind_clamped as bind_clamped,
+    repeated_data as repeated_data,
+)
+from .bound.chain_runs import (
     LONGEST as LONGEST,
     ChainRuns as ChainRuns,
     CompetitorTotals as CompetitorTotals,
+    LinkedChains as LinkedChains,
     chain_of as chain_of,
+    linked_chains as linked_chains,
 )
-from .bound.clamped_data import bind_clamped as bind_clamped
-from .bound.linked_chains import LinkedChains as LinkedChains, linked_chains as linked_chains
-from .bound.potentials import Binder as Binder, BoundData as BoundData
-from .bound.sequence_copies import repeated_data as repeated_data
-from .decoding.bounded_decoding import bounded_decoding as bounded_decoding
-from .decoding.branch_and_bound import (
+from .decoding.bounded_decoding import (
     BoundedLabelling as BoundedLabelling,
     SearchLimits as SearchLimits,
+    bounded_decoding as bounded_decoding,
     bounded_labelling as bounded_labelling,
 )
 from .decoding.constrained_decoding import (
@@ -27,6 +31,7 @@ from .decoding.constrained_decoding import (
     StateConstraints as StateConstraints,
 )
 from .decoding.labellings import (
+    Ballots as Ballots,
     Labellings as Labellings,
     NBest as NBest,
     Samples as Samples,
@@ -35,30 +40,23 @@ from .decoding.labellings import (
     check_samples_fit as check_samples_fit,
     draw_samples as draw_samples,
     largest_table as largest_table,
-    parts_by_width as parts_by_width,
-)
-from .decoding.latent_decoding import (
     latents_first_fits as latents_first_fits,
     nbest_summing_latents as nbest_summing_latents,
+    parts_by_width as parts_by_width,
     ranked_candidates as ranked_candidates,
 )
-from .decoding.local_decoding import LocalDecoder as LocalDecoder
-from .decoding.local_pieces import (
+from .decoding.local_decoding import (
+    LocalDecoder as LocalDecoder,
     is_large_piece as is_large_piece,
     local_pieces as local_pieces,
     resolve_decode_rule as resolve_decode_rule,
 )
-from .decoding.single_run_decoding import SingleRunDecoder as SingleRunDecoder
-from .decoding.voting import Ballots as Ballots
-from .marginals import (
-    CliqueMarginal as CliqueMarginal,
-    assignment_marginals as assignment_marginals,
-    clique_marginals as clique_marginals,
-    sequence_graph as sequence_graph,
+from .decoding.once_decoding import OnceDecoder as OnceDecoder
+from .methods.exact_method import (
+    ExactMethod as ExactMethod,
+    LabelLogMarginals as LabelLogMarginals,
+    ProgramCompetitors as ProgramCompetitors,
 )
-from .methods.exact_method import ExactMethod as ExactMethod
-from .methods.label_log_marginals import LabelLogMarginals as LabelLogMarginals
-from .methods.maximum import MaximumMethod as MaximumMethod
 from .methods.method_memory import method_memory as method_memory, recall_method as recall_method
 from .methods.method_table import (
     METHODS as METHODS,
@@ -66,19 +64,20 @@ from .methods.method_table import (
     check_width as check_width,
     choose_method as choose_method,
 )
-from .methods.mixed import Part as Part, PerSentenceMethod as PerSentenceMethod
-from .methods.program_competitors import ProgramCompetitors as ProgramCompetitors
+from .methods.per_sentence_method import Part as Part, PerSentenceMethod as PerSentenceMethod
 from .methods.pruned_method import PrunedMethod as PrunedMethod
-from .methods.weighted import weighted as weighted
+from .methods.wrapped_methods import MaximumMethod as MaximumMethod, weighted as weighted
 from .own_methods import InferenceMethod as InferenceMethod
-from .pieces.local_normalisation import (
+from .piece_methods import (
+    PieceInstanceMethod as PieceInstanceMethod,
     PieceMethod as PieceMethod,
+    SharedPieceMethod as SharedPieceMethod,
+    are_shared as are_shared,
+    bind_instances as bind_instances,
     instance_importance as instance_importance,
     most_cases as most_cases,
     no_cases as no_cases,
 )
-from .pieces.piece_data import PieceInstanceMethod as PieceInstanceMethod, bind_instances as bind_instances
-from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
 from .run import (
     pruning_loss as pruning_loss,
     run_decoding as run_decoding,
@@ -92,11 +91,15 @@ from .run_status import (
     RunStatus as RunStatus,
     contradiction_message as contradiction_message,
 )
-from .score_terms import (
+from .sequence_graphs import (
     BIAS as BIAS,
+    CliqueMarginal as CliqueMarginal,
     ScoreTerm as ScoreTerm,
+    assignment_marginals as assignment_marginals,
+    clique_marginals as clique_marginals,
     differing_terms as differing_terms,
     graph_without as graph_without,
+    sequence_graph as sequence_graph,
 )
 from .single_graph import infer_graph as infer_graph
 from .stage_guides import GuideLists as GuideLists, StageGuide as StageGuide, stage_guide as stage_guide

@@ -34,12 +34,12 @@ from ..inference import (
     CliqueMarginal,
     GuideLists,
     LocalDecoder,
+    OnceDecoder,
     PrunedMethod,
     PruningReport,
     RunStatus,
     Samples,
     SequenceMethod,
-    SingleRunDecoder,
     StageGuide,
     Workers,
     check_samples_fit,
@@ -110,10 +110,10 @@ class ModelStructure:
         return stage_guide(self.spec, self.graph, self.parameters, self._asked, self.guides)
 
     @cached_property
-    def once_constraint(self) -> SingleRunDecoder | None:
+    def once_constraint(self) -> OnceDecoder | None:
         """The search that keeps to `once` where the graph does not, as its types are too many; else None."""
         runs = searched_runs(self.spec, self.states)
-        return SingleRunDecoder(self.graph, runs) if runs else None
+        return OnceDecoder(self.graph, runs) if runs else None
 
     @cached_property
     def label_states(self) -> dict[str, tuple[str, ...]]:

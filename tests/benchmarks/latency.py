@@ -17,7 +17,7 @@ from figures import Figure, Skip, at_most
 from work import CHUNKING, SMOKE, conll2000, resolved_of, work_folder
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.inference.bound import chain_graphs
+from dcrfdsl.inference.bound import chain_runs
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.training.pipeline import fit
 
@@ -85,19 +85,19 @@ def _median(ask: Callable[[Any], Any], asked: Sequence[Any]) -> float:
 def _kernel_seconds(model: TrainedModel, asked: Sequence[Sentence]) -> float:
     """Seconds of the kernel that decodes, called as `tag` calls it."""
     taken: list[float] = []
-    kernel = chain_graphs.chain_decode
+    kernel = chain_runs.chain_decode
 
     def timed(*arguments: Any) -> None:
         start = time.perf_counter()
         kernel(*arguments)
         taken.append(time.perf_counter() - start)
 
-    chain_graphs.chain_decode = timed
+    chain_runs.chain_decode = timed
     try:
         for one in asked * (1 if SMOKE else 10):
             model.tag(one)
     finally:
-        chain_graphs.chain_decode = kernel
+        chain_runs.chain_decode = kernel
     return statistics.median(taken)
 
 

@@ -20,8 +20,8 @@ from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
-from dcrfdsl.inference.decoding import local_pieces as local_decoding_pieces
-from dcrfdsl.inference.decoding.local_pieces import local_pieces
+from dcrfdsl.inference.decoding import local_decoding
+from dcrfdsl.inference.decoding.local_decoding import local_pieces
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.training_settings import AllCases, LikelihoodSettings, TrainSettings
@@ -263,7 +263,7 @@ decode local
 @pytest.mark.parametrize(("limit", "refused"), [(9, False), (8, True)])
 def test_local_decoding_does_not_go_by_them(limit: int, refused: bool, monkeypatch: Any) -> None:
     given, _ = supervised(Case(LOCAL, sentences("PQR")))
-    monkeypatch.setattr(local_decoding_pieces, "LARGEST", limit)
+    monkeypatch.setattr(local_decoding, "LARGEST", limit)
     if not refused:
         assert [template.name for template in local_pieces(given.spec, given.graph)] == ["a"]
         return

@@ -21,7 +21,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Workers
-from dcrfdsl.inference.pieces.local_normalisation import PieceMethod, no_cases
+from dcrfdsl.inference.piece_methods import PieceMethod, no_cases
 from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE
 from dcrfdsl.model.supervised_data import gold_of as full_gold
 from dcrfdsl.model.trained_model import TrainedModel

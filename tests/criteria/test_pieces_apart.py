@@ -15,8 +15,7 @@ from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piece
 from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces, restricted_to_cliques
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.piece_instances import PieceTemplate, independent_pieces, piece_templates
-from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
-from dcrfdsl.inference.pieces.shared_pieces import SharedPieceMethod
+from dcrfdsl.inference.piece_methods import PieceMethod, SharedPieceMethod
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.run_state import RunState

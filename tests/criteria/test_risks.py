@@ -21,7 +21,7 @@ from dcrfdsl.criteria.risks.exponential import build_exponential
 from dcrfdsl.criteria.risks.marginal_risk import build_marginal
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference import Workers
-from dcrfdsl.inference.bound import chain_graphs as chains
+from dcrfdsl.inference.bound import chain_runs
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.implied_settings import decoding
@@ -294,7 +294,7 @@ def test_long_sequences_go_the_general_way(criterion: str, monkeypatch: pytest.M
     given, weights = supervised(CASES["chain"])
     own = settings_of(MarginalSettings() if criterion == "marginal" else ExponentialSettings())
     value, gradient = CRITERIA[criterion](given, own).value_and_gradient(weights)
-    monkeypatch.setattr(chains, "LONGEST", 2)
+    monkeypatch.setattr(chain_runs, "LONGEST", 2)
     again, other = CRITERIA[criterion](given, own).value_and_gradient(weights)
     assert again == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other, gradient, atol=1e-10)

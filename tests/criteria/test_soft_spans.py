@@ -16,8 +16,7 @@ from template_cases import Case
 from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.span_errors import SpanCounter
 from dcrfdsl.foundation import DcrfError
-from dcrfdsl.inference.bound.chain_graphs import ChainRuns
-from dcrfdsl.inference.bound.linked_chains import LinkedChains
+from dcrfdsl.inference.bound.chain_runs import ChainRuns, LinkedChains
 from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
     LogisticSmoothing,

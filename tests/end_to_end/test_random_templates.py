@@ -26,7 +26,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
-from dcrfdsl.inference.bound.clamped_data import bind_clamped
+from dcrfdsl.inference.bound.binding import bind_clamped
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings

@@ -12,7 +12,7 @@ from automaton_cases import AUTOMATA, BoundCase, one
 
 from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph import model_cost as automaton_cost
+from dcrfdsl.graph import model_cost
 from dcrfdsl.graph.automaton_graphs import automaton_graph
 from dcrfdsl.inference import Expectations
 from dcrfdsl.inference.methods import exact_method
@@ -27,8 +27,8 @@ from dcrfdsl.training.problem import assemble
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Automata are taken whether they pay or not."""
-    monkeypatch.setattr(automaton_cost, "LEAST", 0.0)
-    monkeypatch.setattr(automaton_cost, "automaton_pays", lambda found, seconds: True)
+    monkeypatch.setattr(model_cost, "LEAST", 0.0)
+    monkeypatch.setattr(model_cost, "automaton_pays", lambda found, seconds: True)
 
 
 @pytest.fixture(scope="module", params=AUTOMATA)
@@ -166,4 +166,4 @@ def test_a_chain_decodes_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(("labels", "moves", "by_table"), [(100, 5000, True), (60, 1800, True), (121, 500, False)])
 def test_how_much_must_be_seen_for_a_chain_to_decode(labels: int, moves: int, by_table: bool) -> None:
     found, graph = SimpleNamespace(states=labels, moves=moves), SimpleNamespace(cards=(labels,))
-    assert automaton_cost.chain_decodes(found, graph) == by_table  # type: ignore[arg-type]
+    assert model_cost.chain_decodes(found, graph) == by_table  # type: ignore[arg-type]

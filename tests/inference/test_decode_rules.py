@@ -114,11 +114,11 @@ def test_no_rule_is_written_where_none_was() -> None:
 
 
 def test_what_does_not_fit_is_decoded_jointly(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dcrfdsl.inference.decoding import local_pieces
+    from dcrfdsl.inference.decoding import local_decoding
 
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)
-    monkeypatch.setattr(local_pieces, "MOST_SEARCHED", 1)
+    monkeypatch.setattr(local_decoding, "MOST_SEARCHED", 1)
     assert resolve_decode_rule(model.spec, model.graph, "memm") == "joint"
 
 

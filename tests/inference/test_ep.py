@@ -13,7 +13,7 @@ from strategies import FAMILIES, random_tables
 from template_cases import CASES
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.graph import FactorGraph, factor_forests as approximations
+from dcrfdsl.graph import FactorGraph, factor_forests
 from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, EpSettings, ExactSettings, TrpSettings
 
@@ -59,7 +59,7 @@ def assert_exact(graph, result):
 def has_a_loop(name):
     scopes = GRAPHS[name][1]
     large = {tuple(sorted(scope)) for scope in scopes if len(scope) > 1}
-    forest = approximations._forest(graph_of(name).shape(), range(len(scopes)))
+    forest = factor_forests._forest(graph_of(name).shape(), range(len(scopes)))
     return not all(any(set(scope) <= set(scopes[f]) for f, _ in forest.down) for scope in large)
 
 
@@ -160,7 +160,7 @@ def test_strong_ties_and_huge_numbers_end_in_a_status():
 
 
 def test_too_many_cells_are_an_error(monkeypatch):
-    monkeypatch.setattr(approximations, "MOST_CELLS", 3)
+    monkeypatch.setattr(factor_forests, "MOST_CELLS", 3)
     with pytest.raises(DcrfError, match="would need more than 3 numbers"):
         infer_graph(graph_of("grid"), "mar", EpSettings())
 

@@ -346,12 +346,12 @@ def test_messages_on_loops_give_true_scores_in_order(name):
 @pytest.mark.long
 def test_sentences_with_joined_pairs_are_exact_one_by_one(monkeypatch):
     """Where only some of the graphs fit, these get probabilities."""
-    from dcrfdsl.inference.decoding import labellings as decoding
+    from dcrfdsl.inference.decoding import labellings
 
     case = CASES["skip chain"]
     model, corpus = trained(case)
     every = model.nbest(corpus, 4)
-    monkeypatch.setattr(decoding, "MOST_WORK", 10)
+    monkeypatch.setattr(labellings, "MOST_WORK", 10)
     some = model.nbest(corpus, 4)
     assert every.exact
     assert 0 < sum(own.exact for own in some.sentences) < corpus.num_sentences

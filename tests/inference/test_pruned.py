@@ -217,7 +217,7 @@ def test_candidates_are_exact(name: str, scale: float, monkeypatch: pytest.Monke
     case = Case(LISTS[name], dictionary_sentences(8))
     answers = []
     for cost in (-np.inf, np.inf):  # always lists of candidates, never
-        monkeypatch.setattr("dcrfdsl.inference.bound.candidate_runs.POSITION_SECONDS", cost)
+        monkeypatch.setattr("dcrfdsl.inference.bound.lattice_runs.POSITION_SECONDS", cost)
         objective = likelihood(case, "exact")
         assert (objective.method.candidates is not None) == (cost < 0.0)
         weights = weights_of(objective, scale)
@@ -232,7 +232,7 @@ def test_candidates_are_exact(name: str, scale: float, monkeypatch: pytest.Monke
 
 
 def test_candidates_equal_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dcrfdsl.inference.bound.candidate_runs.POSITION_SECONDS", -np.inf)
+    monkeypatch.setattr("dcrfdsl.inference.bound.lattice_runs.POSITION_SECONDS", -np.inf)
     case = Case(LISTS["second order"], dictionary_sentences(4))
     weights = weights_of(likelihood(case, "exact"), 1.0)
     sums, best, _ = prediction(case, "exact", weights)

@@ -20,7 +20,7 @@ from model_cases import trained
 from template_cases import CASES
 
 from dcrfdsl import DcrfError, RegisteredFeature, TrainedModel, corpus_from_rows, fit, load, load_text
-from dcrfdsl.inference.bound import kept_shapes
+from dcrfdsl.inference.bound import binding
 
 WORDS = "abcdefgh"
 
@@ -151,8 +151,8 @@ def test_eight_threads_say_what_one_says(name: str) -> None:
 
 @pytest.mark.long
 def test_threads_share_a_model_while_its_caches_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_shapes, "MOST_VARIABLES", 40)
-    monkeypatch.setattr(kept_shapes, "MOST_ALONE", 3)
+    monkeypatch.setattr(binding, "MOST_VARIABLES", 40)
+    monkeypatch.setattr(binding, "MOST_ALONE", 3)
     sentences = random_sentences(40, words="abcxyz", seed=4)
     expected = [model_of("factorial").tag(sentence) for sentence in sentences]
     assert tagged_by_threads(copy.deepcopy(model_of("factorial")), sentences, 6) == expected
@@ -207,7 +207,7 @@ def kept_variables(model: TrainedModel) -> int:
 @pytest.mark.parametrize("ask", ["tag", "nbest", "predict", "tag_all"])
 def test_the_graphs_that_are_kept_are_bounded(ask: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With joined pairs nearly every sentence has a graph of its own."""
-    monkeypatch.setattr(kept_shapes, "MOST_VARIABLES", 200)
+    monkeypatch.setattr(binding, "MOST_VARIABLES", 200)
     model, sentences = copy.deepcopy(model_of("skip chain")), random_sentences(60, words="ab", seed=2)
     most = 0
     for n, sentence in enumerate(sentences):
@@ -226,15 +226,15 @@ def test_the_graphs_that_are_kept_are_bounded(ask: str, monkeypatch: pytest.Monk
 
 
 def test_a_shape_that_comes_again_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_shapes, "MOST_ALONE", 2)
-    kept = kept_shapes.ShapeCache(model_of("chain").graph, programs=True, latents_first=False)
+    monkeypatch.setattr(binding, "MOST_ALONE", 2)
+    kept = binding.ShapeCache(model_of("chain").graph, programs=True, latents_first=False)
     banks = [kept.bank([(length, ())])[0] for length in (3, 4, 3, 5, 3, 4)]
     assert banks[0] is banks[2] is banks[4]
     assert banks[5] is not banks[1]  # 4 was forgotten for 5
 
 
 def test_a_bank_in_use_never_changes() -> None:
-    kept = kept_shapes.ShapeCache(model_of("factorial").graph, programs=True, latents_first=False)
+    kept = binding.ShapeCache(model_of("factorial").graph, programs=True, latents_first=False)
     first, numbers = kept.bank([(3, ()), (5, ())])
     arrays = first.program_arrays()
     second, more = kept.bank([(5, ()), (4, ()), (3, ())])
@@ -244,7 +244,7 @@ def test_a_bank_in_use_never_changes() -> None:
 
 
 def test_a_sentence_longer_than_all_that_is_kept_is_tagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_shapes, "MOST_VARIABLES", 5)
+    monkeypatch.setattr(binding, "MOST_VARIABLES", 5)
     model = copy.deepcopy(model_of("factorial"))
     assert model.tag(["a"] * 30) == model_of("factorial").tag(["a"] * 30) and kept_variables(model) <= 5
 

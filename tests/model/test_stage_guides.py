@@ -104,7 +104,7 @@ def test_a_stage_before_the_one_that_prunes_tags_by_itself() -> None:
 
 
 def test_a_coarse_stage_makes_no_table_that_only_the_last_one_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dcrfdsl.inference.bound.potentials.MOST_SHARED", 10)  # of single labels alone there are 6
+    monkeypatch.setattr("dcrfdsl.inference.bound.binding.MOST_SHARED", 10)  # of single labels alone there are 6
     resolved = load_text(COARSE)
     dev = corpus_from_rows(sentences("abcde", 10, seed=2), resolved.require().data)
     model, corpus = trained(COARSE, dev=dev)

@@ -17,7 +17,7 @@ from template_cases import CASES, CHAIN, Case, sentences
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.inference.decoding.voting import Ballots
+from dcrfdsl.inference.decoding.labellings import Ballots
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.model.label_decoders import VotedDecoder
 from dcrfdsl.model.trained_model import TrainedModel

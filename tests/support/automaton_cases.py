@@ -11,7 +11,7 @@ from template_cases import Case
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
-from dcrfdsl.inference.bound.potentials import BoundData
+from dcrfdsl.inference.bound.binding import BoundData
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings

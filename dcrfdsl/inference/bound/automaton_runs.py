@@ -34,8 +34,8 @@ from ...kernels.automaton import (
 )
 from ...kernels.runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, aligned_zeros
 from ...kernels.tables import Potentials, Ragged
-from .chain_graphs import chain_of
-from .potentials import BoundData
+from .binding import BoundData
+from .chain_runs import chain_of
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences are left to others
@@ -101,7 +101,7 @@ _BOUND = WeakKeyDictionary[ModelGraph, BoundAutomaton]()  # of each graph at its
 def bound_automaton(data: BoundData, *, chain: bool, alone: bool) -> BoundAutomaton | None:
     """The automaton of a data set's model, if that is the fastest form of it.
 
-    chain: whether the model is a chain, see `chain_graphs`.   alone: whether there is no other form.
+    chain: whether the model is a chain, see `chain_runs`.   alone: whether there is no other form.
     """
     graph, kinds, weighted = data.graph, data.kinds, data.bindings.bias_cell
     if len(kinds.base) != len(graph.shared.sizes):  # some have no template

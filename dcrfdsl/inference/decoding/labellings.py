@@ -1,8 +1,17 @@
-"""Several labellings of each sequence: the n best in order, and samples from p(y | x).
+"""Several labellings of each sequence: the n best in order, samples from p(y | x), and votes of several models.
 
 The n best are exact and have probabilities wherever the tables of a contraction program fit, whatever the template's
 `infer` says. Elsewhere max-product messages find them on ever smaller parts of the labellings, and only their scores
-are known. Sampling is exact or refused. Not here: the single best labelling (`methods`).
+are known. Sampling is exact or refused.
+
+With latent variables, labellings are ranked by p(y | x) = Σ_h p(y, h | x). The search is exact if, for sequences of any
+length, summing out the latent variables before all labels leaves tables that fit: then `nbest_summing_latents` searches
+these. Otherwise no cheap exact method is known (summing and maximising do not commute), and `ranked_candidates` ranks
+labellings that other methods propose.
+
+A vote is for a whole labelling, since labels elected one by one need not be compatible: if every voter satisfies the
+hard constraints, so does the winner. Source: Collins (2002) §2.3. Not here: the single best labelling (`methods`), the
+voters.
 """
 
 from __future__ import annotations
@@ -14,10 +23,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, data_error
-from ...graph import ModelGraph
+from ...foundation import Codes, Floats, Ints, Ints32, data_error
+from ...graph import ModelGraph, order_cost
 from ...kernels.exact import exact_samples
-from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
+from ...kernels.sequences import Latents, NBestLists, exact_nbest, message_nbest, summed_nbest
 from ...kernels.tables import Potentials
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
@@ -283,3 +292,106 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
     labels = data.graph.variables[: data.graph.num_labels]
     codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(labels)}
     return Samples(codes, out.summary())
+
+
+ROUNDING = 1e-12  # of a log Z, relative, and so of a probability; far more than was ever seen
+LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
+
+
+def latents_first_fits(graph: ModelGraph, settings: MethodSettings) -> bool:
+    """Whether the latent variables can be summed out before all others, however long the sequence."""
+    if graph.relational:
+        return False
+    largest = []
+    for length in LENGTHS:
+        shape = graph.shape(length)
+        largest.append(order_cost(shape.scopes, shape.cards, graph.latents_first_order(shape)).largest)
+    return largest[0] == largest[1] <= largest_table(settings)
+
+
+def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
+    """The `count` best labellings of each sequence, exactly. The programs of `data` sum out latent variables first."""
+    out = Expectations.empty(data)
+    programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
+    hidden, width = data.graph.latents, len(data.graph.variables)
+    with enough_memory():
+        labelling, list_lengths, score = room_for(data, count, data.graph.num_labels)
+
+        def run(first: int, last: int) -> None:
+            summed_nbest(
+                first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
+                NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
+            )  # fmt: skip
+
+        workers.map(run, data.runs)
+        found = tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True))
+    return NBest(found, out.summary())
+
+
+def ranked_candidates(
+    labels: Sequence[str], codes: Sequence[Codes], scores: Floats, log_z: float, count: int, *, complete: bool
+) -> Labellings:
+    """The `count` best of some labellings of one sentence by log Σ_h exp score(y, h), best first.
+
+    codes: of each labelling, [labels, T], no two alike.   scores [R]: their log Σ_h exp score(y, h); those that are not
+    possible have -inf. The first of equally good ones wins.   log_z: of the sentence, nan if it is not known exactly.
+    complete: whether no other labelling is possible.
+
+    A labelling that is none of these has at most the probability that they leave. So the result is exact if it has
+    `count` labellings and none of them less than that, or if there are no others.
+    """
+    with np.errstate(invalid="ignore"):
+        probability = np.exp(scores - log_z)
+    possible = np.flatnonzero(np.isfinite(scores))
+    order = possible[np.argsort(-scores[possible], kind="stable")]
+    best = order[:count]
+    left = 1.0 - float(probability[order].sum()) + ROUNDING * max(1.0, abs(log_z))
+    proven = complete or (len(best) == count and bool(probability[best[-1]] >= left))
+    table = np.array([codes[n] for n in best], np.int32).reshape(len(best), len(labels), -1) if len(best) else None
+    length = codes[0].shape[1] if len(codes) else 0
+    of_label = {
+        label: np.ascontiguousarray(table[:, m]) if table is not None else np.zeros((0, length), np.int32)
+        for m, label in enumerate(labels)
+    }
+    return Labellings(of_label, scores[best], probability[best], proven)
+
+
+class Ballots:
+    """Counts votes. sentence_off [S+1]: offsets of the tokens of each sentence.
+
+    Votes for a labelling are recorded only when a voter disagrees: successive voters agree on most sentences.
+    """
+
+    def __init__(self, sentence_off: Ints):
+        self.off = sentence_off.tolist()
+        self._sentence = np.repeat(np.arange(len(self.off) - 1), np.diff(sentence_off))  # of each token
+        self._last: Codes | None = None
+        self._since = np.zeros(len(self.off) - 1, np.int64)  # votes for the last labelling, not recorded yet
+        self._counts: list[dict[bytes, int]] = [{} for _ in self.off[1:]]
+
+    def cast(self, votes: int, codes: Codes) -> None:
+        """Adds `votes` for the labelling `codes` [labels, N] of all sentences."""
+        if self._last is not None:
+            for s in np.unique(self._sentence[(codes != self._last).any(axis=0)]).tolist():
+                self._record(s, self._last)
+        self._last = codes
+        self._since += votes
+
+    def _record(self, s: int, codes: Codes) -> None:
+        ballot = codes[:, self.off[s] : self.off[s + 1]].tobytes()
+        self._counts[s][ballot] = self._counts[s].get(ballot, 0) + int(self._since[s])
+        self._since[s] = 0
+
+    def winners(self) -> Codes:
+        """The labelling of each sentence with the most votes, [labels, N]; in case of a tie the one recorded first.
+
+        ValueError if there were no votes.
+        """
+        if self._last is None:
+            raise ValueError("nobody voted")
+        elected = self._last.copy()
+        for s, counts in enumerate(self._counts):
+            self._record(s, self._last)
+            states = elected[:, self.off[s] : self.off[s + 1]]
+            states[...] = np.frombuffer(max(counts, key=counts.__getitem__), np.int32).reshape(states.shape)
+        return elected

@@ -1,9 +1,10 @@
-"""Decoding by local distributions: the labelling of the highest Π_π p̃(y_π | y_N(π), x).
+"""Decoding by local distributions: the labelling of the highest Π_π p̃(y_π | y_N(π), x), and the pieces that it goes by.
 
 Each instance of a piece becomes one factor over its own variables and those that it conditions on; the factor's table
 is the log of the local distribution. Variable elimination then finds the best labelling of that graph. For pieces that
 condition only on earlier variables this is Viterbi's algorithm; pieces of two directions are combined. Hard constraints
-remain separate factors. Sentences are decoded in runs, since the tables are large. Not here: the pieces (`graph`).
+remain separate factors. Sentences are decoded in runs, since the tables are large. Not here: the pieces (`graph`), the
+rule that a template asks for (`semantics`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32
+from ...foundation import DcrfError, Diagnostic, Floats, Ints, Ints32
 from ...graph import (
     GraphShape,
     ModelGraph,
@@ -26,14 +27,17 @@ from ...graph import (
     offsets,
     order_cost,
     piece_arrays,
+    piece_templates,
 )
-from ...kernels.piecewise import TablePlaces, piece_tables
+from ...kernels.piecewise import MOST_SITES, TablePlaces, piece_tables
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
 from ...kernels.tables import Bindings, Packed, Potentials, Problem, Ragged, Rows
+from ...semantics import ModelSpec, decode_rule, last_pieces
 from ..base import Expectations
-from ..bound import BoundData, featureless_kinds, unpacked
-from ..pieces import largest_piece
+from ..bound import BoundData, unpacked
+from ..piece_methods import largest_piece
+from ..single_graph import featureless_kinds
 
 CELLS = 2**21  # of tables that are in memory at once, approximately
 PROBED = 8  # positions of the sequence whose graph serves to estimate the cost
@@ -143,3 +147,45 @@ class LocalDecoder:
             packed=unpacked(len(self._kinds.base), 0),
         )
         return Bindings(run_off, entry, 0, nothing, nothing), rows
+
+
+LARGEST = 2**16  # joint states of a piece that local decoding may enumerate
+MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
+
+
+def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
+    """The pieces that `decode local` uses. DcrfError where there are none, or one is too large for it."""
+    pieces = last_pieces(spec, stage)
+    if not pieces:
+        message = "`decode local` needs a model that is trained in pieces"
+        raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
+    templates = piece_templates(spec, graph, pieces)
+    if any(template.everywhere for template in templates):
+        message = "`decode local` does not go by pieces over whole sequences"
+        raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
+    large = [template.name for template in templates if is_large_piece(graph, template, LARGEST)]
+    if large:
+        message = f"`decode local` goes by pieces of at most {LARGEST:,} joint states, and `{large[0]}` has more"
+        raise DcrfError(Diagnostic("piece-too-large", message, help="write `decode joint`"))
+    return templates
+
+
+def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
+    """The rule that decodes the labels of a stage, now that all sizes are known.
+
+    `joint` replaces `local` where that is only the default of the criterion and its tables would not fit.
+    """
+    rule = decode_rule(spec, stage)
+    if rule.name != "local" or rule.trained is None:
+        return rule.name
+    try:
+        fits = local_decoding_cost(graph, local_pieces(spec, graph, stage)).largest <= MOST_SEARCHED
+    except DcrfError:
+        fits = False
+    return rule.name if fits else "joint"
+
+
+def is_large_piece(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:
+    """Whether a piece has more than `most` joint states, or too many variables for enumeration."""
+    joint = math.prod(graph.cards[variable] for variable, _ in template.over)
+    return joint > most or len(template.over) > MOST_SITES

@@ -1,4 +1,8 @@
-"""Exact inference over a data set: contraction programs, and special kernels for chains, automata and candidates."""
+"""Exact inference over a data set: contraction programs, and special kernels for chains, automata and candidates.
+
+What exact methods alone give is here too: −Σ_v c_v log p(y*_v | x) with its gradient, and the best labellings that
+agree and disagree with spans. Not here: kernels.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,18 @@ import numpy as np
 
 from ...foundation import Floats, Ints32, Mask, cached_property, data_error, memory_left
 from ...graph import automaton_seconds, chain_decodes, other_seconds
-from ...kernels.exact import blocked_decode, blocked_expectations
+from ...kernels.exact import blocked_decode, blocked_expectations, exact_tangents
 from ...kernels.runtime import IMPOSSIBLE, UNDERFLOW
-from ...kernels.sequences import exact_decode, exact_expectations, exact_log_expectations
+from ...kernels.sequences import (
+    ErrorSums,
+    LabelledSpans,
+    WrongStates,
+    exact_competitors,
+    exact_decode,
+    exact_decode_wrong,
+    exact_expectations,
+    exact_log_expectations,
+)
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
 from ..base import Expectations, StatelessMethod
@@ -23,6 +36,7 @@ from ..bound import (
     BoundData,
     CandidateRuns,
     ChainRuns,
+    CompetitorTotals,
     bound_automaton,
     chain_of,
     filled_lanes,
@@ -181,3 +195,66 @@ class AutomatonMethod(ExactMethod):
             ]
         for begin, end in left:
             super().expectations(potentials, begin, end, out, gradient, expected, share)  # which says that it cannot
+
+
+class ProgramCompetitors:
+    """data: bound with contraction programs.   in_blocks [S]: sequences so long that they are computed block by block;
+    these have no competitors here.
+    """
+
+    def __init__(self, data: BoundData):
+        self.data = data
+        self._programs, self._patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
+
+    @property
+    def in_blocks(self) -> Mask:
+        """Which sequences are so long that they are computed block by block, [S]; they have no competitors here."""
+        blocks: Mask = np.diff(self._programs.block_off)[self.data.rows.shape] > 0
+        return blocks
+
+    def competitors(
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: LabelledSpans,
+        right: CompetitorTotals, wrong: CompetitorTotals, status: np.ndarray[tuple[int], np.dtype[np.int8]],
+    ) -> None:  # fmt: skip
+        """See `kernels.sequences.span_competitors.exact_competitors`."""
+        d = self.data
+        exact_competitors(
+            first, last, d.problem, self._programs, self._patterns, potentials, d.ragged(labelling), judging,
+            ErrorSums(*right), ErrorSums(*wrong), status,
+        )  # fmt: skip
+
+    def decode_wrong(
+        self, potentials: Potentials, first: int, last: int, wrong: WrongStates,
+        status: np.ndarray[tuple[int], np.dtype[np.int8]], labelling: Ints32,
+    ) -> None:  # fmt: skip
+        """Writes the best labelling of each sequence that contradicts the known labels, -1 if there is none."""
+        d = self.data
+        exact_decode_wrong(
+            first, last, d.problem, self._programs, self._patterns, potentials, wrong, status, d.ragged(labelling)
+        )
+
+
+class LabelLogMarginals:
+    """data: bound with contraction programs.   labelling [flat, see `BoundData.labelling_off`]: the states y* whose
+    marginals count, negative elsewhere.   importance: c, laid out as they are; 1 if empty.
+    """
+
+    def __init__(self, data: BoundData, method: ExactMethod, labelling: Ints32, importance: Floats = NOTHING):
+        self.data, self._method, self._labelling, self._importance = data, method, labelling, importance
+
+    def add(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """Writes the risk of each sequence to `out.log_z`; adds the gradient to `gradient` [cells], `expected` [shared
+        cells].
+        """
+        d, p, left = self.data, potentials, [(first, last)]
+        if self._method.chain is not None:
+            left = self._method.chain.tangents(
+                p, first, last, self._labelling, self._importance, out.log_z, out.status, gradient, expected
+            )
+        for begin, end in left:
+            exact_tangents(
+                begin, end, d.problem, self._method.programs, self._method.patterns, p, d.ragged(self._labelling),
+                self._importance, Totals(gradient, expected), out.results,
+            )  # fmt: skip

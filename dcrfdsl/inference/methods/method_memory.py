@@ -13,8 +13,8 @@ import numpy as np
 from ...foundation import recalled
 from ..base import MarginalInference
 from .message_method import MessageMethod
-from .mixed import PerSentenceMethod
-from .weighted import WeightedMethod
+from .per_sentence_method import PerSentenceMethod
+from .wrapped_methods import WeightedMethod
 
 
 def method_memory(method: MarginalInference) -> dict[str, Any]:

@@ -40,15 +40,12 @@ from ...semantics import (
 )  # fmt: skip
 from ..base import SequenceMethod
 from ..bound import BoundData, lattice_refusal
+from .bounding_methods import ExpectationPropagation, MeanFieldMethod, RegionMethod, ReweightedMethod
 from .exact_method import AutomatonMethod, ExactMethod
-from .expectation_method import ExpectationPropagation
 from .gibbs_method import GibbsMethod
-from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
-from .mixed import PerSentenceMethod
+from .per_sentence_method import PerSentenceMethod
 from .pruned_method import PrunedMethod
-from .region_method import RegionMethod
-from .reweighted_method import ReweightedMethod
 
 Chosen = TypeVar("Chosen", bound=MethodSettings)
 

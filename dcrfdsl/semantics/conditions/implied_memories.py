@@ -3,7 +3,7 @@
 `once`: each type that it binds gets a memory, which is true as soon as the type has come by, and a constraint that it
 does not begin again. So the rule holds in training, marginals and decoding. The sets of used types grow as 2^types:
 where too many are bound, there are no memories, and decoding alone keeps to the rule
-(`inference.decoding.single_run_search`). The choice depends on the statements and the states alone, so that a model
+(`inference.decoding.once_decoding`). The choice depends on the statements and the states alone, so that a model
 file makes it again.
 
 `segment`: a memory says how far the segment of each token has come. Its states are (class, number of tokens so far,

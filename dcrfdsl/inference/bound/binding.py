@@ -1,20 +1,28 @@
 """A data set bound to a model: everything that inference over sequences reads, built once.
 
 `BoundData` holds the wiring of each distinct graph, the feature rows and the weight bindings. `Potentials` holds the
-weights and the shared tables computed from them. Not here: running inference (`methods`).
+weights and the shared tables computed from them. `Binder` binds data sets to a model, and keeps the graphs that it
+unrolled (`ShapeCache`).
+
+A data set of one shape, as a single sentence is, has a bank of its own, so that its wiring does not depend on what was
+tagged before. Data sets of several shapes share a bank. A bank in use never changes: new shapes go to a copy. So
+threads may ask at once without locks, which a forked process could inherit locked. At worst two threads unroll the same
+graph. Not here: the graphs (`graph`), running inference (`methods`).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from ...features import FeatureRows, Pairs
 from ...foundation import Floats, Ints, Ints32, cached_property, data_error
-from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
+from ...graph import Gold, ModelGraph, Parameters, ShapeBank, clamp_rows, clamped_graph, fixed_weights, offsets
 from ...kernels.lattice import ContextTables
 from ...kernels.runtime import aligned_zeros
 from ...kernels.tables import (
@@ -32,9 +40,78 @@ from ...kernels.tables import (
     sum_bundles,
 )
 from ..workers import RUNS
-from .kept_shapes import ShapeCache
 from .lattice_tables import bind_contexts
 from .packing import Packing, pack, unpacked
+
+PairsOf: TypeAlias = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
+ShapeKey: TypeAlias = tuple[int, PairsOf]  # length and pairs, which determine a sequence's graph
+
+MOST_VARIABLES = 2**15  # of the graphs that are kept, here and there; a variable takes one or two kilobytes
+ONE = np.zeros(1, np.int32)  # the numbers of the shapes of one sequence
+MOST_ALONE = 256  # shapes that are kept with a bank of their own
+
+
+class ShapeCache:
+    """Banks of a model's shapes. programs, latents_first: as in `ModelGraph.bank`."""
+
+    def __init__(self, graph: ModelGraph, *, programs: bool, latents_first: bool):
+        self._graph, self._how = graph, {"programs": programs, "latents_first": latents_first}
+        self._alone: dict[ShapeKey, ShapeBank] = {}  # the one that was not asked for longest is first
+        self._together: tuple[dict[ShapeKey, int], ShapeBank] = {}, self._bank()
+
+    def _bank(self) -> ShapeBank:
+        return self._graph.bank(**self._how)
+
+    @property
+    def num_variables(self) -> int:
+        """The variables of all graphs that are kept."""
+        return self._together[1].num_variables + sum(bank.num_variables for bank in list(self._alone.values()))
+
+    def bank(self, keys: Sequence[ShapeKey]) -> tuple[ShapeBank, Ints32]:
+        """A bank with the shapes of these sequences, and the number of each sequence's shape in it, [S]."""
+        if len(keys) == 1:
+            return self._bank_of(keys[0]), ONE
+        distinct = dict.fromkeys(keys)
+        if len(distinct) == 1:
+            return self._bank_of(keys[0]), np.zeros(len(keys), np.int32)
+        number, bank = self._bank_of_several(list(distinct))
+        return bank, np.array([number[key] for key in keys], np.int32)
+
+    def _bank_of(self, key: ShapeKey) -> ShapeBank:
+        bank = self._alone.pop(key, None)
+        if bank is None:
+            bank = self._bank()
+            bank.add(self._graph.shape(*key))
+            self._make_room(bank.num_variables)
+        if bank.num_variables <= MOST_VARIABLES:
+            self._alone[key] = bank  # the last one now
+        return bank
+
+    def _make_room(self, more: int) -> None:
+        """Forgets the banks that were not asked for longest, until `more` variables fit beside the others."""
+        while self._alone and (
+            len(self._alone) >= MOST_ALONE
+            or sum(bank.num_variables for bank in list(self._alone.values())) + more > MOST_VARIABLES
+        ):
+            with suppress(KeyError, RuntimeError, StopIteration):  # another thread was here at the same time
+                del self._alone[next(iter(self._alone))]
+
+    def _bank_of_several(self, keys: Sequence[ShapeKey]) -> tuple[dict[ShapeKey, int], ShapeBank]:
+        known, bank = self._together
+        new = [key for key in keys if key not in known]
+        if not new:
+            return known, bank
+        more = len(self._graph.cards) * sum(length for length, _ in new)
+        if bank.num_variables + more > MOST_VARIABLES:
+            known, bank, new = {}, self._bank(), list(keys)
+        else:
+            known, bank = dict(known), bank.copy()
+        for key in new:
+            known[key] = bank.add(self._graph.shape(*key))
+        if bank.num_variables <= MOST_VARIABLES and not self._graph.relational:  # joined pairs seldom come again
+            self._together = known, bank
+        return known, bank
+
 
 MOST_SHARED = 2**28  # cells of the tables that all sequences share: 2 GB
 
@@ -285,3 +362,45 @@ def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32
         shape=shape_of,
         packed=packed,
     )
+
+
+def bind_clamped(
+    graph: ModelGraph,
+    parameters: Parameters,
+    rows: Sequence[FeatureRows],
+    gold: Gold,
+    sentence_off: Ints,
+    relations: Mapping[int, Pairs],
+    *,
+    programs: bool,
+    latents_first: bool = False,
+) -> BoundData:
+    """The data set of `rows`, clamped to the known labels; `programs` and `latents_first` as in `Binder`."""
+    clamped = clamped_graph(graph, gold, len(rows))
+    binder = Binder(clamped, parameters, programs=programs, latents_first=latents_first)
+    return binder.bind((*rows, *clamp_rows(graph, gold)), sentence_off, relations)
+
+
+def repeated_data(data: BoundData, sequence: Ints, codes: Ints32) -> BoundData:
+    """The data set of R sequences, `sequence` [R] of those of `data`, which is not packed.
+
+    codes [sets, tokens of the R sequences]: the rows of the last feature sets, which have one code at each token.
+    """
+    rows, (sets, count) = data.rows, codes.shape
+    first_set = len(rows.first_row) - sets
+    kept_rows = data.set_off[first_set]
+    kept_features = int(rows.row_off[kept_rows])
+    token_off = offsets(np.diff(rows.token_off)[sequence])
+    of_codes = kept_rows + count * np.arange(sets)[:, None] + token_off[:-1]
+    value = rows.value
+    if len(value):
+        value = np.concatenate([value[:kept_features], np.ones(sets * count)])
+    repeated = rows._replace(
+        first_row=np.concatenate([rows.first_row[:first_set, sequence], of_codes]),
+        row_off=np.concatenate([rows.row_off[:kept_rows], kept_features + np.arange(sets * count + 1, dtype=np.int64)]),
+        feature=np.concatenate([rows.feature[:kept_features], codes.ravel().astype(np.int32)]),
+        value=value,
+        token_off=token_off,
+        shape=rows.shape[sequence],
+    )
+    return replace(data, rows=repeated)

@@ -1,10 +1,14 @@
-"""Recognises chains: graphs that `kernels.chain` handles instead of the general programs.
+"""Chains: graphs that `kernels.chain` handles instead of the general programs, and inference on data sets of them.
 
 A graph is a chain if each position has one variable; each factor lies on one variable or on two neighbours; factors on
 two variables lie at every pair of neighbours and read no features; and factors on one variable lie at every position,
 at the first or at the last. This includes hard constraints between neighbours, and padded cliques without features,
 whose instances at the ends are factors on one variable. Values agree with the general path up to rounding. Sequences
 that leave the range of linear space, or are very long, take the general path.
+
+Linked chains are chains whose moves may have scores of their own at each position: features, positions, observed
+constraints. A data set is one of them if it has one label, and every factor of every sequence lies on one position or
+on two neighbours.
 """
 
 from __future__ import annotations
@@ -39,8 +43,9 @@ from ...kernels.chain import (
     workspace_for,
 )
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
+from ...kernels.sequences import ErrorSums, linked_competitors
 from ...kernels.tables import Kinds, Potentials, Ragged
-from .potentials import BoundData
+from .binding import BoundData
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
@@ -333,3 +338,47 @@ class ChainRuns:
             return []
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
         return chosen_ranges(np.isnan(score[first:last]), first)
+
+
+MOST_CELLS = 2**25  # of the moves of the longest sequence: 256 MB for each of three tables
+
+
+class LinkedChains:
+    """Losses of spans on a data set of linked chains, run by run."""
+
+    def __init__(self, data: BoundData):
+        self.data = data
+        self._states = data.graph.cards[0]
+        self._width, self._longest = padded(self._states), int(np.diff(data.rows.token_off).max(initial=0))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the scores of all moves of the longest sequence fit in memory."""
+        return self._longest * self._width**2 <= MOST_CELLS
+
+    def competitors(
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
+        right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
+    ) -> None:  # fmt: skip
+        """See `kernels.sequences.linked_span_losses.linked_competitors`."""
+        d, width = self.data, self._width
+        row = (0,) * block_registers(self._states), self._states, width
+        memory = competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
+        linked_competitors(
+            first, last, row, d.problem, potentials, d.ragged(labelling), judging, ErrorSums(*right),
+            ErrorSums(*wrong), status, memory,
+        )  # fmt: skip
+
+
+def linked_chains(data: BoundData) -> LinkedChains | None:
+    """The runs that judge spans of this data set; None where its graphs are no linked chains, or too long for them."""
+    graph, shapes = data.graph, data.shapes
+    if len(graph.cards) != 1 or graph.of_sentence:
+        return None
+    sizes = np.diff(shapes.scope_off)
+    pairs = shapes.scope_off[:-1][sizes == 2]
+    apart = np.abs(shapes.scope[pairs] - shapes.scope[pairs + 1])
+    if not np.isin(sizes, (1, 2)).all() or (apart != 1).any():
+        return None
+    runs = LinkedChains(data)
+    return runs if runs.fits else None

@@ -1,4 +1,6 @@
-"""The best labellings of a sequence in which no bound run occurs twice (`once`), without memories in the graph.
+"""Decoding where `once` is kept by a search, without memories in the graph.
+
+Only sequences whose best labelling breaks the rule are searched.
 
 A best-first search (A*) from left to right over pairs of a position's states and the set of types that came by. Its
 bound on what is still to come is that of the model without the rule, where each beginning of a type A costs λ_A ≥ 0 and
@@ -8,8 +10,8 @@ search. Labellings leave the search best first, so the first one is proven best.
 `MOST_STEPS` steps, a beam finds labellings that keep to the rule too and are not proven.
 
 Positions are taken with all their variables at once, so that factors may reach to neighbours only. Source: Held & Karp
-1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions.implied_memories`), which
-sentences are searched (`single_run_decoding`).
+1971 for λ; Hart, Nilsson & Raphael 1968. Not here: what is bound (`semantics.conditions`), labellings without the rule
+(`run`, `labellings`).
 """
 
 from __future__ import annotations
@@ -19,13 +21,19 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...foundation import Floats, Ints, cached_property
-from ...graph import FactorGraph
+from ...foundation import Floats, Ints, Ints32, cached_property
+from ...graph import FactorGraph, ModelGraph
+from ...kernels.tables import Potentials
 from ...semantics import SingleRuns
+from ..bound import BoundData
+from ..run_status import RunStatus
+from ..sequence_graphs import sequence_graph
+from ..workers import Workers
+from .labellings import Labellings, NBest
 
 MOST_STEPS = 5_000  # of the search of a sentence for each labelling that is asked for: a second or two
 BEAM = 256  # partial labellings that the beam keeps
@@ -55,7 +63,7 @@ class _Partial:
     before: _Partial | None
 
 
-class RunRules:
+class OnceRules:
     """What moves between joint states of neighbouring positions begin. The same for all sequences of a model.
 
     digits [variables, C]: the state of each variable in each joint state.   begun: for each rule, the type that a move
@@ -79,7 +87,7 @@ class RunRules:
         self.bits: list[list[int]] = sets.tolist()
         self.tables: dict[tuple[int, ...], Floats] = {}
 
-    def at_new_weights(self) -> RunRules:
+    def at_new_weights(self) -> OnceRules:
         """The same rules, with no table kept."""
         other = copy.copy(self)
         other.tables = {}
@@ -98,10 +106,10 @@ class RunRules:
         return self.tables[key]
 
 
-class SingleRunSearch:
+class OnceSearch:
     """A sequence with its potentials. Factors lie on one position or on two neighbours."""
 
-    def __init__(self, graph: FactorGraph, rules: RunRules, places: Sequence[int]):
+    def __init__(self, graph: FactorGraph, rules: OnceRules, places: Sequence[int]):
         """places: of each factor's table, where sequences share it, else -1."""
         width, count = rules.digits.shape
         self._rules, self._length = rules, len(graph.cards) // width
@@ -237,12 +245,12 @@ class SingleRunSearch:
 @dataclass(frozen=True, eq=False)
 class _GoingOn:
     """How partial labellings go on. here [T, C], pairs [T - 1][C, C]: potentials.   rest [T, C], costs [C + 1, C],
-    price [types]: the bound, see `SingleRunSearch`.
+    price [types]: the bound, see `OnceSearch`.
     """
 
     here: Floats
     pairs: Sequence[Floats]
-    rules: RunRules
+    rules: OnceRules
     rest: Floats
     costs: Floats
     price: Floats
@@ -289,3 +297,83 @@ def _states(last: _Partial) -> Ints:
         states.append(one.state)
         one = one.before
     return np.array([one.state, *states[::-1]], np.int64)
+
+
+class OnceDecoder:
+    """Keeps to the rules of `once` on any data of one model, whose graph does not have them."""
+
+    def __init__(self, graph: ModelGraph, runs: Sequence[SingleRuns]):
+        self._runs, self._graph = tuple(runs), graph
+        self._rules = OnceRules(runs, graph.cards)
+
+    @property
+    def statement(self) -> str:
+        """The first of the rules, for messages."""
+        return f"`once {self._runs[0].once.label}`"
+
+    def repairs(
+        self, data: BoundData, potentials: Potentials, labelling: Ints32, scores: Floats, status: RunStatus,
+        workers: Workers,
+    ) -> tuple[Ints32, Floats, RunStatus]:  # fmt: skip
+        """The best labellings that keep to the rules, from the best ones without them.
+
+        labelling: flat, see `BoundData.labelling_off`.   scores [S]: nan where there is no labelling.   The status
+        counts what was searched; sentences for which nothing was found are impossible, with a labelling of -1.
+        """
+        broken = [s for s in self._breaking(data, labelling) if not np.isnan(scores[s])]
+        if status.approximate:  # what keeps to the rules need not be the best
+            broken, status = list(range(data.num_sequences)), replace(status, approximate=False, not_converged=0)
+        if not broken:
+            return labelling, scores, status
+        labelling, scores, off = labelling.copy(), scores.copy(), data.labelling_off
+        found = self._search(data, potentials, broken, 1, workers)
+        for s, best in zip(broken, found, strict=True):
+            labelling[off[s] : off[s + 1]] = best.states[0] if len(best.states) else -1
+            scores[s] = best.score[0] if len(best.states) else np.nan
+        return labelling, scores, _with(status, broken, found)
+
+    def best(self, data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
+        """The `count` best labellings of each sequence that keep to the rules; their probabilities are not known."""
+        every = list(range(data.num_sequences))
+        found = self._search(data, potentials, every, count, workers)
+        names, width = self._graph.variables[: self._graph.num_labels], len(self._graph.variables)
+        sentences = []
+        for best, length in zip(found, np.diff(data.rows.token_off).tolist(), strict=True):
+            states = best.states.reshape(len(best.states), length, width).astype(np.int32)
+            codes = {name: np.ascontiguousarray(states[:, :, m]) for m, name in enumerate(names)}
+            sentences.append(Labellings(codes, best.score, np.full(len(best.score), np.nan), best.proven))
+        return NBest(tuple(sentences), _with(RunStatus(data.num_sequences), every, found))
+
+    def _breaking(self, data: BoundData, labelling: Ints32) -> list[int]:
+        """The sequences whose labelling breaks a rule."""
+        off, table = data.rows.token_off, labelling.reshape(-1, len(self._graph.variables))
+        tokens = np.concatenate([runs.again(table[:, runs.label], off) for runs in self._runs])
+        return [int(s) for s in np.unique(np.searchsorted(off, tokens, side="right") - 1)]
+
+    def _search(
+        self, data: BoundData, potentials: Potentials, sequences: Sequence[int], count: int, workers: Workers
+    ) -> list[Found]:
+        found: dict[int, Found] = {}
+        rules = self._rules.at_new_weights()
+        shared = data.shapes.local_start
+
+        def run(first: int, last: int) -> None:
+            for number in range(first, last):
+                sequence = sequences[number]
+                shape = data.bank.shapes[int(data.rows.shape[sequence])]
+                places = [at if at < shared else -1 for at in shape.tables]
+                graph = sequence_graph(data, potentials, sequence)
+                found[number] = OnceSearch(graph, rules, places).best(count)
+
+        workers.map(run, [(number, number + 1) for number in range(len(sequences))])
+        return [found[number] for number in range(len(sequences))]
+
+
+def _with(status: RunStatus, sequences: Sequence[int], found: Sequence[Found]) -> RunStatus:
+    none = tuple(s for s, best in zip(sequences, found, strict=True) if not len(best.states))
+    return replace(
+        status,
+        impossible=tuple(sorted({*status.impossible, *none})),
+        searched=status.searched + len(found),
+        unproven=status.unproven + sum(not best.proven for best in found),
+    )

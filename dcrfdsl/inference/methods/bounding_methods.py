@@ -1,8 +1,9 @@
-"""The base class of methods that bound or approximate log Z by marginals: convergence, warm starts, decoding.
+"""Methods that bound or approximate log Z by marginals: mean field, TRW, generalised BP, expectation propagation.
 
-A labelling takes the likeliest state of each variable, is repaired if it breaks a hard constraint, and is then improved
-one variable at a time. Not here: the methods (`mean_field_method`,
-`reweighted_method`, `region_method`).
+They have convergence, warm starts and decoding in common: a labelling takes the likeliest state of each variable, is
+repaired if it breaks a hard constraint, and is then improved one variable at a time. Generalised BP and EP have no
+maximising form; TRW decodes by the max-marginals of its max-product form. Not here: the messages (`kernels.messages`),
+forests and regions (`graph.factor_forests`, `graph.regions`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32
-from ...kernels.messages import round_marginals
+from ...graph import ClusterLimits, bank_approximations, bank_forests, bank_regions
+from ...kernels.messages import (
+    Forests,
+    forest_expectations,
+    mean_field_expectations,
+    region_expectations,
+    reweighted_expectations,
+    round_marginals,
+)
 from ...kernels.runtime import OK
-from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
+from ...kernels.tables import Control, Potentials, Ragged, Shapes, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
 from ..base import Expectations
 from ..bound import BoundData
@@ -109,3 +118,77 @@ class BoundingMethod(ABC, Generic[Chosen]):
         )
         lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
         out.iterations[first:last][lost] = -np.abs(out.iterations[first:last][lost])
+
+
+class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
+    """The best product of single-variable distributions; a sequence keeps its marginals for the next call."""
+
+    def _remembered(self) -> Ints:
+        return self.data.marginal_off
+
+    def _seed(self) -> int:
+        return self.settings.seed
+
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        return mean_field_expectations, (), ()
+
+
+class ReweightedMethod(BoundingMethod[TrwSettings]):
+    """A bound by messages; a sequence keeps them for the next call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.pool = bank_forests(self.data.bank, self.settings.seed)
+        self.stretched_off = _stretched(self.data.shapes)
+
+    def _remembered(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
+
+    def _seed(self) -> int:
+        return self.settings.seed
+
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        forests = Forests(self.pool.passes, self.pool.appearance, self.stretched_off)
+        return reweighted_expectations, (forests,), (decoding,)
+
+
+def _stretched(shapes: Shapes) -> Ints:
+    """The place of each factor's stretched table among those of its shape, [F]."""
+    sizes = np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    starts = ends[shapes.fac_off]
+    off = ends[:-1] - np.repeat(starts[:-1], np.diff(shapes.fac_off))
+    places: Ints = off.astype(np.int64)
+    return places
+
+
+DOUBLING = {"never": 0, "fallback": 1, "always": 2}
+
+
+class RegionMethod(BoundingMethod[GbpSettings]):
+    """Messages between clusters and shared regions; a sequence keeps them for the next call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        limits = ClusterLimits(self.settings.clusters, self.settings.size, self.settings.max_table)
+        self.regions = bank_regions(self.data.bank, limits)
+
+    def _remembered(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.regions.messages[self.data.rows.shape])))
+
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        return region_expectations, (self.regions,), (DOUBLING[self.settings.double_loop],)
+
+
+class ExpectationPropagation(BoundingMethod[EpSettings]):
+    """Terms that are renewed one by one; a sequence keeps them for the next call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.walks = bank_approximations(self.data.bank, self.settings.family)
+
+    def _remembered(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.walks.cells[self.data.rows.shape])))
+
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        return forest_expectations, (self.walks,), (self.settings.power,)

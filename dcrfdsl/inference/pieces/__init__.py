@@ -1,5 +1,0 @@
-"""Pieces of a data set, each normalised by itself."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-from .local_normalisation import largest_piece as largest_piece
