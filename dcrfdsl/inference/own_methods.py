@@ -27,8 +27,8 @@ from ..kernels.tables import Potentials, local_gradient
 from ..semantics import INFERENCE, MethodSettings
 from .base import Expectations, StatelessMethod
 from .bound import BoundData
-from .marginals import sequence_graph
 from .methods import METHODS, MethodEntry
+from .sequence_graphs import sequence_graph
 
 NEAR_ONE = 1e-6  # how far the sum of probabilities may be from 1
 
