@@ -33,7 +33,7 @@ from dcrfdsl.data.label_columns import places
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.semantics import load_text
-from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.checks.data_formats import FORMATS
 from dcrfdsl.semantics.schema.model_spec import Column, ColumnType, DataSpec
 from dcrfdsl.syntax.nodes import Argument, Text
 

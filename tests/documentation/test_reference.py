@@ -24,7 +24,7 @@ from dcrfdsl.semantics import (
     reference_entries,
     settings_named,
 )
-from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.checks.data_formats import FORMATS
 from dcrfdsl.semantics.reference.method_entries import TABLES
 from dcrfdsl.semantics.schema.search_ranges import RANGES
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES

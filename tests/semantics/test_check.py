@@ -25,7 +25,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, render,
 from dcrfdsl.metrics import METRICS as COMPUTED
 from dcrfdsl.semantics.checks.checker import check, check_or_raise
 from dcrfdsl.semantics.checks.context import Context
-from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.checks.data_formats import FORMATS
 from dcrfdsl.semantics.checks.training_rules import METRICS
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS, explain
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
@@ -409,7 +409,9 @@ def test_a_model_that_was_never_a_text_is_checked_too(path: Path) -> None:
 
 
 def test_the_metrics_are_those_that_are_computed() -> None:
-    assert {name: metric.takes for name, metric in COMPUTED.items()} == dict(METRICS)
+    assert {name: metric.takes for name, metric in COMPUTED.items()} == {
+        name: metric.takes for name, metric in METRICS.items()
+    }
 
 
 def test_the_formats_that_run_are_those_that_are_read() -> None:

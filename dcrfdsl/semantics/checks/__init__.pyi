@@ -1,5 +1,5 @@
 from .checker import check as check
-from .data_rules import FORMATS as FORMATS
+from .data_formats import FORMATS as FORMATS
 from .training_rules import (
     METRICS as METRICS,
     fits_metric as fits_metric,

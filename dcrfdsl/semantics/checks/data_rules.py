@@ -1,21 +1,18 @@
 """Rules on the `data` statement, and on a data set checked together with the template.
 
-`FORMATS` lists the columns and options of each format; the room `data`, which reads them, has a table of the same
-names. A state that does not occur in the data has no example: the model never predicts it, and nothing else reports it.
-Not here: facts that training finds (features that never fire, gold that breaks a constraint), values that are not
-states, which training refuses (`data.labels`).
+A state that does not occur in the data has no example: the model never predicts it, and nothing else reports it. Not
+here: the columns and options of each format (`data_formats`), facts that training finds (features that never fire, gold
+that breaks a constraint), values that are not states, which training refuses (`data.labels`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...foundation import Diagnostic, LazyModule, Table, did_you_mean, quoted_names
+from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names
 from ..schema import (
-    MISSING,
     NUMERIC,
     SCHEMES,
     Cardinality,
@@ -41,108 +38,12 @@ from ..schema import (
 )
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .context import Context, Data, Rule, constraint_nodes, every_feature, every_node, listed
+from .data_formats import FORMATS, JOINABLE, JOINED, Format
 
 if TYPE_CHECKING:
     import numpy as np
 else:
     np = LazyModule("numpy")
-
-Fits = Callable[[str], bool]
-
-
-@dataclass(frozen=True)
-class Format:
-    """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
-
-    `options` maps each option to a test of its value and the words for the expected value. `last` are the types of the
-    last column, if the format has one for all features; the columns before it are texts, at most `before` of them.
-    `synonyms` are words of other tools for its columns.
-    """
-
-    summary: str
-    sources: tuple[str, ...] | None = None
-    keyed: tuple[str, ...] = ()
-    options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
-    last: tuple[str, ...] = ()
-    before: int | None = None
-    synonyms: Mapping[str, str] = field(default_factory=dict)
-
-
-_SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
-_COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
-_MISSING: Mapping[str, tuple[Fits, str]] = {
-    MISSING: (lambda value: not {"\n", "\r", "\0"}.intersection(value), 'a text, as `""` or `"?"`'),
-}
-_DELIMITED: Mapping[str, tuple[Fits, str]] = {
-    "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
-    "separator": (
-        lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
-        'one character, as `";"`',
-    ),
-    "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
-    "decimal": (lambda value: value in (",", "."), '`","` or `"."`'),
-    **_MISSING,
-}
-
-
-JOINED = "joined"
-JOINABLE = ("id", "upos", "xpos", "feats", "head", "deprel", "deps")  # columns of CoNLL-U whose values have no spaces
-
-
-def _among(*values: str) -> tuple[Fits, str]:
-    *others, last = (f'`"{value}"`' for value in values)
-    return values.__contains__, f"{', '.join(others)} or {last}"
-
-
-_SPANS: Mapping[str, tuple[Fits, str]] = {
-    "tokenizer": _among("words", "whitespace", "characters", "given"),
-    "misaligned": _among("error", "widen", "skip"),
-    "overlapping": _among("error", "longest"),
-    "offsets": _among("characters", "utf16"),
-    "style": _among("doccano", "spacy", "prodigy", "label_studio"),
-    "predictions": _among("own", "apart"),
-}
-
-FORMATS: Table[Format] = Table(
-    "data format",
-    {
-        "conll": Format(
-            "a token a line, columns in order",
-            options={"separator": _SEPARATOR, "comment": _COMMENT, **_MISSING},
-        ),
-        "conllu": Format(
-            "universal dependencies, columns by name",
-            sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-            keyed=("feats", "misc", "joined"),
-            options={"predictions": _among("own", "misc"), **_MISSING},
-            synonyms={
-                "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
-                "relation": "deprel",
-            },
-        ),
-        "jsonl": Format("a sentence a line, columns by key", options=_MISSING),
-        "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
-        "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
-        "spans": Format(
-            "texts with labelled spans, as JSON lines or one JSON array",
-            sources=("token", "spans", "start", "end", "space"),
-            keyed=("spans",),
-            options=_SPANS,
-            synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
-        ),
-        "parquet": Format(
-            "a sentence or a token a row, columns by name",
-            keyed=("column",),
-            options={"sentence": _DELIMITED["sentence"], **_MISSING},
-        ),
-        "grmm": Format("GRMM's data: labels, `----`, features", last=("bag", "weighted_bag")),
-        "crfsuite": Format("CRFsuite's data: a label, attributes with weights", last=("weighted_bag",), before=1),
-    },
-    {
-        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",
-        "conll2003": "conll", "excel": "csv",
-    },
-)  # fmt: skip
 
 
 def no_data(context: Context) -> Iterator[Diagnostic]:
@@ -190,11 +91,11 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
             at = ("data", "options", n, "name")
             yield context.complaint("unknown-setting", message, at, "unknown option", help=remedy)
             continue
-        fits, words = entry.options[name]
-        if not isinstance(value, str) or not fits(value):
-            message = f"`{value}` is no value for `{name}`: expected {words}"
+        wanted = entry.options[name]
+        if not isinstance(value, str) or not wanted.fits(value):
+            message = f"`{value}` is no value for `{name}`: expected {wanted.expected}"
             at = ("data", "options", n, "value")
-            yield context.complaint("bad-setting", message, at, f"expected {words}")
+            yield context.complaint("bad-setting", message, at, f"expected {wanted.expected}")
 
 
 def _source(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:

@@ -8,6 +8,7 @@ table of the same names. Not here: settings of stages (`setting_rules`), methods
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, Table
 from ..schema import (
@@ -32,21 +33,58 @@ from .context import COLUMN, Context, Rule, a, listed
 
 RUNS = "runs?"  # a word: runs of one state are segments
 LABELS = "label*"  # any number of labels, or none
-METRICS: Table[tuple[str, ...]] = Table(
+
+
+class MetricWords(NamedTuple):
+    """A metric of `evaluate`: the words for its arguments, and what it measures."""
+
+    takes: tuple[str, ...]
+    summary: str
+
+
+METRICS: Table[MetricWords] = Table(
     "metric",
     {
-        "accuracy": ("label",),
-        "joint_accuracy": (LABELS,),
-        "sentence_accuracy": ("label?",),
-        "segments": ("label", RUNS),
-        "by_state": ("label",),
-        "by_type": ("label", RUNS),
-        "confusion": ("label",),
-        "oov_accuracy": ("label", COLUMN),
-        "log_likelihood": (),
-        "zero_one_risk": (),
-        "hamming_risk": (),
-        "rank_risk": (),
+        "accuracy": MetricWords(("label",), "The share of positions where the label is right."),
+        "joint_accuracy": MetricWords(
+            (LABELS,),
+            "The share of positions where all labels are right, or all of those that are named, among the positions "
+            "where all of these are known. A label of the sentence counts at each of its positions.",
+        ),
+        "sentence_accuracy": MetricWords(
+            ("label?",),
+            "The share of sentences where every label is right, or every one of the label that is named.",
+        ),
+        "segments": MetricWords(
+            ("label", RUNS),
+            "Precision, recall and F1 of segments, as conlleval counts them. With `runs`, for states without marks, a "
+            "run of one state other than `O` is a segment. A gap of missing labels is bridged where the segment goes "
+            "on behind it; where an end stays unknown, the segment is left out, and a predicted one that may be right "
+            "too.",
+        ),
+        "by_state": MetricWords(
+            ("label",),
+            "Precision, recall, F1 and support of each state, and their micro, macro and weighted means. The macro F1 "
+            "comes first, so it decides a search.",
+        ),
+        "by_type": MetricWords(
+            ("label", RUNS),
+            "Precision, recall, F1 and support of each type of segment, and their micro, macro and weighted means. The "
+            "macro F1 comes first, so it decides a search.",
+        ),
+        "confusion": MetricWords(
+            ("label",), "How often each gold state was labelled as each state; the share of right ones comes first."
+        ),
+        "oov_accuracy": MetricWords(
+            ("label", COLUMN), "Accuracy at positions where the value of the column did not occur in training."
+        ),
+        "log_likelihood": MetricWords((), "Σ log p(y | x), in nats."),
+        "zero_one_risk": MetricWords((), "The share of wrong sentences. Less is better."),
+        "hamming_risk": MetricWords((), "The share of wrong labels, of all labels together. Less is better."),
+        "rank_risk": MetricWords(
+            (),
+            "The mean share of wrong labellings that score as high as the gold one, or a lower bound. Less is better.",
+        ),
     },
     {
         "f1": "segments",
@@ -200,7 +238,7 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
         if call.name not in METRICS:
             guess = METRICS.suggest(call.name)
             labels = [label.name for label in context.spec.labels]
-            whole = f"{guess}({labels[0]})" if guess and METRICS[guess][:1] == ("label",) and labels else guess
+            whole = f"{guess}({labels[0]})" if guess and METRICS[guess].takes[:1] == ("label",) and labels else guess
             remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
             message = f"`{call.name}` is not a metric"
             yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
@@ -209,7 +247,7 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
 
 
 def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
-    wanted = METRICS[call.name]
+    wanted = METRICS[call.name].takes
     usages = metric_usages(call.name, wanted)
     usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
     given = [shown(argument.value) for argument in call.arguments]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -34,7 +34,6 @@ from ..settings import (
     TrainSettings,
 )
 from .reference_entry import ReferenceEntry, SettingEntry
-from .setting_examples import SETTING_EXAMPLES, STAGE_EXAMPLES
 
 # How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
 USAGE: dict[str, str] = {
@@ -70,6 +69,23 @@ DEFAULT_PRIORS = {
     "exponential": "`none`, and `gaussian(variance = 10)` with `weight = 1`: with any other weight a sentence counts "
     "the less the longer it is, and a penalty would outweigh all but the shortest",
 }
+# A setting of every stage -> lines; `train` is the example of those that are not named. CLIQUE is `words`.
+STAGE_EXAMPLES: Mapping[str, str] = {
+    "train": (
+        "latent sense in 2\n"
+        "clique sense, chunk as senses: bias, word\n"
+        "train likelihood:\n"
+        "    prior = gaussian(variance = 5), prior.words = laplace(scale = 1)\n"
+        "    optimizer = owlqn, infer = exact, decode = marginal\n"
+        "    restarts = 3, seed = 1, patience = 5"
+    ),
+    "importance": (
+        "data conll(word, chunk, trust: float)\nlabel chunk in bio(NP)\nclique chunk: word\n"
+        "train likelihood: importance = sentences(trust)"
+    ),
+    "keep": "train likelihood: prior = gaussian(variance = 5), keep = 1000",
+    "kernel.CLIQUE": "train hmsvm: kernel.words = rbf(gamma = 0.05)",
+}
 SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 
 
@@ -77,7 +93,7 @@ def method_entries() -> Iterator[ReferenceEntry]:
     """An entry a method of each table."""
     for table in TABLES:
         for name, kind in table.items():
-            written_out = SETTING_EXAMPLES.get(table.kind, {}).get(name, "")
+            written_out = vars(kind).get("written_out", "")  # its own, not that of its base
             yield ReferenceEntry(
                 table.kind,
                 name,

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...syntax import BY_KEYWORD, KEYWORDS, SYNONYMS, resource_path
-from .method_entries import stage_settings
+from .method_entries import STAGE_EXAMPLES, stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
-from .setting_examples import STAGE_EXAMPLES
 
 RULES = {"dcrf": ("edition",), "clique": ("clique", "sites", "site", "where", "with_", "clique_block")}
 RULES |= {"piece": ("piece", "member"), "data": ("data", "call"), "train": ("train", "setting", "key")}

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from ..checks import FORMATS, METRICS, metric_usages
 from ..schema import FUNCTIONS, RANGES, SCHEMES, SEGMENT_FUNCTIONS, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
-from .setting_examples import SETTING_EXAMPLES
 
 Words = Mapping[str, tuple[str, str, str]]  # name -> usage, summary, example
 
@@ -127,62 +126,6 @@ PLACES: Words = {
         "piece whole over chunk[all]: words, chain\ntrain piecewise(whole)",
     ),
 }
-FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
-    "conll": (
-        "A token a line, columns split by white space, and a blank line after each sentence.",
-        'data conll(word, pos, chunk, separator = "\\t", comment = "#")\nlabel chunk\nclique chunk: word',
-    ),
-    "conllu": (
-        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS, `misc("ner")` one of MISC: the first '
-        "value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. "
-        '`joined("upos feats")` reads several columns as one value with spaces between. `tag` writes predictions where '
-        "the labels come from, into columns and keys, and what has no place there into MISC.",
-        'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
-    ),
-    "jsonl": (
-        'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
-        "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
-    ),
-    "csv": (
-        'A token a row below a row of names, by which columns are found; others are left alone. `column("Word form")` '
-        "is the column of that name, where it is no plain word. Quotes enclose cells as in RFC 4180. A blank row, or "
-        "one of separators alone, ends a sentence; so does a new value in the column `sentence`, where an empty cell "
-        "continues the sentence above. `tag` adds columns `predicted_NAME`.",
-        'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
-    ),
-    "tsv": (
-        "Like `csv`, split by TABs and without quotes, because a quote mark is a token of many corpora. Files of "
-        'spreadsheets, which enclose cells, need `quote = "\\""`.',
-        "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
-    ),
-    "spans": (
-        "Running texts with labelled spans of characters, as JSON lines: "
-        '`{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, and as spaCy, Prodigy and Label Studio write them. A text is '
-        "one sequence. The source `token` is the token, `spans` the mark of its segment, in the scheme of the label; "
-        "`start` and `end` are its offsets, and `space` says `yes` or `no` to white space before it. "
-        '`spans("KEY")` reads the list under that key. `tag` writes spans.',
-        'data spans(word = token, ner = spans, tokenizer = "words")\nlabel ner in bio(PER, LOC)\nclique ner: word',
-    ),
-    "parquet": (
-        "Apache Parquet, with the package `pyarrow` (`pip install 'dcrfdsl[parquet]'`). Where the columns are lists, a "
-        "row is a sentence; else a row is a token, and `sentence` names the column that tells sentences apart. Class "
-        "numbers that the file names are read as names. `tag` writes Parquet, with columns `predicted_NAME`.",
-        "data parquet(word = tokens, ner = ner_tags)\nlabel ner\nclique ner: word",
-    ),
-    "grmm": (
-        "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. The "
-        "last column has all features, the others a label each. A line without `----` has no labels, as in data to "
-        "be tagged. `tag` writes labels in their places.",
-        "data grmm(pos, chunk, marks: bag)\nlabel pos\nlabel chunk\nclique pos: marks\nclique chunk: marks\n"
-        "clique pos, chunk",
-    ),
-    "crfsuite": (
-        "A token a line: its label, then attributes `name` or `name:weight`, split at TABs, and a blank line after "
-        "each sentence. A colon in a name is written `\\:`, a backslash `\\\\`. A line to be tagged has some label, "
-        "too, such as `_`; `tag` replaces it.",
-        "data crfsuite(y, attributes: weighted_bag)\nlabel y\nclique y: attributes\nclique y[-1], y",
-    ),
-}
 COLUMN_TYPES: Words = {
     "text": ("word, word: text", "A value is a text. The type of a column without one.", "clique chunk as here: word"),
     "float": (
@@ -256,26 +199,6 @@ DOMAINS: Words = {
         'label chunk in "states.txt"\nclique chunk: word',
     ),
 }
-METRIC_TEXTS: Mapping[str, str] = {
-    "accuracy": "The share of positions where the label is right.",
-    "joint_accuracy": "The share of positions where all labels are right, or all of those that are named, among the "
-    "positions where all of these are known. A label of the sentence counts at each of its positions.",
-    "sentence_accuracy": "The share of sentences where every label is right, or every one of the label that is named.",
-    "segments": "Precision, recall and F1 of segments, as conlleval counts them. With `runs`, for states without "
-    "marks, a run of one state other than `O` is a segment. A gap of missing labels is bridged where the segment goes "
-    "on behind it; where an end stays unknown, the segment is left out, and a predicted one that may be right too.",
-    "by_state": "Precision, recall, F1 and support of each state, and their micro, macro and weighted "
-    "means. The macro F1 comes first, so it decides a search.",
-    "by_type": "Precision, recall, F1 and support of each type of segment, and their micro, macro and weighted "
-    "means. The macro F1 comes first, so it decides a search.",
-    "confusion": "How often each gold state was labelled as each state; the share of right ones comes first.",
-    "oov_accuracy": "Accuracy at positions where the value of the column did not occur in training.",
-    "log_likelihood": "Σ log p(y | x), in nats.",
-    "zero_one_risk": "The share of wrong sentences. Less is better.",
-    "hamming_risk": "The share of wrong labels, of all labels together. Less is better.",
-    "rank_risk": "The mean share of wrong labellings that score as high as the gold one, or a lower bound. Less is "
-    "better.",
-}
 
 
 def word_entries() -> Iterator[ReferenceEntry]:
@@ -289,24 +212,17 @@ def word_entries() -> Iterator[ReferenceEntry]:
     yield from _plain("test", TESTS)
     yield from _plain("place", PLACES)
     for name, data_format in FORMATS.items():
-        summary, example = FORMAT_TEXTS[name]
-        written_out = SETTING_EXAMPLES.get(FORMATS.kind, {}).get(name, "")
         options = tuple(
             SettingEntry(
-                option,
-                words,
-                FORMAT_DEFAULTS.get((name, option)) or OPTION_DEFAULTS.get(option, "none"),
-                "",
-                "",
-                OPTION_TEXTS[option],
-                written_out if f"{option} =" in written_out else example,
+                option, one.expected, one.default, "", "", one.meaning,
+                data_format.written_out if f"{option} =" in data_format.written_out else data_format.example,
             )
-            for option, (_, words) in data_format.options.items()
-        )
+            for option, one in data_format.options.items()
+        )  # fmt: skip
         columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
         yield ReferenceEntry(
-            FORMATS.kind, name, f"data {name}(COLUMN, …)", summary + columns, settings=options, example=example,
-            written_out=written_out, synonyms=FORMATS.synonyms_of(name),
+            FORMATS.kind, name, f"data {name}(COLUMN, …)", data_format.summary + columns, settings=options,
+            example=data_format.example, written_out=data_format.written_out, synonyms=FORMATS.synonyms_of(name),
         )  # fmt: skip
     yield from _plain("column type", COLUMN_TYPES)
     for entry in _plain("domain", DOMAINS):
@@ -314,10 +230,10 @@ def word_entries() -> Iterator[ReferenceEntry]:
         yield ReferenceEntry(
             entry.kind, entry.name, entry.usage, entry.summary, example=entry.example, synonyms=synonyms
         )
-    for name, takes in METRICS.items():
-        usages = metric_usages(name, takes)
+    for name, metric in METRICS.items():
+        usages = metric_usages(name, metric.takes)
         yield ReferenceEntry(
-            METRICS.kind, name, "evaluate " + " | ".join(usages), METRIC_TEXTS[name],
+            METRICS.kind, name, "evaluate " + " | ".join(usages), metric.summary,
             example=f"evaluate {usages[0]}".replace("(label", "(chunk").replace("column", "word"),
             synonyms=METRICS.synonyms_of(name),
         )  # fmt: skip
@@ -330,31 +246,6 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )  # fmt: skip
 
 
-OPTION_TEXTS = {
-    "predictions": "where `tag` writes: in place of the gold labels, or beside them, in MISC of "
-    "`conllu`, under the key `predicted` of `spans`",
-    "sentence": "the column that tells sentences apart",
-    "missing": "how a number that is not known is written in columns of numbers; `nan` and `null` are missing too. No "
-    "feature of the number fires there, comparisons are false, and a number in a feature list brings `temp is missing`",
-    "decimal": "the sign before the decimals of numbers, a point or a comma",
-    "quote": "what encloses cells with separators, line ends or quotes in them",
-    "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`), "
-    "at white space, into characters, or as the list `tokens` of the line says (`given`)",
-    "misaligned": "what becomes of a span that cuts a token: an error, all of the token, or no span",
-    "overlapping": "what becomes of spans that share a token: an error, or the longest one stays",
-    "offsets": "what offsets count: characters, or UTF-16 units as JavaScript does",
-    "style": "how spans are written where the file shows none",
-    "separator": "what splits columns",
-    "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
-}
-OPTION_DEFAULTS = {
-    "predictions": '`"own"`', "tokenizer": '`"words"`', "misaligned": '`"error"`', "overlapping": '`"error"`',
-    "offsets": '`"characters"`', "style": '`"doccano"`', "decimal": '`"."`',
-}  # fmt: skip
-FORMAT_DEFAULTS = {
-    ("conll", "separator"): "white space", ("csv", "separator"): '`","`', ("tsv", "separator"): '`"\\t"`',
-    ("csv", "quote"): '`"\\""`', ("tsv", "quote"): '`"none"`',
-}  # fmt: skip
 RANGE_TEXTS = {
     "log": "Values spread evenly on a log scale.",
     "linear": "Values spread evenly.",

@@ -55,6 +55,7 @@ class CertifiedDecoding(BoundingDecoding):
     method = "certified"
     source = "Kolmogorov 2006, 2015; Sontag, Globerson & Jaakkola 2011"
     example = "infer trp\ndecode certified(iterations = 500)"
+    written_out = "infer trp\ndecode certified(iterations = 500)"
 
 
 class OptimalDecoding(BoundingDecoding):
@@ -65,6 +66,7 @@ class OptimalDecoding(BoundingDecoding):
     method = "optimal"
     source = "Land & Doig 1960; Kolmogorov 2006, 2015"
     example = "infer trp\ndecode optimal(nodes = 5000)"
+    written_out = "infer trp\ndecode optimal(iterations = 500, nodes = 5000)"
     nodes: int = setting(1000, "of the search of a sentence, at most", unit="nodes", ge=1, le=10_000_000)
 
     @property

@@ -34,6 +34,7 @@ class SigmoidSmoothing(SmoothingSettings):
     method = "sigmoid"
     source = "Suzuki 2006, eq. 8"
     example = "train mce(loss = label(chunk), smoothing = sigmoid(alpha = 2))"
+    written_out = "train mce(smoothing = sigmoid(alpha = 2, beta = 0.5))"
 
 
 class LogisticSmoothing(SmoothingSettings):
@@ -42,6 +43,7 @@ class LogisticSmoothing(SmoothingSettings):
     method = "logistic"
     source = "Suzuki 2006, eq. 8"
     example = "train mce(smoothing = logistic(alpha = 2))"
+    written_out = "train mce(smoothing = logistic(alpha = 2, beta = 0.5))"
 
 
 class SequenceLoss(MethodSettings):
@@ -119,6 +121,13 @@ class MceSettings(CriterionSettings):
     example = (
         "train likelihood as map\ntrain mce(loss = fscore(chunk)) as errors after map: prior = gaussian(variance = 1e5)"
     )
+    written_out = (
+        "train mce(loss = fscore(chunk), gamma = 2) as recall\n"
+        "train mce(loss = fscore(chunk), segments = literal) as written\n"
+        "train mce(loss = label(chunk), psi = 2) as soft\n"
+        "train mce(psi = 2, normalise = yes) as mean\n"
+        "train mce(measure = ratio, smoothing = logistic) as ratios"
+    )
     offers = ("gradient", "sequences")
     margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
@@ -179,6 +188,7 @@ class PolyKernel(KernelSettings):
     method = "poly"
     source = "Altun & Hofmann 2003, §5"
     example = "train hmsvm: kernel.words = poly(degree = 2)"
+    written_out = "train hmsvm: kernel.words = poly(degree = 3, scale = 0.5, constant = 0)"
     degree: int = setting(2, "the power", ge=1, le=20)
     scale: float = setting(1.0, "the factor of φ(x)·φ(x')", ge=LEAST, le=LONGEST)
     constant: float = setting(1.0, "what is added before the power is taken", ge=0, le=LONGEST)
@@ -285,6 +295,7 @@ class HmsvmSettings(CriterionSettings):
     method = "hmsvm"
     source = "Altun & Hofmann 2003, §5"
     example = "train hmsvm(C = 1, loss = hamming)"
+    written_out = "train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"
     offers = ("margins",)
     takes_prior = False
     margin = True
