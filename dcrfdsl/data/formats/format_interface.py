@@ -108,9 +108,9 @@ def text_options(data: DataSpec) -> dict[str, str]:
             guess = did_you_mean(name, known)
             remedy = f"did you mean `{guess}`?" if guess else None
             raise DcrfError(Diagnostic("unknown-setting", f"`{data.format}` has no option `{name}`", help=remedy))
-        fits, words = known[name]
-        if not isinstance(value, str) or not fits(value):
-            raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `{data.format}`: expected {words}"))
+        if not isinstance(value, str) or not known[name].fits(value):
+            expected = known[name].expected
+            raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `{data.format}`: expected {expected}"))
         options[name] = value
     return options
 
