@@ -231,9 +231,7 @@ def cqdb_bytes(strings: Sequence[Key]) -> bytes:
     """The dictionary of distinct strings [n], none of which has a NUL."""
     raw = [text.encode() if isinstance(text, str) else text for text in strings]
     lengths = np.fromiter((len(key) + 1 for key in raw), np.int64, len(raw))
-    records = b"".join(
-        [struct.pack("<2I", number, len(key) + 1) + key + b"\0" for number, key in enumerate(raw)],
-    )
+    records = b"".join([struct.pack("<2I", number, len(key) + 1) + key + b"\0" for number, key in enumerate(raw)])
     offsets = _RECORDS_AT + np.cumsum(_RECORD + lengths) - (_RECORD + lengths)
     keys = np.frombuffer(b"".join([key + b"\0" for key in raw]), np.uint8)
     buckets, counts = _buckets(lookup3(keys, lengths), offsets)

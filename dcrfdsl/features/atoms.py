@@ -188,10 +188,7 @@ class BlockReader:
                     self._codes(factor)
 
     def keys(
-        self,
-        feature: ExpandedFeature,
-        sizes: tuple[int, ...],
-        compact: Callable[[int, Ints], Ints32 | None],
+        self, feature: ExpandedFeature, sizes: tuple[int, ...], compact: Callable[[int, Ints], Ints32 | None]
     ) -> RowKeys:
         """The keys of a template: the codes of its factors as digits, with base `sizes[i]` for factor i (0: a number).
 
@@ -227,13 +224,7 @@ class BlockReader:
             weight = weight * of_items if len(weight) else of_items
         return self._masked(feature, keys, off, weight)
 
-    def _masked(
-        self,
-        feature: ExpandedFeature,
-        keys: Ints,
-        off: Offsets | None,
-        weight: Floats,
-    ) -> RowKeys:
+    def _masked(self, feature: ExpandedFeature, keys: Ints, off: Offsets | None, weight: Floats) -> RowKeys:
         """Drops keys of weight 0 and, if asked, rows that read outside the sequence."""
         if len(weight):
             keys = np.where(weight != 0, keys, -1)

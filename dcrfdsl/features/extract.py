@@ -21,13 +21,7 @@ from numpy.typing import NDArray
 from ..data import Corpus
 from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, typed
 from ..semantics import Apply, Condition, ModelSpec, Observed, Reference, nodes, terms
-from .alphabet_storage import (
-    FeaturesRecord,
-    Vocabularies,
-    alphabet_arrays,
-    alphabet_metadata,
-    restored_alphabets,
-)
+from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import CorpusAtoms, reach
 from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
 from .feature_alphabet import Alphabet

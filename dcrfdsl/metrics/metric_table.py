@@ -20,16 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
-from ..semantics import (
-    Argument,
-    CallSpec,
-    Reference,
-    fits_metric,
-    has_segments,
-    metric_usages,
-    plain,
-    unmarked_state,
-)
+from ..semantics import Argument, CallSpec, Reference, fits_metric, has_segments, metric_usages, plain, unmarked_state
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
 from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio

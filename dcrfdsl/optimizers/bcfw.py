@@ -60,9 +60,5 @@ def minimise_bcfw(
     assert outcome.gap is not None
     gap = max(outcome.gap - (outcome.objective - value), 0.0)  # the dual is the same; below 0 by rounding alone
     return replace(
-        outcome,
-        weights=mean,
-        objective=value,
-        gap=gap,
-        reason=f"{outcome.reason}, the mean of their weights kept",
+        outcome, weights=mean, objective=value, gap=gap, reason=f"{outcome.reason}, the mean of their weights kept"
     )

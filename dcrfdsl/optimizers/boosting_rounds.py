@@ -31,16 +31,7 @@ import numpy as np
 from ..foundation import Floats, recalled
 from ..kernels.optimization import least_bound, least_bounds
 from ..semantics import AutoOptimizer
-from .objective import (
-    BoostingProblem,
-    BoostingRound,
-    CountRanges,
-    Iteration,
-    Objective,
-    Outcome,
-    Watch,
-    require_part,
-)
+from .objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part
 from .progress import norm_of
 from .run_state import RunState
 
@@ -122,16 +113,7 @@ def minimise_boosting(
     reason = f"{reason}; {np.count_nonzero(weights):,} of {len(weights):,} weights are not 0"
     seconds = time.perf_counter() - begun
     return Outcome(
-        weights,
-        risk,
-        len(path),
-        evaluations,
-        converged,
-        seconds,
-        reason,
-        False,
-        norm_of(gradient),
-        path=tuple(path),
+        weights, risk, len(path), evaluations, converged, seconds, reason, False, norm_of(gradient), path=tuple(path)
     )
 
 

@@ -67,11 +67,7 @@ def line_search(
 
 
 def backtrack(
-    progress: Progress,
-    trial: Callable[[float], tuple[Floats, float]],
-    step: float,
-    *,
-    tries_first: bool = False,
+    progress: Progress, trial: Callable[[float], tuple[Floats, float]], step: float, *, tries_first: bool = False
 ) -> Point | None:
     """The first point of a path where the objective falls enough, by shorter and shorter steps; None if none was found.
 

@@ -55,15 +55,7 @@ from .lexicons import Lexicon, Lexicons, span_codes
 from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
 from .user_functions import FunctionCalls, RegisteredFeature, kind_of_result
 from .value_functions import FEATURES, compiled
-from .value_kinds import (
-    Bags,
-    Numbers,
-    Source,
-    Texts,
-    Truths,
-    Values,
-    checked_bag,
-)
+from .value_kinds import Bags, Numbers, Source, Texts, Truths, Values, checked_bag
 
 # functions of users ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -249,44 +249,27 @@ def _error(path: str | Path, slug: str, message: str, remedy: str | None = None)
     return data_error(slug, message, file=os.fspath(path), help=remedy)
 
 
-def _disk_full(path: str | Path) -> DcrfError:
-    return _error(path, "disk-full", f"no room to write `{path}`", "free some space, or write to another disk")
-
-
-def _read_only(path: str | Path) -> DcrfError:
-    return _error(
-        path,
-        "read-only-target",
-        f"`{path}` is read-only for this user",
-        "choose another place, or change its permissions",
-    )
-
-
-def _unreadable(path: str | Path) -> DcrfError:
-    return _error(path, "unreadable-file", f"`{path}` may not be read by this user", "change its permissions")
-
-
-ErrorsByNumber = Mapping[int, Callable[[str | Path], DcrfError]]
-WRITING: ErrorsByNumber = {
-    errno.ENOSPC: _disk_full,
-    errno.EDQUOT: _disk_full,
-    errno.EFBIG: _disk_full,
-    errno.EROFS: _read_only,
-    errno.EACCES: _read_only,
-    errno.EPERM: _read_only,
+# For numbers of errors of the operating system: the slug of the message, its words about a path, and the remedy.
+KnownErrors = Mapping[int, tuple[str, str, str]]
+_FULL = ("disk-full", "no room to write `{}`", "free some space, or write to another disk")
+_READ_ONLY = ("read-only-target", "`{}` is read-only for this user", "choose another place, or change its permissions")
+_UNREADABLE = ("unreadable-file", "`{}` may not be read by this user", "change its permissions")
+WRITING: KnownErrors = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
 }
-READING: ErrorsByNumber = {errno.EACCES: _unreadable, errno.EPERM: _unreadable}
+READING: KnownErrors = dict.fromkeys((errno.EACCES, errno.EPERM), _UNREADABLE)
 
 
 @contextmanager
-def clear_os_errors(path: str | Path, known: ErrorsByNumber) -> Iterator[None]:
+def clear_os_errors(path: str | Path, known: KnownErrors) -> Iterator[None]:
     """Turns an error of the operating system into one message about `path`."""
     try:
         yield
     except OSError as error:
-        known_error = known.get(error.errno or 0)
+        if error.errno in known:
+            slug, words, help = known[error.errno]
+            raise _error(path, slug, words.format(path), help) from error
         reason = (error.strerror or str(error)).lower()
-        if known_error:
-            raise known_error(path) from error
         remedy = near_name(path) if error.errno == errno.ENOENT else None
         raise _error(path, "file-error", f"`{path}`: {reason}", remedy) from error

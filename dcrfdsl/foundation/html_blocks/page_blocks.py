@@ -7,9 +7,9 @@ what blocks say, style sheets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup, escape
 
@@ -23,17 +23,27 @@ HUES = 12  # of labels in a style sheet; with more labels they repeat
 class Paragraph:
     """A paragraph.   kind: `note` for what the reader should know before trusting a number."""
 
-    name: ClassVar[str] = "paragraph"
     text: str
     kind: str = ""
+
+    def to_html(self) -> Markup:
+        """Words between backquotes are code."""
+        parts = [
+            Markup("<code>{}</code>").format(_text(part)) if number % 2 else _text(part)
+            for number, part in enumerate(self.text.split("`"))
+        ]
+        kind = Markup(' class="note"') if self.kind == "note" else ""
+        return Markup("<p{}>{}</p>").format(kind, _joined(parts))
 
 
 @dataclass(frozen=True)
 class Heading:
     """A heading inside a section."""
 
-    name: ClassVar[str] = "heading"
     text: str
+
+    def to_html(self) -> Markup:
+        return Markup('<h3 dir="auto">{}</h3>').format(_text(self.text))
 
 
 @dataclass(frozen=True)
@@ -42,11 +52,28 @@ class TextTable:
     and so are not aligned to the right.
     """
 
-    name: ClassVar[str] = "table"
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: Sequence[int] = (0,)
+
+    def to_html(self) -> Markup:
+        def of_words(column: int) -> Markup:
+            return Markup(' class="w"') if column in self.words else Markup("")
+
+        head = _joined(
+            Markup('<th scope="col"{}>{}</th>').format(of_words(column), _text(text))
+            for column, text in enumerate(self.head)
+        )
+
+        def cell(column: int, text: str) -> Markup:
+            if column == 0:
+                return Markup('<th scope="row"{}><bdi>{}</bdi></th>').format(of_words(0), _text(text))
+            inner = Markup("<bdi>{}</bdi>").format(_text(text)) if column in self.words else _text(text)
+            return Markup("<td{}>{}</td>").format(of_words(column), inner)
+
+        rows = (_joined(cell(column, text) for column, text in enumerate(row)) for row in self.rows)
+        return _region(self.caption, _whole_table(self.caption, head, rows))
 
 
 @dataclass(frozen=True)
@@ -72,30 +99,54 @@ class HeatTable:
     corner: what rows and columns are.   head: of the columns.
     """
 
-    name: ClassVar[str] = "heat"
     caption: str
     corner: str
     head: Sequence[str]
     rows: Sequence[HeatRow]
+
+    def to_html(self) -> Markup:
+        corner = Markup('<th scope="col" class="w corner">{}</th>').format(_text(self.corner))
+        heads = (Markup('<th scope="col"><bdi>{}</bdi></th>').format(_text(text)) for text in self.head)
+
+        def cell(one: Cell) -> Markup:
+            shade = Markup(' class="{}"').format(one.shade) if one.shade else ""
+            return Markup("<td{}>{}</td>").format(shade, _text(one.text))
+
+        rows = (
+            Markup('<th scope="row" class="w"><bdi>{}</bdi></th>{}').format(
+                _text(row.head), _joined(map(cell, row.cells))
+            )
+            for row in self.rows
+        )
+        return _region(self.caption, _whole_table(self.caption, _joined([corner, *heads]), rows, "heat"))
 
 
 @dataclass(frozen=True)
 class Picture:
     """A drawing in SVG, and what it shows.   kind: `graph` if its marks say more under a pointer or with focus."""
 
-    name: ClassVar[str] = "picture"
     svg: Markup
     caption: str
     kind: str = ""
+
+    def to_html(self) -> Markup:
+        """The panel of a graph shows, in pages with a script, what a pointer would bring up."""
+        graph = self.kind == "graph"
+        panel = Markup('<pre class="panel" aria-live="polite" hidden></pre>\n') if graph else ""
+        whole = Markup("<figure{}>\n{}\n{}<figcaption>{}</figcaption>\n</figure>")
+        region = _region(self.caption, self.svg, "group" if graph else "region")
+        return whole.format(Markup(' class="graph"') if graph else "", region, panel, _text(self.caption))
 
 
 @dataclass(frozen=True)
 class Listing:
     """Text with highlighting as HTML."""
 
-    name: ClassVar[str] = "listing"
     html: Markup
     caption: str
+
+    def to_html(self) -> Markup:
+        return _region(self.caption, Markup('<pre class="listing"><code>{}</code></pre>').format(self.html))
 
 
 class Stretch(NamedTuple):
@@ -111,19 +162,28 @@ class LabelledText:
     its word and its labels; otherwise its one label follows it.
     """
 
-    name: ClassVar[str] = "labelled"
     head: str
     stretches: Sequence[Stretch]
     stacked: bool = False
+
+    def to_html(self) -> Markup:
+        shown = _stacked if self.stacked else _marked
+        head = Markup('<span class="number">{}</span>').format(_text(self.head))
+        kind = "labelled stacks" if self.stacked else "labelled"
+        parts = _joined([head, *map(shown, self.stretches)], " ")
+        return Markup('<div class="{}" dir="auto">{}</div>').format(kind, parts)
 
 
 @dataclass(frozen=True)
 class Fold:
     """Blocks that are shown on demand."""
 
-    name: ClassVar[str] = "fold"
     title: str
     blocks: Sequence[Block]
+
+    def to_html(self) -> Markup:
+        inner = _joined(Markup("\n{}").format(one.to_html()) for one in self.blocks)
+        return Markup("<details><summary>{}</summary>{}\n</details>").format(_text(self.title), inner)
 
 
 Block: TypeAlias = Paragraph | Heading | TextTable | HeatTable | Picture | Listing | LabelledText | Fold
@@ -145,12 +205,12 @@ def inline_svg(picture: str) -> Markup:
     return Markup(picture.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
 
 
-# blocks as HTML -------------------------------------------------------------------------------------------------------
+# HTML -----------------------------------------------------------------------------------------------------------------
 
 
 def block_html(block: Block) -> Markup:
     """The block as HTML."""
-    return _SHOWN[block.name](block)
+    return block.to_html()
 
 
 def _text(text: str) -> Markup:
@@ -161,85 +221,16 @@ def _joined(parts: Iterable[Markup], between: str = "") -> Markup:
     return Markup(between).join(parts)
 
 
-def _paragraph(block: Paragraph) -> Markup:
-    """Words between backquotes are code."""
-    parts = [
-        Markup("<code>{}</code>").format(_text(part)) if number % 2 else _text(part)
-        for number, part in enumerate(block.text.split("`"))
-    ]
-    kind = Markup(' class="note"') if block.kind == "note" else ""
-    return Markup("<p{}>{}</p>").format(kind, _joined(parts))
-
-
-def _heading(block: Heading) -> Markup:
-    return Markup('<h3 dir="auto">{}</h3>').format(_text(block.text))
-
-
 def _region(caption: str, inner: Markup, role: str = "region") -> Markup:
     """A part that scrolls sideways by itself, also with the keyboard."""
     whole = Markup('<div class="wide" tabindex="0" role="{}" aria-label="{}">{}</div>')
     return whole.format(role, _text(caption), inner)
 
 
-def _table(block: TextTable) -> Markup:
-    def of_words(column: int) -> Markup:
-        return Markup(' class="w"') if column in block.words else Markup("")
-
-    head = _joined(
-        Markup('<th scope="col"{}>{}</th>').format(of_words(column), _text(text))
-        for column, text in enumerate(block.head)
-    )
-
-    def cell(column: int, text: str) -> Markup:
-        if column == 0:
-            return Markup('<th scope="row"{}><bdi>{}</bdi></th>').format(of_words(0), _text(text))
-        inner = Markup("<bdi>{}</bdi>").format(_text(text)) if column in block.words else _text(text)
-        return Markup("<td{}>{}</td>").format(of_words(column), inner)
-
-    rows = (_joined(cell(column, text) for column, text in enumerate(row)) for row in block.rows)
-    return _region(block.caption, _whole_table(block.caption, head, rows))
-
-
 def _whole_table(caption: str, head: Markup, rows: Iterable[Markup], kind: str = "") -> Markup:
     whole = Markup("<table{}>\n<caption>{}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>{}\n</tbody>\n</table>")
     lines = _joined(Markup("\n<tr>{}</tr>").format(row) for row in rows)
     return whole.format(Markup(' class="{}"').format(kind) if kind else "", _text(caption), head, lines)
-
-
-def _heat(block: HeatTable) -> Markup:
-    corner = Markup('<th scope="col" class="w corner">{}</th>').format(_text(block.corner))
-    heads = (Markup('<th scope="col"><bdi>{}</bdi></th>').format(_text(text)) for text in block.head)
-
-    def cell(one: Cell) -> Markup:
-        shade = Markup(' class="{}"').format(one.shade) if one.shade else ""
-        return Markup("<td{}>{}</td>").format(shade, _text(one.text))
-
-    rows = (
-        Markup('<th scope="row" class="w"><bdi>{}</bdi></th>{}').format(_text(row.head), _joined(map(cell, row.cells)))
-        for row in block.rows
-    )
-    return _region(block.caption, _whole_table(block.caption, _joined([corner, *heads]), rows, "heat"))
-
-
-def _picture(block: Picture) -> Markup:
-    """The panel of a graph shows, in pages with a script, what a pointer would bring up."""
-    graph = block.kind == "graph"
-    panel = Markup('<pre class="panel" aria-live="polite" hidden></pre>\n') if graph else ""
-    whole = Markup("<figure{}>\n{}\n{}<figcaption>{}</figcaption>\n</figure>")
-    region = _region(block.caption, block.svg, "group" if graph else "region")
-    return whole.format(Markup(' class="graph"') if graph else "", region, panel, _text(block.caption))
-
-
-def _listing(block: Listing) -> Markup:
-    return _region(block.caption, Markup('<pre class="listing"><code>{}</code></pre>').format(block.html))
-
-
-def _labelled(block: LabelledText) -> Markup:
-    shown = _stacked if block.stacked else _marked
-    head = Markup('<span class="number">{}</span>').format(_text(block.head))
-    kind = "labelled stacks" if block.stacked else "labelled"
-    parts = _joined([head, *map(shown, block.stretches)], " ")
-    return Markup('<div class="{}" dir="auto">{}</div>').format(kind, parts)
 
 
 def _marked(stretch: Stretch) -> Markup:
@@ -262,20 +253,3 @@ def _stacked(stretch: Stretch) -> Markup:
         for text, hue in stretch.labels
     )
     return Markup('<span class="stack">{}{}</span>').format(words, _joined(labels))
-
-
-def _fold(block: Fold) -> Markup:
-    inner = _joined(Markup("\n{}").format(block_html(one)) for one in block.blocks)
-    return Markup("<details><summary>{}</summary>{}\n</details>").format(_text(block.title), inner)
-
-
-_SHOWN: Mapping[str, Callable[[Any], Markup]] = {
-    Paragraph.name: _paragraph,
-    Heading.name: _heading,
-    TextTable.name: _table,
-    HeatTable.name: _heat,
-    Picture.name: _picture,
-    Listing.name: _listing,
-    LabelledText.name: _labelled,
-    Fold.name: _fold,
-}
