@@ -158,18 +158,12 @@ class CorpusAtoms:
 # rows -----------------------------------------------------------------------------------------------------------
 
 
-class RowKeys(NamedTuple):
-    """The keys of a template on a block: one per row, or several (`off` is not None). Key -1 fires nothing."""
+class RowItems(NamedTuple):
+    """Keys, codes or ids at the rows of a block: one per row, or several (`off` is not None). -1 fires nothing."""
 
-    keys: Ints  # [R] or [M]
-    off: Offsets | None  # [R+1]
-    weight: Floats  # as many as keys, or [0] if all are 1
-
-
-class _Coded(NamedTuple):
-    codes: Codes
-    off: Offsets | None
-    weights: Floats = np.empty(0)  # as many as codes, or [0] if all are 1
+    items: NDArray[Any]  # [R] or [M]
+    off: Offsets | None = None  # [R+1]
+    weight: Floats = np.empty(0)  # as many as items, or [0] if all are 1
 
 
 @dataclass
@@ -178,7 +172,7 @@ class BlockReader:
 
     atoms: CorpusAtoms
     block: Block | PairBlock
-    _coded: dict[Factor, _Coded] = field(default_factory=dict)
+    _coded: dict[Factor, RowItems] = field(default_factory=dict)
 
     def read_all(self, features: Iterable[ExpandedFeature]) -> None:
         """Reads the factors of `features`, so that threads may then ask for the keys of different ones."""
@@ -189,7 +183,7 @@ class BlockReader:
 
     def keys(
         self, feature: ExpandedFeature, sizes: tuple[int, ...], compact: Callable[[int, Ints], Ints32 | None]
-    ) -> RowKeys:
+    ) -> RowItems:
         """The keys of a template: the codes of its factors as digits, with base `sizes[i]` for factor i (0: a number).
 
         `compact(i, keys)` may replace the keys joined before factor i by smaller numbers (None: not needed).
@@ -224,7 +218,7 @@ class BlockReader:
             weight = weight * of_items if len(weight) else of_items
         return self._masked(feature, keys, off, weight)
 
-    def _masked(self, feature: ExpandedFeature, keys: Ints, off: Offsets | None, weight: Floats) -> RowKeys:
+    def _masked(self, feature: ExpandedFeature, keys: Ints, off: Offsets | None, weight: Floats) -> RowItems:
         """Drops keys of weight 0 and, if asked, rows that read outside the sequence."""
         if len(weight):
             keys = np.where(weight != 0, keys, -1)
@@ -233,34 +227,34 @@ class BlockReader:
             places = [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
             inside = self.block.inside(places)
             keys = np.where(inside if off is None else np.repeat(inside, np.diff(off)), keys, -1)
-        return RowKeys(keys, off, weight)
+        return RowItems(keys, off, weight)
 
     def _numbers(self, factor: Factor) -> Floats:
         atom = self.atoms.atom(factor)
         assert isinstance(atom, _Number)
         return self.block.numbers(atom.numbers, factor.offset, outside=0.0)
 
-    def _codes(self, factor: Factor) -> _Coded:
+    def _codes(self, factor: Factor) -> RowItems:
         if factor not in self._coded:
             self._coded[factor] = self._read(factor)
         return self._coded[factor]
 
-    def _read(self, factor: Factor) -> _Coded:
+    def _read(self, factor: Factor) -> RowItems:
         atom, block = self.atoms.atom(factor), self.block
         left, _ = reach(factor, block.pad_left, block.pad_right)
         match atom:
             case _Joint(test=test):
-                return _Coded(np.where(test(block) == TRUE, 0, -1).astype(np.int32), None)
+                return RowItems(np.where(test(block) == TRUE, 0, -1).astype(np.int32))
             case _One(codes=codes, lut=lut, test=True):
-                return _Coded(block.codes(codes, lut, factor.offset, left=-1, right=-1, step=0), None)
+                return RowItems(block.codes(codes, lut, factor.offset, left=-1, right=-1, step=0))
             case _One(codes=codes, lut=lut, size=size):
-                return _Coded(block.codes(codes, lut, factor.offset, left=size, right=size + left, step=1), None)
+                return RowItems(block.codes(codes, lut, factor.offset, left=size, right=size + left, step=1))
             case _Several(codes=codes, list_off=list_off, list_codes=list_codes, list_weights=weights, size=size):
                 lists = len(list_off) - 1
                 same = np.arange(lists, dtype=np.int32)
                 rows = block.codes(codes, same, factor.offset, left=lists, right=lists + left, step=1)
                 off, items = gather_lists(rows, list_off, list_codes, size)
-                return _Coded(items, off, gather_weights(rows, list_off, weights, off) if len(weights) else weights)
+                return RowItems(items, off, gather_weights(rows, list_off, weights, off) if len(weights) else weights)
         raise AssertionError(atom)  # numbers have no codes
 
 

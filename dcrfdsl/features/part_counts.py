@@ -24,7 +24,7 @@ from .atoms import BlockReader, CorpusAtoms
 from .extract import FeatureExtractor, learn_condition_kinds
 from .feature_alphabet import TemplateCounter, lock
 from .plan import Expansion, FeatureSetPlan, condition_text, expand
-from .row_assembly import Spread, blocks_of, in_turn
+from .row_assembly import Spread, blocks_of, counters_of, in_turn
 from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins
 
 
@@ -132,17 +132,14 @@ class PartLearner:
 def _counted(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread) -> list[KeyCounts]:
     """The keys of the templates of a feature set."""
     features = plan.features
-    counters = [
-        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
-        for feature in features
-    ]
+    counters = counters_of(plan, atoms)
     for block in blocks_of(plan, atoms)[0]:
         reader = BlockReader(atoms, block)
         reader.read_all(features)
 
         def count(number: int, _: int, reader: BlockReader = reader) -> None:
             counter = counters[number]
-            counter.add(reader.keys(features[number], counter.sizes, counter.compact).keys)
+            counter.add(reader.keys(features[number], counter.sizes, counter.compact).items)
 
         spread(count, [(number, number + 1) for number in range(len(features))])
     return [KeyCounts(counter.sizes, counter.stage_keys(), *counter.result()) for counter in counters]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ..foundation import Floats, Ints, Ints32, Offsets
 from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from ..semantics import ModelSpec
-from .atoms import BlockReader, CorpusAtoms
+from .atoms import BlockReader, CorpusAtoms, RowItems
 from .feature_alphabet import Alphabet, TemplateCounter, TemplateTables, lock
 from .feature_rows import Block, FeatureRows, PairBlock, cut
 from .plan import ExpandedFeature, FeatureSetPlan
@@ -33,17 +34,6 @@ def in_turn(task: Callable[[int, int], Any], runs: Sequence[tuple[int, int]]) ->
     return [task(first, last) for first, last in runs]
 
 
-class _Fired(NamedTuple):
-    """The ids of one template on a block: one per row (-1 for none), or several if `off` is not None.
-
-    While learning: the counter's numbers, which stand for ids.
-    """
-
-    ids: Ints32
-    off: Offsets | None
-    weight: Floats
-
-
 class _BlockRows(NamedTuple):
     """The rows of a block: features per row [R], ids and values [nnz], in the order of templates."""
 
@@ -52,18 +42,23 @@ class _BlockRows(NamedTuple):
     values: Floats
 
 
+def counters_of(plan: FeatureSetPlan, atoms: CorpusAtoms) -> list[TemplateCounter]:
+    """A counter of keys for each template of a feature set."""
+    return [
+        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
+        for feature in plan.features
+    ]
+
+
 def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_turn) -> tuple[Alphabet, FeatureRows]:
     """Counts every key of every template over a corpus, locks the frequent ones, and lays out the rows.
 
     Threads share the templates of a block, and then the blocks; the result does not depend on them.
     """
-    counters = [
-        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
-        for feature in plan.features
-    ]
+    counters = counters_of(plan, atoms)
     blocks, pair_off = blocks_of(plan, atoms)
     each = [(number, number + 1) for number in range(len(plan.features))]
-    numbered: dict[int, tuple[int, list[_Fired]]] = {}
+    numbered: dict[int, tuple[int, list[RowItems]]] = {}
     for block in blocks:
         reader = BlockReader(atoms, block)
         reader.read_all(plan.features)
@@ -74,7 +69,9 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
     def rows_of(number: int, _: int) -> _BlockRows:
         num_rows, fired = numbered.pop(number)  # a block is freed as soon as its rows exist
         pairs = zip(fired, of_numbers, strict=True)
-        return _assembled([one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs], num_rows, with_values)
+        return _assembled(
+            [one._replace(items=find_direct(one.items, ids)) for one, ids in pairs], num_rows, with_values
+        )
 
     parts = spread(rows_of, [(number, number + 1) for number in range(len(numbered))])
     return alphabet, _joined(plan, parts, pair_off)
@@ -82,23 +79,28 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
 
 def _counted(
     features: Sequence[ExpandedFeature], counters: Sequence[TemplateCounter], reader: BlockReader, number: int, _: int
-) -> _Fired:
-    """Counts the keys of one template on a block."""
+) -> RowItems:
+    """Counts the keys of one template on a block; the counter's numbers stand for ids."""
     keys = reader.keys(features[number], counters[number].sizes, counters[number].compact)
-    return _Fired(counters[number].add(keys.keys), keys.off, keys.weight)
+    return keys._replace(items=counters[number].add(keys.items))
 
 
-def extracted_rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
-    """The rows of a corpus by a locked alphabet."""
+def extracted_rows(
+    plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms, known: Mapping[int, Ints32] = MappingProxyType({})
+) -> FeatureRows:
+    """The rows of a corpus by a locked alphabet.   known: ids at each row [R] of templates, by number, in one block."""
     blocks, pair_off = blocks_of(plan, atoms)
     with_values = _with_values(plan, alphabet, atoms.values)
 
     def parts() -> Iterator[_BlockRows]:
         for block in blocks:
             reader, fired = BlockReader(atoms, block), []
-            for feature, tables in zip(plan.features, alphabet.templates, strict=True):
-                keys = reader.keys(feature, tables.sizes, tables.compact)
-                fired.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
+            for number, (feature, tables) in enumerate(zip(plan.features, alphabet.templates, strict=True)):
+                if number in known:
+                    fired.append(RowItems(known[number]))
+                else:
+                    keys = reader.keys(feature, tables.sizes, tables.compact)
+                    fired.append(keys._replace(items=tables.last.find(keys.items)))
             yield _assembled(fired, block.num_rows, with_values)
 
     return _joined(plan, parts(), pair_off)
@@ -107,24 +109,14 @@ def extracted_rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms)
 def extracted_sentence(
     plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms, plain: PlainFeatures, texts: Texts
 ) -> FeatureRows:
-    """As `extracted_rows` for a corpus of one sentence, with these texts."""
-    length = atoms.values.corpus.num_tokens
-    ids = plain.ids(texts, length, atoms)
+    """`extracted_rows` for a corpus of one sentence, with these texts; what is plain is read all at once."""
+    ids = plain.ids(texts, atoms.values.corpus.num_tokens, atoms)
     if ids is None:
         return extracted_rows(plan, alphabet, atoms)
     if len(plain.numbers) == len(plan.features):
         return plain.rows(ids)
-    of_plain = dict(zip(plain.numbers, np.ascontiguousarray(ids.reshape(-1, len(plain.numbers)).T), strict=True))
-    (block,) = cut(atoms.values.corpus, plan.pad_left, plan.pad_right)
-    reader, fired = BlockReader(atoms, block), []
-    for n, (feature, tables) in enumerate(zip(plan.features, alphabet.templates, strict=True)):
-        if n in of_plain:
-            fired.append(_Fired(of_plain[n], None, np.empty(0)))
-        else:
-            read = reader.keys(feature, tables.sizes, tables.compact)
-            fired.append(_Fired(tables.last.find(read.keys), read.off, read.weight))
-    with_values = _with_values(plan, alphabet, atoms.values)
-    return _joined(plan, [_assembled(fired, block.num_rows, with_values)], None)
+    of_plain = np.ascontiguousarray(ids.reshape(-1, len(plain.numbers)).T)
+    return extracted_rows(plan, alphabet, atoms, dict(zip(plain.numbers, of_plain, strict=True)))
 
 
 def has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec, kinds: Mapping[str, str]) -> bool:
@@ -165,7 +157,7 @@ def blocks_of(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block 
     return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
 
 
-def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> _BlockRows:
+def _assembled(fired: Sequence[RowItems], num_rows: int, with_values: bool) -> _BlockRows:
     """Joins the templates of a block."""
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:
