@@ -267,8 +267,8 @@ def clear_os_errors(path: str | Path, known: KnownErrors) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in known:
-            slug, words, help = known[error.errno]
+        if (message := known.get(error.errno or 0)) is not None:
+            slug, words, help = message
             raise _error(path, slug, words.format(path), help) from error
         reason = (error.strerror or str(error)).lower()
         remedy = near_name(path) if error.errno == errno.ENOENT else None
