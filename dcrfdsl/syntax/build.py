@@ -17,7 +17,7 @@ from lark import Token, Tree
 
 from ..foundation import DcrfError, Diagnostic, Label, Source, Span
 from . import nodes
-from .nodes import HERE, Node
+from .nodes import HERE, Node, written_node
 from .statement_base import INLINE, Layout, Reading, Statement
 from .statements import BY_KEYWORD, SHAPES
 from .vocabulary import RESERVED
@@ -132,7 +132,7 @@ class StatementBuilder:
                 fields[name], place = _with_place(self._part(child))
                 if place is not None:
                     places[name] = place
-        return kind(**fields).at(span, **places)
+        return written_node(kind, fields, span, places)
 
     def _statement(self, keyword: str, children: Sequence[Any], span: Span) -> Statement:
         word = re.match(r"\w*", span.text)

@@ -160,7 +160,8 @@ class Draft:
         parts: dict[str, Any] = {part: tuple(items) for part, items in self._parts.items()}
         spec = ModelSpec(**parts, **self._single, doc=self.doc)
         evaluate = self._single_owners.get("evaluate")
-        spec.at(NOWHERE, evaluate=evaluate.span if evaluate is not None else None)
+        if evaluate is not None and evaluate.span is not None:
+            spec.at(NOWHERE, evaluate=evaluate.span)
         self.problems.extend(self._clashes.values())
         self._check_columns(spec)
         self._check_constants(spec)
