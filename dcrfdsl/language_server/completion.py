@@ -14,8 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..semantics import FORMATS, ReferenceEntry, SettingEntry
+from ..syntax import SHAPES
 from .answers import Proposal
 from .cursor_context import (
+    WITH_OPTIONS,
     CursorContext,
     context_at,
     entries_of,
@@ -120,11 +122,18 @@ BEFORE_OPERAND = frozenset(
     {"", ":", ",", "&", "(", "and", "or", "not", "where", "when", "=", "!=", "<", "<=", ">", ">=", "if", "else",
      "forbid", "require", "-"}
 )  # fmt: skip
-CLAUSES_OF: Mapping[str, tuple[str, ...]] = {
-    "label": ("in", "for", "with"), "latent": ("in",), "memory": ("in", "="), "features": ("with",),
-    "clique": ("where", "as", "with"), "segment": ("up to", "as", "with"), "piece": ("over",), "forbid": ("when", "as"),
-    "require": ("when", "as"), "once": ("except", "as"), "train": ("as", "after"), "lexicon": ("=",), "let": ("=",),
-}  # fmt: skip
+
+
+def _clauses_of(keyword: str) -> Iterator[str]:
+    """The words that may follow the head of a statement, up to a `=`, behind which it depends on the value."""
+    for part in SHAPES[keyword]:
+        if part.before and (part.form != "with" or keyword in WITH_OPTIONS):
+            yield part.before
+        if part.before == "=":
+            return
+
+
+CLAUSES_OF: Mapping[str, tuple[str, ...]] = {keyword: tuple(_clauses_of(keyword)) for keyword in SHAPES}
 
 
 @dataclass(frozen=True)
@@ -413,15 +422,21 @@ HEADS: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
     "forbid": _expression, "require": _expression,
 }  # fmt: skip
 
+# the name of a part of a statement -> what stands there
+BY_PART: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
+    "domain": _domain, "with": _options, "features": _expression, "settings": _block_settings,
+    "condition": _expression, "when": _expression, "where": _expression,
+}  # fmt: skip
+
 CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] = {
-    **{(keyword, "in"): _domain for keyword in ("label", "latent", "memory")},
-    **{(keyword, "with"): _options for keyword in ("label", "lexicon", "features", "clique", "segment")},
-    **{(keyword, ":"): _expression for keyword in ("features", "clique", "segment")},
-    **{(keyword, ":"): _block_settings for keyword in ("train", "infer", "decode")},
-    **{(keyword, clause): _expression for keyword in ("forbid", "require") for clause in ("head", "when")},
+    **{
+        (keyword, part.before or (":" if part.form == "list" else "head")): BY_PART[part.name]
+        for keyword, parts in SHAPES.items()
+        for part in parts
+        if part.name in BY_PART
+    },
     **{(keyword, "="): _expression for keyword in ("memory", "view")},
     ("label", "for"): _unit,
-    ("clique", "where"): _expression,
     ("piece", ":"): _members,
     ("piece", "over"): _names_of("label", "latent variable"),
     ("train", "after"): _names_of("stage"),

@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from ..semantics import ReferenceEntry, SettingEntry, entries_named, reference_entries
+from ..syntax import BY_KEYWORD, SHAPES
 from .editor_text import Word, words_of
 
-DOMAIN_OF = ("label", "latent", "memory")
+DOMAIN_OF = tuple(keyword for keyword, parts in SHAPES.items() if any(part.name == "domain" for part in parts))
 SETTINGS_AFTER_COLON = ("train", "infer", "decode")
-CONDITIONS = ("forbid", "require")
+# word -> the statements in which it begins a clause; `=` and `in` have other meanings, too
 CLAUSES = {
-    "with": ("label", "latent", "lexicon", "features", "clique", "segment"), "as": (
-        "clique", "segment", "forbid", "require", "once", "train",
-    ), "where": ("clique",), "when": CONDITIONS, "after": ("train",), "over": ("piece",), "except": ("once",),
-    "for": ("label",), "tune": ("let",), "initially": ("memory",), "up": ("segment",), "to": ("segment",),
-}  # fmt: skip
+    word: tuple(keyword for keyword, parts in SHAPES.items() if any(word in part.before.split() for part in parts))
+    for word in dict.fromkeys(word for parts in SHAPES.values() for part in parts for word in part.before.split())
+    if word not in ("=", "in")
+}
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ KIND_OF_KEYWORD: Mapping[str, tuple[str, ...]] = {
     "train": ("training criterion",), "evaluate": ("metric",), "let": ("search range",),
     "label": ("domain",), "latent": ("domain",), "memory": ("domain", "feature function"),
 }  # fmt: skip
-WITH_OPTIONS = ("label", "lexicon", "features", "clique", "segment")
+WITH_OPTIONS = tuple(keyword for keyword, kind in BY_KEYWORD.items() if keyword in kind.with_options)
 QUOTED = re.compile(r"`([^`]+)`")
 
 

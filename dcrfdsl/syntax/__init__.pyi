@@ -76,15 +76,18 @@ from .statement_options import (
     Expected as Expected,
     Option as Option,
     count as count,
+    count_or_none as count_or_none,
     shown as shown,
 )
 from .statements import (
     BY_KEYWORD as BY_KEYWORD,
     KEYWORDS as KEYWORDS,
+    NAMED_STATEMENTS as NAMED_STATEMENTS,
     SHAPES as SHAPES,
     STATEMENTS as STATEMENTS,
     CliqueSpec as CliqueSpec,
     Constraint as Constraint,
+    Declaration as Declaration,
     Declarations as Declarations,
     Evaluate as Evaluate,
     FeatureGroup as FeatureGroup,

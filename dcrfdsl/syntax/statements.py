@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from ..foundation import Span, did_you_mean
 from .data_statement import DataSpec
@@ -553,12 +553,17 @@ STATEMENTS: tuple[type[Statement], ...] = (
     DataSpec, Label, Latent, Memory, View, Lexicon, Let, Use, FeatureGroup, CliqueSpec, Piece, Constraint, Once, Method,
     Stage, Evaluate,
 )  # fmt: skip
+# Those whose names are looked up; stages have names of their own.
+NAMED_STATEMENTS = tuple(kind for kind in STATEMENTS if kind.word and kind is not Stage)
 BY_KEYWORD: Mapping[str, type[Statement]] = {keyword: kind for kind in STATEMENTS for keyword in kind.shapes}
 KEYWORDS = ("dcrf", *BY_KEYWORD)
 SHAPES: Shapes = {keyword: kind.shapes[keyword] for keyword, kind in BY_KEYWORD.items()}
 
 
 AUTO = CallSpec(name="auto")
+Declaration: TypeAlias = (
+    Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..foundation import PATHS, require_kind
 from ..semantics import Draft, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
-from ..syntax import nodes as ex, statements
+from ..syntax import STATEMENTS, nodes as ex, statements
 from .builder_nodes import as_call, as_doc, as_setting_value, as_settings
 from .builder_terms import Call, Clique, Constant, Lexicon, Term, Value
 from .complaints import with_plain_errors_in_methods
@@ -118,6 +118,21 @@ class Template(TemplateCliques):
         >>> m.evaluate(segments(chunk), accuracy(pos), "joint_accuracy")
         """
         self._single["evaluate"] = tuple(as_call(metric, ()) for metric in metrics)
+
+    def add(self, statement: Any) -> None:
+        """Adds a statement that is already made, as `ModelSpec` holds it: a part of another specification.
+
+        statement: such as `spec.cliques[0]`. TypeError for anything else.
+
+        >>> m = Template()
+        >>> m.add(load_template("address.dcrf").spec.labels[0])
+        >>> m.text().splitlines()[1].split()[:2]
+        ['label', 'part']
+        """
+        require_kind(
+            statement, tuple(kind for kind in STATEMENTS if kind.word), "statement", "a part of a specification"
+        )
+        self._declare(statement)
 
     def use(self, path: str | Path) -> None:
         """Takes over the statements of a template file; `m["part"]` then returns what it declares.

@@ -16,7 +16,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
-from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
+from ...syntax import KEYWORDS, NAMED_STATEMENTS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
 from ..schema import (
     SCHEMES,
@@ -47,19 +47,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
 
 # The parts of a specification with named entries, and the word for them in messages.
-KINDS: Mapping[str, str] = {
-    "labels": "label",
-    "latents": "latent variable",
-    "memories": "memory",
-    "views": "view",
-    "lexicons": "lexicon",
-    "lets": "constant",
-    "groups": "feature group",
-    "cliques": "clique",
-    "pieces": "piece",
-    "constraints": "constraint",
-    "onces": "constraint",
-}
+KINDS: Mapping[str, str] = {kind.section: kind.word for kind in NAMED_STATEMENTS}
 COLUMN = "column"
 OBSERVED_KINDS = (COLUMN, "feature group")
 LABEL_KINDS = ("label", "latent variable", "memory", "view")

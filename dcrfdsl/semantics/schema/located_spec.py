@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from ...foundation import Diagnostic, Label, Span, SpellingGuesses
-from ...syntax import Expected, Node, Reference, count, shown
+from ...syntax import NAMED_STATEMENTS, Expected, Node, Reference, count, count_or_none, shown
 from .model_spec import ModelSpec
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -80,13 +80,16 @@ class LocatedSpec:
     complete: bool = True
 
 
-# Numbers of a specification that may be constants: (part, field).
+# Numbers of a specification that may be constants: (field of the specification, field of the statement).
 _CONSTANT_COUNTS = (
-    ("groups", "min_count"),
-    ("cliques", "min_gap"),
-    ("cliques", "max_gap"),
     ("cliques", "up_to"),
-    ("cliques", "min_count"),
+    *dict.fromkeys(
+        (kind.section, name)
+        for kind in NAMED_STATEMENTS
+        for options in kind.with_options.values()
+        for name, option in options.items()
+        if option.read in (count, count_or_none)
+    ),
 )
 
 

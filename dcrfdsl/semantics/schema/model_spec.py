@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from ...foundation import require_kind
 from ...syntax import (
+    NAMED_STATEMENTS,
     NUMERIC as NUMERIC,
     All as All,
     And as And,
@@ -33,6 +34,7 @@ from ...syntax import (
     Constraint as Constraint,
     Cross as Cross,
     DataSpec as DataSpec,
+    Declaration as Declaration,
     Declarations as Declarations,
     Difference as Difference,
     Domain as Domain,
@@ -91,9 +93,6 @@ from ...syntax import (
 )
 
 AnyNode = TypeVar("AnyNode", bound=Node)
-Declaration: TypeAlias = (
-    Label | Latent | Memory | View | Lexicon | Let | FeatureGroup | CliqueSpec | Piece | Constraint | Once
-)
 
 
 @cache
@@ -189,11 +188,8 @@ class ModelSpec(Declarations):
         >>> [name for name, _ in load_template("address.dcrf").spec.named()]
         ['part', 'token']
         """
-        for part in (
-            self.labels, self.latents, self.memories, self.views, self.lexicons, self.lets, self.groups, self.cliques,
-            self.pieces, self.constraints, self.onces,
-        ):  # fmt: skip
-            for item in part:
+        for kind in NAMED_STATEMENTS:
+            for item in getattr(self, kind.section):
                 if item.name is not None:
                     yield item.name, item
 
