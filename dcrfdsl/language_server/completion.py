@@ -29,8 +29,7 @@ from .cursor_context import (
     values_of,
 )
 from .editor_text import STATE, is_name
-from .label_states import states_of
-from .template_index import Declaration, Names, Placed, Template, Workspace
+from .template_index import Declaration, Names, Placed, Template, Workspace, states_of
 
 MOST_FILES = 200
 RANK_NAMES, RANK_WORDS, RANK_CLAUSES = 0, 1, 2

@@ -1,9 +1,10 @@
 """What stands under the cursor, in words: a declared name with its documentation, a word of the language, a call.
 
     hover(template, offset, workspace, costs)
-    signature(template, offset)   -> how what is called is written, and which of its arguments stands there
+    signature(template, offset)                -> how what is called is written, and which of its arguments stands there
+    inlay_hints(template, start, end, costs)   -> states and weights of each clique, at the end of its first line
 
-What is said of a word is what `dcrfdsl explain` says. Not here: the cost of a clique, which data tells (`data_costs`).
+What is said of a word is what `dcrfdsl explain` says. Not here: the numbers of hints, which data tells (`data_costs`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..semantics import ReferenceEntry, entries_named
-from ..syntax import CLAUSE_WORDS
-from .answers import HoverText, SignatureText
+from ..syntax import CLAUSE_WORDS, CliqueSpec
+from .answers import HoverText, InlayText, SignatureText
 from .cursor_context import (
     CursorContext,
     OpenCall,
@@ -28,12 +29,10 @@ from .cursor_context import (
 )
 from .data_costs import CostReport
 from .editor_text import Word
-from .label_states import states_of
 from .name_navigation import name_at
-from .template_index import Declaration, Names, Placed, Template, Workspace
+from .template_index import Declaration, Names, Placed, Template, Workspace, states_of
 
 SHOWN_STATES = 24
-# A statement's clause -> the entry that explains its word.
 STATEMENT_KINDS = ("statement",)
 TESTS = ("test",)
 
@@ -187,3 +186,27 @@ def _active(names: Sequence[str], call: OpenCall) -> int | None:
     if call.key in names:
         return names.index(call.key)
     return call.argument if call.argument < len(names) else None
+
+
+# hints ----------------------------------------------------------------------------------------------------------------
+
+
+def inlay_hints(template: Template, start: int, end: int, costs: CostReport) -> tuple[InlayText, ...]:
+    """The hints between two offsets."""
+    return tuple(hint for hint in _hints(template, costs) if start <= hint.at <= end)
+
+
+def _hints(template: Template, costs: CostReport) -> Iterator[InlayText]:
+    for placed in template.statements:
+        label = clique_label(placed)
+        cost = costs.of_clique(label) if label else None
+        if cost is not None:
+            line = placed.facts.text.partition("\n")[0].rstrip("\r")
+            words = f"{cost.states} states, {cost.weights:,} weight{'' if cost.weights == 1 else 's'}"
+            yield InlayText(placed.start + len(line), words, f"{cost.words()}, by {costs.data_name}")
+
+
+def clique_label(placed: Placed) -> str:
+    """The name of a clique, or its sites as the specification has them; "" for other statements."""
+    statement = placed.facts.statement
+    return statement.label if isinstance(statement, CliqueSpec) else ""

@@ -38,16 +38,14 @@ from .answers import (
     Spot,
     Symbol,
 )
+from .code_actions import quick_fixes, refactorings
 from .completion import propose
 from .editor_session import EditorSession, OpenFile, read_settings
 from .editor_text import UTF16, EditorText
-from .fix_actions import quick_fixes
-from .hover import hover, signature
-from .inlay_hints import inlay_hints
+from .hover import hover, inlay_hints, signature
 from .name_navigation import definitions, name_at, references, rename, renameable
 from .template_index import Template, absolute
 from .template_problems import Problem, explained
-from .template_refactorings import refactorings
 from .whole_text import COLOURS, MODIFIERS, colours, folds, layout_edits, symbols
 
 # forms of the protocol ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """From a name to its declaration and its uses, and its change everywhere: in the template and the files that it uses.
 
 A label and the column that it reads have one name, and so have one entry here. The data has the old name still, so a
-column that is found by its name becomes `new = old`. Not here: which words are names (`statement_facts`).
+column that is found by its name becomes `new = old`. Not here: which words are names (`template_index`).
 """
 
 from __future__ import annotations

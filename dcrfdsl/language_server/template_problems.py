@@ -1,6 +1,6 @@
 """The problems of a template, sorted to the files that they stand in: what `dcrfdsl check` finds, and nothing else.
 
-Not here: remedies as edits (`fix_actions`), their form in the protocol (`lsp_server`).
+Not here: remedies as edits (`code_actions`), their form in the protocol (`lsp_server`).
 """
 
 from __future__ import annotations

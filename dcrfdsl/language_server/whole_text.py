@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping
 from ..syntax import CLAUSE_WORDS, RESERVED, format_template, parse_partial
 from .answers import Colour, Edit, Fold, Symbol
 from .editor_text import Word
-from .statement_facts import StatementFacts, Use
-from .template_index import Names, Placed, Template
+from .template_index import Names, Placed, StatementFacts, Template, Use
 
 COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\r?\n[ \t]*#[^\n]*)+", re.MULTILINE)
 

@@ -10,11 +10,9 @@ import pytest
 from editor_cases import BASE, CURSOR, PATH, applied, applied_action, marked, names_of, workspace
 
 from dcrfdsl.language_server.answers import CodeAction
-from dcrfdsl.language_server.fix_actions import quick_fixes
-from dcrfdsl.language_server.label_states import states_of
-from dcrfdsl.language_server.template_index import Template, Workspace
+from dcrfdsl.language_server.code_actions import quick_fixes, refactorings
+from dcrfdsl.language_server.template_index import Template, Workspace, states_of
 from dcrfdsl.language_server.template_problems import Analysis, problems_of, readable
-from dcrfdsl.language_server.template_refactorings import refactorings
 from dcrfdsl.language_server.whole_text import layout_edits
 from dcrfdsl.semantics import expanded, load_text
 from dcrfdsl.syntax import format_template, parse

@@ -3,7 +3,7 @@
 Every complaint of the project about its user's input is a `Diagnostic`; several of them form one `DcrfError`. No other
 code formats messages. Editors and the formats of `check` take the edit of a message from here: "did you mean `word`?"
 puts `word` in its place. Not here: finding problems (that is the task of the parser, the checker and the readers);
-remedies that leave a choice, which stay words; edits of whole statements (`language_server.fix_actions`).
+remedies that leave a choice, which stay words; edits of whole statements (`language_server.code_actions`).
 """
 
 from __future__ import annotations
