@@ -173,7 +173,7 @@ def test_other_encodings_of_columns(encoding: str, tmp_path: Path) -> None:
 def test_without_pygls_one_line_says_what_to_do() -> None:
     code = (
         "import sys; sys.modules['pygls'] = None\n"
-        "from dcrfdsl.cli import lsp_command\nlsp_command.find_spec = lambda name: None\n"
+        "from dcrfdsl.cli import template_commands\ntemplate_commands.find_spec = lambda name: None\n"
         "from dcrfdsl.cli import run; sys.exit(run(['lsp']))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
