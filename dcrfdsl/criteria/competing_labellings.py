@@ -9,6 +9,7 @@ Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the crite
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..inference import (
     Binder,
     BoundData,
     ConstrainedDecoder,
-    Expectations,
+    Decoded,
     ProgramCompetitors,
     RunStatus,
     SequenceMethod,
@@ -82,17 +83,19 @@ class WrongLabellingDecoder:
         self._runs = ProgramCompetitors(self.data)
         self._wrong = wrong_states(supervision, loss_variables)
         self._method: SequenceMethod | None = None
+        self._wide = np.zeros(0, np.int32)
         if self._runs.in_blocks.any():
             self.data = data_excluding_gold(supervision, loss_variables)
             self._method = METHODS["exact"].build(self.data, settings)
             self._wide = np.zeros(int(self.data.labelling_off[-1]), np.int32)
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Codes) -> None:
-        """Writes the labellings of sequences `first` to `last` - 1, flat; -1 and a status in `out` where none is."""
+    def decode(self, potentials: Potentials, first: int, last: int, labelling: Codes) -> None:
+        """Writes the labellings of sequences `first` to `last` - 1, flat; -1 where there is none."""
+        out = Decoded.empty(self.data, labelling=self._wide)
         if self._method is None:
             self._runs.decode_wrong(potentials, first, last, self._wrong, out.status, labelling)
             return
-        self._method.decode(potentials, first, last, out, self._wide)
+        self._method.decode(potentials, first, last, out)
         tokens = self.data.rows.token_off
         wide = self._wide.reshape(-1, len(self.data.graph.cards))[tokens[first] : tokens[last], : self._width]
         narrow = labelling.reshape(-1, self._width)
@@ -112,10 +115,7 @@ class ExactCompetitorSearch:
     def best_wrong(self, weights: Floats) -> Codes:
         """See `CompetitorSearch.best_wrong`."""
         data = self._decoder.data
-        potentials, out = data.potentials(weights), Expectations.empty(data)
-        self._workers.map(
-            lambda first, last: self._decoder.decode(potentials, first, last, out, self._labelling), data.runs
-        )
+        self._workers.map(partial(self._decoder.decode, data.potentials(weights)), data.runs, self._labelling)
         self.status = self.status + RunStatus(graphs=data.num_sequences)
         return self._labelling.reshape(-1, self._width).T.copy()
 

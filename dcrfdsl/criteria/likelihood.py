@@ -26,8 +26,6 @@ from ..inference import (
     MarginalInference,
     RunStatus,
     Workers,
-    method_memory,
-    recall_method,
     weighted,
 )
 from ..kernels.lattice import count_contexts
@@ -158,14 +156,14 @@ class Likelihood(Criterion):
         return float(out.log_z[clamped.partly].sum())
 
     def remembered(self) -> dict[str, Any]:
-        clamped = None if self.clamped is None else method_memory(self.clamped.method)
-        return {**super().remembered(), "method": method_memory(self.method), "clamped": clamped}
+        clamped = None if self.clamped is None else self.clamped.method.memory()
+        return {**super().remembered(), "method": self.method.memory(), "clamped": clamped}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         super().recall(saved)
-        recall_method(self.method, saved["method"])
+        self.method.recall(saved["method"])
         if self.clamped is not None:
-            recall_method(self.clamped.method, saved["clamped"])
+            self.clamped.method.recall(saved["clamped"])
 
     @property
     def tightened(self) -> TightenedTolerance | None:

@@ -41,7 +41,7 @@ class LikelihoodScaling:
 
     def _largest_totals(self, d: BoundData, decoder: SequenceMethod, size: Floats) -> Floats:
         potentials = d.potentials((self.counts > 0.0) / size)
-        best = run_decoding(d, decoder, potentials, self.workers).outcome.log_z
+        best = run_decoding(d, decoder, potentials, self.workers).score
         # totals of indicators are whole numbers, which sums of exponents and logarithms miss by a little
         rounded = np.round(best, 9)
         return np.where(np.isfinite(rounded), rounded, 0.0)

@@ -1,4 +1,5 @@
 from .base import (
+    Decoded as Decoded,
     Expectations as Expectations,
     MarginalInference as MarginalInference,
     SequenceMethod as SequenceMethod,
@@ -57,7 +58,6 @@ from .methods.exact_method import (
     LabelLogMarginals as LabelLogMarginals,
     ProgramCompetitors as ProgramCompetitors,
 )
-from .methods.method_memory import method_memory as method_memory, recall_method as recall_method
 from .methods.method_table import (
     METHODS as METHODS,
     MORE_MEMORY as MORE_MEMORY,

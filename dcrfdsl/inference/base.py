@@ -5,8 +5,9 @@ Not here: the methods (`methods`), threads (`workers`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,38 +22,24 @@ from .run_status import PruningReport, RunStatus
 NOTHING = np.zeros(0)
 
 
-@dataclass(eq=False)
-class Expectations:
-    """The results of a run over all S sequences of a data set; each sequence writes at its own index.
+@dataclass(eq=False, kw_only=True)
+class Outcome:
+    """How inference ended on all S sequences of a data set; each sequence writes at its own index.
 
-    log_z [S]: natural logs, -inf where no labelling is possible.   status [S]: a code of `kernels.runtime`.
-    iterations [S]: negative where the method did not converge.   marginals: flat, see `BoundData.marginal_off`.
-    `RunStatus` describes the others.
+    status [S]: a code of `kernels.runtime`.   iterations [S]: negative where the method did not converge.   `RunStatus`
+    describes the others.   pruning [S, 6]: of a pruned run, see `kernels.lattice`.
     """
 
-    log_z: Floats
     status: NDArray[np.int8]
     redone: Mask
     iterations: Ints
     residual: Floats
     damped: Mask
-    marginals: Floats = field(default_factory=lambda: NOTHING)
     approximate: bool = False
-    pruning: Ints | None = None  # [S, 6] of a pruned run, see `kernels.lattice`
+    pruning: Ints | None = None
 
-    @classmethod
-    def empty(cls, data: BoundData, *, marginals: bool = False, approximate: bool = False) -> Expectations:
-        n = data.num_sequences
-        return cls(
-            np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.bool_), np.ones(n, np.int64), np.zeros(n),
-            np.zeros(n, np.bool_), np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
-            None if data.contexts is None else np.zeros((n, COLUMNS), np.int64),
-        )  # fmt: skip
-
-    @property
-    def results(self) -> Results:
-        """The arrays that kernels write to."""
-        return Results(self.log_z, self.status, self.redone, self.iterations, self.residual, self.damped)
+    def _results(self, values: Floats) -> Results:
+        return Results(values, self.status, self.redone, self.iterations, self.residual, self.damped)
 
     def summary(self) -> RunStatus:
         status = self._summary_of_one() if len(self.status) == 1 else self._summary()
@@ -92,6 +79,65 @@ class Expectations:
         )
 
 
+def _nothing_yet(data: BoundData, approximate: bool) -> dict[str, Any]:
+    """The fields of an `Outcome` before a run."""
+    n = data.num_sequences
+    return {
+        "status": np.zeros(n, np.int8), "redone": np.zeros(n, np.bool_), "iterations": np.ones(n, np.int64),
+        "residual": np.zeros(n), "damped": np.zeros(n, np.bool_), "approximate": approximate,
+        "pruning": None if data.contexts is None else np.zeros((n, COLUMNS), np.int64),
+    }  # fmt: skip
+
+
+@dataclass(eq=False, kw_only=True)
+class Expectations(Outcome):
+    """The sums of a run. log_z [S]: natural logs, -inf where no labelling is possible.   marginals: flat, see
+    `BoundData.marginal_off`; or empty.
+    """
+
+    log_z: Floats
+    marginals: Floats
+
+    @classmethod
+    def empty(cls, data: BoundData, *, marginals: bool = False, approximate: bool = False) -> Expectations:
+        """Room for the sums of a data set, and for marginals if these are wanted."""
+        room = np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING
+        return cls(log_z=np.zeros(data.num_sequences), marginals=room, **_nothing_yet(data, approximate))
+
+    @property
+    def results(self) -> Results:
+        """The arrays that kernels write to."""
+        return self._results(self.log_z)
+
+
+@dataclass(eq=False, kw_only=True)
+class Decoded(Outcome):
+    """The labelling found for each sequence. labelling: flat, see `BoundData.labelling_off`; -1 where there is none.
+    score [S]: Σ log φ by exact methods, -inf where no labelling is possible; of no meaning otherwise.
+    """
+
+    labelling: Ints32
+    score: Floats
+
+    @classmethod
+    def empty(cls, data: BoundData, *, approximate: bool = False, labelling: Ints32 | None = None) -> Decoded:
+        """Room for the labellings of a data set. labelling: written to, if it is given."""
+        if labelling is None:
+            labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+        return cls(labelling=labelling, score=np.zeros(data.num_sequences), **_nothing_yet(data, approximate))
+
+    @classmethod
+    def within(cls, out: Expectations, labelling: Ints32) -> Decoded:
+        """Labellings whose scores and status are written to the arrays of a sum."""
+        of_run = {one.name: getattr(out, one.name) for one in fields(Outcome)}
+        return cls(labelling=labelling, score=out.log_z, **of_run)
+
+    @property
+    def results(self) -> Results:
+        """The arrays that kernels write to, scores in place of log Z."""
+        return self._results(self.score)
+
+
 class MarginalInference(Protocol):
     """Inference as training needs it, on sequences `first` to `last` - 1 of the data that the method was built for."""
 
@@ -106,6 +152,12 @@ class MarginalInference(Protocol):
     def remember(self) -> None:
         """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
 
+    def memory(self) -> dict[str, Any]:
+        """What later results depend on beside the weights, as plain values and arrays, for checkpoints."""
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Goes on from what `memory` returned."""
+
     def tighten_tolerance(self) -> bool:
         """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
 
@@ -119,15 +171,20 @@ class MarginalInference(Protocol):
 
 
 class StatelessMethod:
-    """Base of methods whose calls begin anew and do not converge: nothing to remember, nothing to tighten_tolerance."""
+    """Methods without iteration: nothing is kept from call to call, and no answer gets more exact."""
 
     together = 1
 
     def remember(self) -> None:
-        """As `MarginalInference.remember`: nothing is kept from call to call."""
+        """Nothing to keep."""
+
+    def memory(self) -> dict[str, Any]:
+        return {}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Nothing was saved."""
 
     def tighten_tolerance(self) -> bool:
-        """As `MarginalInference.tighten_tolerance`: no answer gets more exact."""
         return False
 
 
@@ -138,8 +195,8 @@ class Decoder(Protocol):
     def approximate(self) -> bool:
         """Whether some labelling may not be the best."""
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        """Writes the best labelling found, and its score, to `out`."""
 
 
 class SequenceMethod(MarginalInference, Decoder, Protocol):

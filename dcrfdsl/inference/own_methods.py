@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import DcrfError, Floats, Ints32, data_error
+from ..foundation import DcrfError, Floats, data_error
 from ..graph import FactorGraph
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, local_gradient
 from ..semantics import INFERENCE, MethodSettings
-from .base import Expectations, StatelessMethod
+from .base import Decoded, Expectations, StatelessMethod
 from .bound import BoundData
 from .methods import METHODS, MethodEntry
 from .sequence_graphs import sequence_graph
@@ -160,15 +160,15 @@ class OwnMethod(StatelessMethod):
         if len(gradient):
             expected[:shared] += belief[:shared]
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         """As `Decoder.decode`."""
         for sequence in range(first, last):
             graph = _with_unary(sequence_graph(self.data, potentials, sequence))
             states = self._call(self.settings.labelling, graph)
             score = -np.inf if states is None else graph.score(_checked_states(self.settings.method, graph, states))
             begin, end = self.data.labelling_off[sequence : sequence + 2]
-            labelling[begin:end] = -1 if score == -np.inf else states
-            out.log_z[sequence] = score
+            out.labelling[begin:end] = -1 if score == -np.inf else states
+            out.score[sequence] = score
             out.status[sequence] = IMPOSSIBLE if score == -np.inf else 0
 
     def _asked(self, graph: FactorGraph) -> tuple[float, Sequence[Floats]]:

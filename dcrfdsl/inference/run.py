@@ -6,7 +6,8 @@ threads. Not here: the work on a run (`methods`), sums of gradients, which crite
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,21 +15,13 @@ from ..foundation import Floats, Ints32
 from ..kernels.lattice import EARLY, score_contexts
 from ..kernels.sequences import score_labellings
 from ..kernels.tables import Potentials
-from .base import Decoder, Expectations, MarginalInference
+from .base import Decoded, Decoder, Expectations, MarginalInference
 from .bound import BoundData
 from .methods import PrunedMethod
 from .run_status import PruningReport
 from .workers import Workers
 
 NOTHING = np.zeros(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Decoded:
-    """The best labelling of each sequence, flat (see `BoundData.labelling_off`); -1 where there is none."""
-
-    labelling: Ints32
-    outcome: Expectations
 
 
 def run_inference(
@@ -40,10 +33,7 @@ def run_inference(
     """
     out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
 
-    def expect(first: int, last: int) -> None:
-        method.expectations(potentials, first, last, out, NOTHING, np.zeros(len(data.hard)))
-
-    workers.map(expect, data.runs)
+    workers.map(partial(method.expectations, potentials), data.runs, out, NOTHING, np.zeros(len(data.hard)))
     return out
 
 
@@ -67,10 +57,10 @@ def pruning_loss(
 
 def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, workers: Workers) -> Decoded:
     """The labelling of every sequence that `decoder` finds."""
-    out = Expectations.empty(data, approximate=decoder.approximate)
-    labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
-    workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), data.runs)
-    return Decoded(data.spread(labelling), out)
+    out = Decoded.empty(data, approximate=decoder.approximate)
+    workers.map(partial(decoder.decode, potentials), data.runs, out)
+    data.spread(out.labelling)
+    return out
 
 
 def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, workers: Workers) -> Floats:

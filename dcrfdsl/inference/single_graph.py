@@ -17,7 +17,7 @@ from ..foundation import Floats, Ints, data_error
 from ..graph import FactorGraph, ModelGraph, ShapeBank, best_order, order_cost
 from ..kernels.tables import Bindings, Kinds, Rows
 from ..semantics import ExactSettings, MethodSettings
-from .base import Expectations, SequenceMethod
+from .base import Decoded, Expectations, Outcome, SequenceMethod
 from .bound import BoundData, unpacked
 from .methods import METHODS, no_log_z_error
 from .run_status import GraphResult, RunStatus
@@ -112,14 +112,14 @@ def _order(graph: FactorGraph, settings: MethodSettings) -> list[int]:
 
 def _decoded(graph: FactorGraph, data: BoundData, method: SequenceMethod) -> GraphResult:
     """The best labelling; none if the search for one gave up."""
-    out, labelling = Expectations.empty(data, approximate=method.approximate), np.zeros(len(graph.cards), np.int32)
-    method.decode(data.potentials(np.zeros(0)), 0, 1, out, labelling)
+    out = Decoded.empty(data, approximate=method.approximate)
+    method.decode(data.potentials(np.zeros(0)), 0, 1, out)
     status = _status(out)
     if status.impossible:
         return _impossible(status)
-    if (labelling < 0).any():
+    if (out.labelling < 0).any():
         return GraphResult(status)
-    assignment = labelling.astype(np.int64)
+    assignment = out.labelling.astype(np.int64)
     return GraphResult(status, assignment=assignment, score=graph.score(assignment))
 
 
@@ -149,7 +149,7 @@ def _impossible(status: RunStatus) -> GraphResult:
     return GraphResult(status, log_z=-np.inf, score=-np.inf)
 
 
-def _status(out: Expectations) -> RunStatus:
+def _status(out: Outcome) -> RunStatus:
     """How inference ended; exact methods do not iterate."""
     status = out.summary()
     return status if status.approximate else replace(status, iterations=0)

@@ -20,7 +20,7 @@ from ..foundation import Floats, Ints, Ints32, data_error
 from ..graph import ModelGraph, Parameters
 from ..kernels.lattice import Pruning, list_labels
 from ..semantics import MethodSettings, ModelSpec, PrunedSettings, guiding_stage, stage_inference
-from .base import Expectations, SequenceMethod
+from .base import Decoded, Expectations, SequenceMethod
 from .bound import BoundData
 from .methods import METHODS, LabelLists, PrunedMethod, choose_method
 
@@ -146,9 +146,9 @@ class GuideLists:
         return off, label
 
     def _best(self, data: BoundData, method: SequenceMethod) -> Ints32:
-        out, best = Expectations.empty(data, approximate=method.approximate), np.zeros(data.labelling_off[-1], np.int32)
-        method.decode(self._potentials, 0, data.num_sequences, out, best)
-        return best
+        out = Decoded.empty(data, approximate=method.approximate)
+        method.decode(self._potentials, 0, data.num_sequences, out)
+        return out.labelling
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,10 +90,15 @@ class Workers:
         wanted = threads if threads is not None else _requested_threads()
         self.threads = wanted or os.cpu_count() or 1
 
-    def map(self, task: Callable[[int, int], Result], runs: Sequence[tuple[int, int]]) -> list[Result]:
-        """`task(first, last)` for each run, results in order. The error of the first run that raises one is raised."""
+    def map(self, task: Callable[..., Result], runs: Sequence[tuple[int, int]], *arguments: Any) -> list[Result]:
+        """`task(first, last, *arguments)` for each run, results in order. The error of the first run that raises one is
+        raised.
+        """
         if self.threads == 1 or len(runs) < 2:
-            return [task(first, last) for first, last in runs]
+            found = []
+            for first, last in runs:  # no comprehension, which would be one more call on the way
+                found.append(task(first, last, *arguments))
+            return found
         results: list[Result | None] = [None] * len(runs)
         errors: dict[int, BaseException] = {}
         pending = deque(enumerate(runs))  # taken in order by all threads
@@ -105,7 +110,7 @@ class Workers:
                 except IndexError:  # another thread was faster
                     return
                 try:
-                    results[number] = task(*run)
+                    results[number] = task(*run, *arguments)
                 except Exception as error:
                     errors[number] = error
 

@@ -82,11 +82,11 @@ def _joint(
     data, method = predictor.bound
     potentials, searches = data.potentials_at(weights, predictor.constant_weights), predictor.structure.once_constraint
     best = run_decoding(data, method, potentials, workers)
-    labelling, status = best.labelling, best.outcome.summary()
+    labelling, status = best.labelling, best.summary()
     if method.approximate and data.contexts is None:
         scores = score_sequences(data, labelling, potentials, workers)
     else:  # exact and pruned decoding know the score of what they found
-        scores = _possible(best.outcome.log_z)
+        scores = _possible(best.score)
     if searches is not None:
         labelling, scores, status = searches.repairs(data, potentials, labelling, scores, status, workers)
     if not isinstance(settings, BoundingDecoding):
@@ -118,7 +118,7 @@ def _local(
     data = decoder.data
     best = run_decoding(data, decoder, data.potentials_at(weights, predictor.constant_weights), workers)
     codes = _codes(predictor, best.labelling)
-    return _prediction(predictor, codes, best.outcome.summary(), _possible(best.outcome.log_z))
+    return _prediction(predictor, codes, best.summary(), _possible(best.score))
 
 
 DECODERS = {"joint": _joint, "certified": _joint, "optimal": _joint, "marginal": _marginal, "local": _local}

@@ -18,7 +18,7 @@ from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.criteria.rescale import build_rescaling
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.piece_instances import piece_templates
-from dcrfdsl.inference import Binder, Expectations
+from dcrfdsl.inference import Binder, Decoded
 from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -43,8 +43,9 @@ def test_local_decoding_finds_the_best_product_of_local_distributions(name: str,
     rows = model.extractor.extract(corpus)
     data = Binder(model.graph, model.parameters, programs=False).bind(rows, corpus.sentence_off)
     decoder = LocalDecoder(data, piece_templates(model.spec, model.graph, pieces), model.graph)
-    out, labelling = Expectations.empty(data), np.empty(int(data.labelling_off[-1]), np.int32)
-    decoder.decode(data.potentials(model.weights), 0, data.num_sequences, out, labelling)
+    out = Decoded.empty(data)
+    labelling = out.labelling
+    decoder.decode(data.potentials(model.weights), 0, data.num_sequences, out)
     twin, labels = twin_of(model, case), list(model.states)
     for number, sentence in enumerate(case.sentences):
         table = columns(case, sentence)

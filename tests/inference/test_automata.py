@@ -14,7 +14,7 @@ from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import model_cost
 from dcrfdsl.graph.automaton_graphs import automaton_graph
-from dcrfdsl.inference import Expectations
+from dcrfdsl.inference import Decoded, Expectations
 from dcrfdsl.inference.methods import exact_method
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.inference.methods.method_table import METHODS
@@ -156,10 +156,9 @@ def test_a_chain_decodes_where_that_is_faster(monkeypatch: pytest.MonkeyPatch) -
         method = METHODS["exact"].build(data, ExactSettings())
         assert isinstance(method, ExactMethod)
         assert method._decoders == ([method.chain] if is_faster else [method.automaton, method.chain])
-        best = Expectations.empty(data)
-        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
-        method.decode(potentials, 0, data.num_sequences, best, labelling)
-        scores.append(best.log_z)
+        best = Decoded.empty(data)
+        method.decode(potentials, 0, data.num_sequences, best)
+        scores.append(best.score)
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 

@@ -12,7 +12,7 @@ from dcrfdsl.graph import CliqueTemplate, ModelGraph
 from dcrfdsl.graph.contraction_programs import ContractionProgram
 from dcrfdsl.graph.sequence_programs import ProgramBuilder, RepeatedProgram
 from dcrfdsl.graph.templates import LAST
-from dcrfdsl.inference import METHODS, Binder, Expectations
+from dcrfdsl.inference import METHODS, Binder, Decoded, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
@@ -205,12 +205,11 @@ def bind(model, lengths):
 def infer(model, data):
     """Expectations, gradient, expected shared tables and best labelling."""
     method, potentials = METHODS["exact"].build(data, ExactSettings()), data.potentials(model.weights)
-    out, best = Expectations.empty(data, marginals=True), Expectations.empty(data)
+    out, best = Expectations.empty(data, marginals=True), Decoded.empty(data)
     gradient, expected = np.zeros(model.num_weights), np.zeros(data.shapes.local_start)
-    labelling = np.empty(int(data.labelling_off[-1]), np.int32)
     method.expectations(potentials, 0, data.num_sequences, out, gradient, expected)
-    method.decode(potentials, 0, data.num_sequences, best, labelling)
-    return out, gradient, expected, best.log_z, labelling
+    method.decode(potentials, 0, data.num_sequences, best)
+    return out, gradient, expected, best.score, best.labelling
 
 
 @pytest.mark.long

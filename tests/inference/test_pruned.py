@@ -46,7 +46,7 @@ def test_nothing_pruned_is_exact(name: str, scale: float) -> None:
     np.testing.assert_allclose(sums.log_z, wanted.log_z, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(sums.marginals, wanted.marginals, atol=1e-9)
     np.testing.assert_allclose(scores, exact_scores, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(best.outcome.log_z, exact_best.outcome.log_z, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(best.score, exact_best.score, rtol=1e-9, atol=1e-9)
     if scale:
         np.testing.assert_array_equal(best.labelling, exact_best.labelling)
 
@@ -67,7 +67,7 @@ def test_pruned_sums_equal_the_twin(threshold: float, keep: int) -> None:
         log_z, _ = twin.beliefs(twin.top, alive)
         assert sums.log_z[n] == pytest.approx(log_z, abs=1e-9)
         top = max(alive, key=lambda m: twin.scores[-1][m])
-        assert best.outcome.log_z[n] == pytest.approx(twin.scores[-1][top], abs=1e-9)
+        assert best.score[n] == pytest.approx(twin.scores[-1][top], abs=1e-9)
         assert scores[n] == pytest.approx(twin.scores[-1][top], abs=1e-9)
     value, _ = objective.value_and_gradient(weights)
     runs = [twin.run(threshold, keep, early=True) for twin in twins]
@@ -124,10 +124,10 @@ def test_a_sentence_that_pruning_leaves_no_labelling_is_pruned_less() -> None:
     weights[supervision.parameters.entry_start(0) + np.flatnonzero(clique.entry == outside)] = 12.0
     sums, best, scores = prediction(case, "pruned(threshold = 0.1, keep = 1)", weights)
     wanted, _, exact_scores = prediction(case, "exact", weights)
-    assert not sums.summary().impossible and not best.outcome.summary().impossible
+    assert not sums.summary().impossible and not best.summary().impossible
     assert np.isfinite(scores).all() and (scores <= exact_scores + 1e-9).all()
     assert (sums.log_z <= wanted.log_z + 1e-9).all()
-    assert best.outcome.summary().pruning.relaxed > 0 and sums.summary().pruning.relaxed > 0
+    assert best.summary().pruning.relaxed > 0 and sums.summary().pruning.relaxed > 0
 
 
 def test_an_impossible_sentence_is_impossible_after_pruning_too() -> None:
@@ -140,7 +140,7 @@ def test_an_impossible_sentence_is_impossible_after_pruning_too() -> None:
         potentials = method.data.potentials(np.ones(supervision.parameters.num_weights))
         sums = run_inference(method.data, replace(method, gold=np.zeros(0, np.int32)), potentials, Workers(1))
         best = run_decoding(method.data, method, potentials, Workers(1))
-        assert sums.summary().impossible == best.outcome.summary().impossible == (0,)
+        assert sums.summary().impossible == best.summary().impossible == (0,)
         assert np.isneginf(sums.log_z[0]) and (best.labelling[:2] < 0).all() and (best.labelling[2:] >= 0).all()
 
 
@@ -247,7 +247,7 @@ def test_candidates_equal_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
             if all(states[y] in allowed[word] for y, (word, _) in zip(labelling, sentence, strict=True))
         ]
         assert sums.log_z[n] == pytest.approx(np.logaddexp.reduce(scores), abs=1e-9)
-        assert best.outcome.log_z[n] == pytest.approx(max(scores), abs=1e-9)
+        assert best.score[n] == pytest.approx(max(scores), abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.3, 2.0, 30.0])

@@ -88,7 +88,7 @@ def assert_twin(case: Case, infer: str, pruning: tuple[float, int], through: str
         _, alive, _ = twin.run(*pruning, early=False)
         log_z, _ = twin.beliefs(twin.top, alive)
         assert sums.log_z[n] == pytest.approx(log_z, abs=1e-9)
-        assert best.outcome.log_z[n] == pytest.approx(max(twin.scores[-1][alive]), abs=1e-9)
+        assert best.score[n] == pytest.approx(max(twin.scores[-1][alive]), abs=1e-9)
         pruned += len(twin.all) - len(alive)
     assert pruned
     value, _ = objective.value_and_gradient(weights)
@@ -134,7 +134,7 @@ def test_what_a_stage_leaves_has_a_labelling() -> None:
     case = Case(OBSERVED, [[("p", "a"), ("q", "b"), ("v", "c")], [("q", "a"), ("q", "b"), ("v", "b")]])
     coarse, weights = coarse_of(case, 4.0), weights_of(likelihood(case, "exact"), 1.0)
     sums, best, scores = prediction(case, "pruned(by = coarse, threshold = 0.4, keep = 1)", weights, coarse=coarse)
-    assert not sums.summary().impossible and not best.outcome.summary().impossible
+    assert not sums.summary().impossible and not best.summary().impossible
     assert np.isfinite(scores).all() and not sums.summary().pruning.relaxed
     _, stage_best, _ = prediction(case, "exact", coarse)
     wanted, _, exact_scores = prediction(case, "exact", weights)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from segment_cases import CASES, Twin, segments
 
-from dcrfdsl.inference import Expectations, Workers, best_labellings
+from dcrfdsl.inference import Decoded, Workers, best_labellings
 from dcrfdsl.semantics import ExactSettings, segment_memory, segment_states
 
 EXACT = 1e-9
@@ -73,10 +73,10 @@ def test_the_best_labellings_come_in_order(twin):
 
 def test_decoding_finds_the_best(twin):
     data = twin.bound()
-    out, labelling = Expectations.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
-    twin.method(data).decode(data.potentials(twin.weights), 0, data.num_sequences, out, labelling)
+    out = Decoded.empty(data)
+    twin.method(data).decode(data.potentials(twin.weights), 0, data.num_sequences, out)
     for s, words in enumerate(words_of(twin)):
-        assert out.log_z[s] == pytest.approx(max(score for _, score, _ in twin.labellings(words)), abs=EXACT)
+        assert out.score[s] == pytest.approx(max(score for _, score, _ in twin.labellings(words)), abs=EXACT)
 
 
 def test_sums_of_huge_weights_stay_exact(twin):

@@ -19,7 +19,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.graph.factor_forests import bank_forests
 from dcrfdsl.graph.shape_bank import ShapeBank
-from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
+from dcrfdsl.inference import METHODS, Decoded, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages.sum_product import node_potentials
 from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stretch_tables
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
@@ -392,10 +392,9 @@ def over(model, corpus, method, threads=1):
         built.expectations(potentials, first, last, out, np.zeros(0), np.zeros(len(data.hard)))
 
     Workers(threads).map(run, data.chunks(3))
-    labelling = np.empty(int(data.labelling_off[-1]), np.int32)
-    decoded = Expectations.empty(data)
-    Workers(threads).map(lambda first, last: built.decode(potentials, first, last, decoded, labelling), data.chunks(3))
-    return out, labelling
+    decoded = Decoded.empty(data)
+    Workers(threads).map(lambda first, last: built.decode(potentials, first, last, decoded), data.chunks(3))
+    return out, decoded.labelling
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,7 +12,7 @@ from template_cases import CASES, Case
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.inference import METHODS, Binder, Workers
+from dcrfdsl.inference import METHODS, Binder, Decoded, Workers
 from dcrfdsl.inference.base import Expectations
 from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.infer_settings import (
@@ -112,14 +112,13 @@ class Problem:
         count = self.plain.num_sequences
         out = Expectations.empty(self.plain, marginals=True)
         method.expectations(potentials, 0, count, out, np.zeros(0), np.zeros(len(self.plain.hard)))
-        best = Expectations.empty(self.plain)
-        labelling = np.zeros(int(self.plain.labelling_off[-1]), np.int32)
-        method.decode(potentials, 0, count, best, labelling)
+        best = Decoded.empty(self.plain)
+        method.decode(potentials, 0, count, best)
         marginals = out.marginals.reshape(-1, self.plain.graph.cards[0])
         marginals[marginals.sum(axis=1) == 0.0] = 1 / marginals.shape[1]  # the general path leaves out lone variables
         return {
-            "log Z": out.log_z, "status": out.status, "marginals": marginals, "best score": best.log_z,
-            "score of the best labelling": self.score(potentials, labelling), "decoded": best.status,
+            "log Z": out.log_z, "status": out.status, "marginals": marginals, "best score": best.score,
+            "score of the best labelling": self.score(potentials, best.labelling), "decoded": best.status,
         }  # fmt: skip
 
     def score(self, potentials, labelling: np.ndarray) -> np.ndarray:
@@ -285,15 +284,14 @@ def everything(problem: Problem, weights: np.ndarray, threads: int) -> list:
         weights
     )
     method, potentials = build(data, settings), data.potentials(weights)
-    out, best = Expectations.empty(data, marginals=True), Expectations.empty(data)
-    labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+    out, best = Expectations.empty(data, marginals=True), Decoded.empty(data)
 
     def infer(first: int, last: int) -> None:
         method.expectations(potentials, first, last, out, np.zeros(0), np.zeros(len(data.hard)))
-        method.decode(potentials, first, last, best, labelling)
+        method.decode(potentials, first, last, best)
 
     workers.map(infer, data.chunks(5))
-    return [value, gradient, out.log_z, out.marginals, labelling]
+    return [value, gradient, out.log_z, out.marginals, best.labelling]
 
 
 @pytest.mark.parametrize("settings", EVERY_METHOD, ids=lambda own: f"{own.method} {getattr(own, 'schedule', '')}")

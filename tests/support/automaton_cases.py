@@ -10,7 +10,7 @@ from template_cases import Case
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
+from dcrfdsl.inference import METHODS, Binder, Decoded, Expectations, Workers
 from dcrfdsl.inference.bound.binding import BoundData
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.kernels.sequences.expectations import score_labellings
@@ -182,13 +182,12 @@ class BoundCase:
         """log Z, marginals, the score of the best labelling and of the one found, of every sentence."""
         d, method, count = self.plain, self.method(self.plain, automaton=automaton), self.plain.num_sequences
         potentials = d.potentials(weights)
-        out, best = Expectations.empty(d, marginals=True), Expectations.empty(d)
+        out, best, score = Expectations.empty(d, marginals=True), Decoded.empty(d), np.zeros(count)
         method.expectations(potentials, 0, count, out, np.zeros(0), np.zeros(len(d.hard)))
-        labelling, score = np.zeros(int(d.labelling_off[-1]), np.int32), np.zeros(count)
-        method.decode(potentials, 0, count, best, labelling)
-        score_labellings(0, count, d.problem, potentials, d.ragged(labelling), score)
+        method.decode(potentials, 0, count, best)
+        score_labellings(0, count, d.problem, potentials, d.ragged(best.labelling), score)
         return {
             "log Z": out.log_z, "status": out.status,
             "marginals": np.concatenate([table.ravel() for table in d.by_variable(out.marginals)]),
-            "best score": best.log_z, "score of the best labelling": score, "decoded": best.status,
+            "best score": best.score, "score of the best labelling": score, "decoded": best.status,
         }  # fmt: skip

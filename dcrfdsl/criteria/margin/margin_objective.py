@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...foundation import Codes, DcrfError, Diagnostic, Floats, Ints
-from ...inference import Expectations, RunStatus, largest_table, score_sequences
+from ...inference import Decoded, RunStatus, largest_table, score_sequences
 from ...kernels.optimization import (
     Cuts,
     Metric,
@@ -208,10 +208,10 @@ class Hmsvm(Criterion):
         if self.clamped is None:
             return False
         before, clamped = self._known.copy(), self.clamped
-        method, out = clamped.method, Expectations.empty(clamped.data)
+        method, out = clamped.method, Decoded.empty(clamped.data, labelling=self._known)
         potentials = clamped.data.potentials(self.metric_times(weights))
         for first, last in clamped.runs(0, clamped.data.num_sequences):
-            method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
+            method.decode(potentials, first, last, out)  # type: ignore[attr-defined]
         kept, best = (
             score_sequences(clamped.data, codes, potentials, self._supervision.workers)
             for codes in (before, self._known)

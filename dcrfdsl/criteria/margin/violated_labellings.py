@@ -15,21 +15,13 @@ Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from ...foundation import Codes, Floats, Ints
-from ...inference import (
-    LONGEST,
-    METHODS,
-    BoundData,
-    ChainRuns,
-    Expectations,
-    RunStatus,
-    arenas,
-    chain_of,
-)
+from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_better
 from ...semantics import ExactSettings
 from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
@@ -129,10 +121,10 @@ class WrongLabellingSearch(_Decoding):
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
-        data, out = self._data, Expectations.empty(self._data)
+        data = self._data
         potentials = data.potentials(weights, self._cells)
         self._cells = potentials.weights if data.packing is not None else None
-        self._decode(first, last, labelling, lambda a, b, into: self._decoder.decode(potentials, a, b, out, into))
+        self._decode(first, last, labelling, lambda a, b, into: self._decoder.decode(potentials, a, b, into))
         self.status = self.status + RunStatus(graphs=last - first)
 
 
@@ -153,10 +145,15 @@ class CostAugmentedSearch(_Decoding):
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
-        out = Expectations.empty(self._data, approximate=self.approximate)
+        out = Decoded.empty(self._data, approximate=self.approximate, labelling=labelling)
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
-        self._decode(first, last, labelling, lambda a, b, into: self._method.decode(potentials, a, b, out, into))
+        self._decode(
+            first,
+            last,
+            labelling,
+            lambda a, b, into: self._method.decode(potentials, a, b, replace(out, labelling=into)),
+        )
         self.status = self.status + out.summary()
 
 

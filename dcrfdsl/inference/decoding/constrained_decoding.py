@@ -80,5 +80,5 @@ class ConstrainedDecoder:
         method, potentials = self._entry.build(data, self._settings), data.potentials(weights)
         best = run_decoding(data, method, potentials, self._workers)
         scores = score_sequences(data, best.labelling, potentials, self._workers)
-        self.status = self.status + best.outcome.summary()
+        self.status = self.status + best.summary()
         return ConstrainedLabellings(data, best.labelling, np.where(np.isnan(scores), -np.inf, scores))

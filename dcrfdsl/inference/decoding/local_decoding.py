@@ -34,7 +34,7 @@ from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
 from ...kernels.tables import Bindings, Packed, Potentials, Problem, Ragged, Rows
 from ...semantics import ModelSpec, decode_rule, last_pieces
-from ..base import Expectations
+from ..base import Decoded
 from ..bound import BoundData, unpacked
 from ..piece_methods import largest_piece
 from ..single_graph import featureless_kinds
@@ -99,16 +99,16 @@ class LocalDecoder:
         shape = unrolling.shape
         return [*instances, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        """As `Decoder.decode`; `out.log_z` gets the log of the product."""
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        """As `Decoder.decode`; a score is the log of the product."""
         ends = offsets(self.cells[self.data.rows.shape[first:last]])
         begin = first
         while begin < last:
             end = max(begin + 1, first + int(np.searchsorted(ends, ends[begin - first] + CELLS, side="right")) - 1)
-            self._decode(potentials, begin, min(end, last), out, labelling)
+            self._decode(potentials, begin, min(end, last), out)
             begin = min(end, last)
 
-    def _decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d = self.data
         shape = d.rows.shape[first:last]
         table_off = offsets(self.cells[shape])
@@ -119,13 +119,14 @@ class LocalDecoder:
         )  # fmt: skip
         bindings, rows = self._wiring(shape, table_off, tables, d.rows.packed)
         off = d.labelling_off[first : last + 1]
-        scores, run_labelling, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
+        scores, run_labelling = np.zeros(last - first), out.labelling[off[0] : off[-1]]
+        zeros = np.zeros(self._num_shared)
         exact_decode(
             0, last - first, Problem(self.shapes, self._kinds, bindings, rows), self.programs, self.patterns,
             Potentials(tables, zeros, zeros, zeros, fits=False, products_fit=False), scores,
             Ragged(run_labelling, off - off[0]),
         )  # fmt: skip
-        out.log_z[first:last] = scores
+        out.score[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)
 
     def _wiring(self, shape: Ints32, table_off: Ints, tables: Floats, packed: Packed) -> tuple[Bindings, Rows]:

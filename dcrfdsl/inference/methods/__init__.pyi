@@ -1,7 +1,6 @@
 from .exact_method import ExactMethod as ExactMethod
 from .gibbs_method import no_log_z_error as no_log_z_error
 from .message_method import MessageMethod as MessageMethod
-from .method_memory import method_memory as method_memory, recall_method as recall_method
 from .method_table import METHODS as METHODS, MethodEntry as MethodEntry, choose_method as choose_method
 from .per_sentence_method import Part as Part, parts_by_cost as parts_by_cost
 from .pruned_method import LabelLists as LabelLists, PrunedMethod as PrunedMethod

@@ -9,13 +9,13 @@ forests and regions (`graph.factor_forests`, `graph.regions`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32
+from ...foundation import Floats, Ints
 from ...graph import ClusterLimits, bank_approximations, bank_forests, bank_regions
 from ...kernels.messages import (
     Forests,
@@ -28,7 +28,7 @@ from ...kernels.messages import (
 from ...kernels.runtime import OK
 from ...kernels.tables import Control, Potentials, Ragged, Shapes, Totals, WarmStart
 from ...semantics import EpSettings, GbpSettings, MeanFieldSettings, TrwSettings
-from ..base import Expectations
+from ..base import Decoded, Expectations
 from ..bound import BoundData
 
 Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings, GbpSettings, EpSettings)
@@ -79,7 +79,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
         potentials: Potentials,
         first: int,
         last: int,
-        out: Expectations,
+        out: Expectations | Decoded,
         gradient: Floats,
         expected: Floats,
         marginals: Floats,
@@ -102,21 +102,27 @@ class BoundingMethod(ABC, Generic[Chosen]):
             self.kept_off = offsets
             self.kept = np.zeros(int(offsets[-1]), np.float32)
 
+    def memory(self) -> dict[str, Any]:
+        return {}  # a resumed training begins with fresh marginals
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Nothing was saved."""
+
     def tighten_tolerance(self) -> bool:
         if self.tolerance <= SHARPEST:
             return False
         self.tolerance = max(SHARPEST, 0.1 * self.tolerance)
         return True
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d, p = self.data, potentials
         marginal_off = d.marginal_off - d.marginal_off[first]
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
         round_marginals(
-            first, last, d.problem, self.edges, p, Ragged(marginals, marginal_off), out.status, d.ragged(labelling)
+            first, last, d.problem, self.edges, p, Ragged(marginals, marginal_off), out.status, d.ragged(out.labelling)
         )
-        lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
+        lost = (out.labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
         out.iterations[first:last][lost] = -np.abs(out.iterations[first:last][lost])
 
 

@@ -29,7 +29,7 @@ from ...kernels.sequences import (
 )
 from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
-from ..base import Expectations, StatelessMethod
+from ..base import Decoded, Expectations, StatelessMethod
 from ..bound import (
     TOGETHER,
     AutomatonRuns,
@@ -127,13 +127,12 @@ class ExactMethod(StatelessMethod):
         if self.candidates is not None and not len(share):
             left = self.candidates.expectations(p, first, last, out.results, out.marginals, gradient, expected)
         for special in self._special:
-            left = [
-                rest
-                for begin, end in left
-                for rest in special.expectations(
+            again: list[tuple[int, int]] = []
+            for begin, end in left:
+                again += special.expectations(
                     p, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share
                 )
-            ]
+            left = again
         for begin, end in left:
             arguments = (
                 begin, end, d.problem, self.programs, self.patterns, p, Totals(gradient, expected), out.results,
@@ -144,18 +143,22 @@ class ExactMethod(StatelessMethod):
             if (out.status[begin:end] == UNDERFLOW).any():
                 exact_log_expectations(*arguments)
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        d, p, left = self.data, potentials, [(first, last)]
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        d, left = self.data, [(first, last)]
         if self.candidates is not None:
-            left = self.candidates.decode(p, first, last, out.results, labelling)
+            left = self.candidates.decode(potentials, first, last, out.results, out.labelling)
         for special in self._decoders:
-            left = [
-                rest for begin, end in left for rest in special.decode(p, begin, end, out.log_z, out.status, labelling)
-            ]
+            again: list[tuple[int, int]] = []
+            for begin, end in left:
+                again += special.decode(potentials, begin, end, out.score, out.status, out.labelling)
+            left = again
         for begin, end in left:
             for run in self._kernels(begin, end, exact_decode, blocked_decode):
-                run(begin, end, d.problem, self.programs, self.patterns, p, out.log_z, d.ragged(labelling))
-            out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)
+                run(
+                    begin, end, d.problem, self.programs, self.patterns, potentials, out.score,
+                    d.ragged(out.labelling),
+                )  # fmt: skip
+            out.status[begin:end] = np.where(np.isneginf(out.score[begin:end]), IMPOSSIBLE, 0)
 
 
 def require_memory(size: float) -> None:

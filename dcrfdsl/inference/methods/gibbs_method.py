@@ -13,9 +13,9 @@ import numpy as np
 from ...foundation import DcrfError, Diagnostic, Floats, Ints32
 from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
 from ...kernels.runtime import IMPOSSIBLE, OK
-from ...kernels.tables import Potentials, Ragged
+from ...kernels.tables import Potentials, Ragged, Results
 from ...semantics import GibbsSettings
-from ..base import Expectations, StatelessMethod
+from ..base import NOTHING, Decoded, Expectations, StatelessMethod
 from ..bound import BoundData
 
 
@@ -40,17 +40,19 @@ class GibbsMethod(StatelessMethod):
             for s in range(first, last):
                 self._count(potentials, s, out, expected)
         else:
-            self._sample(potentials, first, last, out, np.zeros(0, np.int32))
+            self._sample(potentials, first, last, out.results, out.marginals, np.zeros(0, np.int32))
         out.log_z[first:last] = np.where(out.status[first:last] == IMPOSSIBLE, -np.inf, np.nan)
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        self._sample(potentials, first, last, out, labelling)
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
+        self._sample(potentials, first, last, out.results, NOTHING, out.labelling)
 
-    def _sample(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def _sample(
+        self, potentials: Potentials, first: int, last: int, results: Results, marginals: Floats, labelling: Ints32
+    ) -> None:
         d = self.data
         gibbs_sequences(
-            first, last, d.problem, self.edges, potentials, self.sampling, out.results,
-            Ragged(out.marginals, d.marginal_off), d.ragged(labelling),
+            first, last, d.problem, self.edges, potentials, self.sampling, results,
+            Ragged(marginals, d.marginal_off), d.ragged(labelling),
         )  # fmt: skip
 
     def _count(self, potentials: Potentials, s: int, out: Expectations, expected: Floats) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...foundation import Floats, Ints32
+from ...foundation import Floats, recalled
 from ...kernels.messages import COVER, FLOOD, RANDOM, RESIDUAL, TREES, first_trees
 from ...kernels.runtime import BROKEN, UNDERFLOW
 from ...kernels.sequences import (
@@ -18,7 +19,7 @@ from ...kernels.sequences import (
 )
 from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals, WarmStart
 from ...semantics import AutoSettings, BpSettings, TrpSettings
-from ..base import Expectations
+from ..base import Decoded, Expectations
 from ..bound import BoundData
 
 SHARPEST = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
@@ -79,6 +80,15 @@ class MessageMethod:
             self.kept_off = np.concatenate(([0], np.cumsum(counts)))
             self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
+    def memory(self) -> dict[str, Any]:
+        is_kept = self.is_kept.astype("uint8")
+        return {"tolerance": self.tolerance, "messages": self.kept, "is_kept": is_kept}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        self.tolerance = saved["tolerance"]
+        self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
+        self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
+
     def tighten_tolerance(self) -> bool:
         if self.tolerance <= SHARPEST:
             return False
@@ -99,8 +109,8 @@ class MessageMethod:
                 first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals
             )
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         inputs = self.data.problem, self.edges, potentials, self.sweeps, self.control
-        message_decode(first, last, *inputs, out.results, self.data.ragged(labelling))
+        message_decode(first, last, *inputs, out.results, self.data.ragged(out.labelling))
         if (out.status[first:last] == BROKEN).any():  # with a search only if needed
-            mend_labellings(first, last, *inputs, out.results, self.data.ragged(labelling))
+            mend_labellings(first, last, *inputs, out.results, self.data.ragged(out.labelling))

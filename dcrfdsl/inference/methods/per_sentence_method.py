@@ -7,14 +7,14 @@ sentence does not depend on the other sentences. Not here: the costs (`graph.mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...foundation import Floats, Ints, Ints32
+from ...foundation import Floats, Ints
 from ...graph import (
     GraphShape,
     MessageCost,
@@ -26,9 +26,9 @@ from ...graph import (
     order_cost,
     sweeps_to_converge,
 )
-from ...kernels.tables import Potentials
+from ...kernels.tables import Potentials, Results
 from ...semantics import AutoSettings
-from ..base import Expectations, SequenceMethod
+from ..base import Decoded, Expectations, SequenceMethod
 from ..bound import BoundData
 from .exact_method import ExactMethod
 from .message_method import MessageMethod
@@ -36,7 +36,6 @@ from .message_method import MessageMethod
 MOST_ENTRIES = 2**24  # of a table
 ALONE = 1000.0  # positions that a graph without positions counts for, so that exact inference may take 0.02 s
 Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
-PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
 
 def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]) -> list[Part]:
@@ -102,6 +101,13 @@ class PerSentenceMethod:
         for method in self.methods:
             method.remember()
 
+    def memory(self) -> dict[str, Any]:
+        return {"parts": [method.memory() for method in self.methods]}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        for method, memory in zip(self.methods, saved["parts"], strict=True):
+            method.recall(memory)
+
     def tighten_tolerance(self) -> bool:
         sharper = [method.tighten_tolerance() for method in self.methods]  # all of them, so no early end
         return any(sharper)
@@ -115,7 +121,7 @@ class PerSentenceMethod:
                 continue
             part_out = out.empty(data, marginals=len(out.marginals) > 0)
             method.expectations(potentials, begin, end, part_out, gradient, expected)
-            _write(part_out, begin, numbers[begin:end], out)
+            _write(part_out.results, begin, numbers[begin:end], out.results)
             if len(out.marginals):
                 _spread(
                     part_out.marginals,
@@ -126,15 +132,22 @@ class PerSentenceMethod:
                     self.data.marginal_off,
                 )
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         for (numbers, data), method in zip(self.parts, self.methods, strict=True):
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
                 continue
-            part_out, part_labelling = out.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
-            method.decode(potentials, begin, end, part_out, part_labelling)
-            _write(part_out, begin, numbers[begin:end], out)
-            _spread(part_labelling, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
+            part_out = out.empty(data)
+            method.decode(potentials, begin, end, part_out)
+            _write(part_out.results, begin, numbers[begin:end], out.results)
+            _spread(
+                part_out.labelling,
+                data.labelling_off,
+                begin,
+                numbers[begin:end],
+                out.labelling,
+                self.data.labelling_off,
+            )
 
 
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
@@ -152,10 +165,12 @@ def _messages(shape: GraphShape) -> MessageCost:
     return MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
 
 
-def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
+def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:
     """Copies the results of a part from its sequence `begin` on to the sequences `numbers` of the whole."""
-    for name in PER_SEQUENCE:
-        getattr(out, name)[numbers] = getattr(part_out, name)[begin : begin + len(numbers)]
+    of_part: NDArray
+    of_whole: NDArray
+    for of_part, of_whole in zip(part, whole, strict=True):
+        of_whole[numbers] = of_part[begin : begin + len(numbers)]
 
 
 def _spread(

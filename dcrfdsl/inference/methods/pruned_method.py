@@ -33,7 +33,7 @@ from ...kernels.lattice import (
 from ...kernels.runtime import GAVE_UP
 from ...kernels.tables import Potentials, Ragged, Totals
 from ...semantics import PrunedSettings
-from ..base import Expectations, StatelessMethod
+from ..base import Decoded, Expectations, Outcome, StatelessMethod
 from ..bound import BoundData, StarTables, local_tables, view_guide
 
 MOST_LIKELY = 5  # labels of a position that the bound on lost mass tells apart
@@ -121,15 +121,15 @@ class PrunedMethod(StatelessMethod):
         )  # fmt: skip
         self._check(out, first, last)
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
         d = self.data
         lattice_decode(
             first, last, self._tables(potentials), d.problem, potentials, self.pruning, self._guide(first, last),
-            out.results, d.ragged(labelling), out.pruning,
+            out.results, d.ragged(out.labelling), out.pruning,
         )  # fmt: skip
         self._check(out, first, last)
 
-    def _check(self, out: Expectations, first: int, last: int) -> None:
+    def _check(self, out: Outcome, first: int, last: int) -> None:
         if (out.status[first:last] == GAVE_UP).any():
             raise data_error(
                 "too-wide",

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from ...foundation import Floats, Ints32, chosen_ranges
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ...kernels.tables import Potentials
-from ..base import Expectations, MarginalInference, SequenceMethod, StatelessMethod
+from ..base import Decoded, Expectations, MarginalInference, SequenceMethod, StatelessMethod
 from ..bound import BoundData
 from .exact_method import ExactMethod
 
@@ -47,7 +49,7 @@ class MaximumMethod(StatelessMethod):
         """
         d = self.data
         labelling, belief = self._workspace()
-        self.decoder.decode(potentials, first, last, out, labelling)
+        self.decoder.decode(potentials, first, last, Decoded.within(out, labelling))
         score_labellings(first, last, d.problem, potentials, d.ragged(labelling), out.log_z)
         none = np.isnan(out.log_z[first:last])
         out.log_z[first:last][none] = -np.inf
@@ -80,12 +82,10 @@ class WeightedMethod:
 
     @property
     def approximate(self) -> bool:
-        """As `MarginalInference.approximate`."""
         return self.method.approximate
 
     @property
     def together(self) -> int:
-        """As `MarginalInference.together`."""
         return self.method.together
 
     @property
@@ -94,11 +94,15 @@ class WeightedMethod:
         return getattr(self.method, "tolerance", None)
 
     def remember(self) -> None:
-        """As `MarginalInference.remember`."""
         self.method.remember()
 
+    def memory(self) -> dict[str, Any]:
+        return self.method.memory()
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        self.method.recall(saved)
+
     def tighten_tolerance(self) -> bool:
-        """As `MarginalInference.tighten_tolerance`."""
         return self.method.tighten_tolerance()
 
     def expectations(
