@@ -167,10 +167,8 @@ def _messages(shape: GraphShape) -> MessageCost:
 
 def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:
     """Copies the results of a part from its sequence `begin` on to the sequences `numbers` of the whole."""
-    of_part: NDArray
-    of_whole: NDArray
-    for of_part, of_whole in zip(part, whole, strict=True):
-        of_whole[numbers] = of_part[begin : begin + len(numbers)]
+    for name in Results._fields:
+        getattr(whole, name)[numbers] = getattr(part, name)[begin : begin + len(numbers)]
 
 
 def _spread(
