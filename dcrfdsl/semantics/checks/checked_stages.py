@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from typing import TypeVar
 
 from ...foundation import DcrfError
-from ..schema import ModelSpec, Path, Value
-from ..settings import DEFAULT_STAGE, stage_settings
+from ..schema import ModelSpec, Path, Stage, Value, as_call
+from ..settings import DEFAULT_STAGE, CriterionSettings, Prior, stage_settings
 from .context import Context
+
+Chosen = TypeVar("Chosen", bound=CriterionSettings)
 
 EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
 
@@ -37,6 +40,12 @@ def _running(context: Context) -> tuple[int, ...]:
         before = stages[at].after
         at = numbers.get(before) if before is not None else None
     return tuple(reversed(chain))
+
+
+def running_statements(context: Context) -> Iterator[tuple[int, Stage]]:
+    """The `train` statements that run, with their numbers; none where only the default stage runs."""
+    stages = context.spec.stages
+    return ((n, stages[n]) for n in running_stages(context) if n < len(stages))
 
 
 def without_stage_order(context: Context) -> ModelSpec:
@@ -89,6 +98,24 @@ class StageView:
         """The place of a setting, or that of the criterion if it is not written."""
         return self.written(*key) or (*self.path, "name")
 
+    @property
+    def of_criterion(self) -> list[tuple[Path, str]]:
+        """A further place of a complaint: the criterion."""
+        return [((*self.path, "name"), "the criterion")]
+
+    @property
+    def inference(self) -> tuple[str, Path]:
+        """The method that sums here, of the stage or else of `infer`, and where it is written."""
+        own = self.value("infer")
+        call = as_call(self.context.spec.settled(own)) if own is not None else None
+        return (self.context.spec.infer.name, ("infer", "name")) if call is None else (call.name, self.place("infer"))
+
+    @property
+    def priors(self) -> Mapping[tuple[str, ...], Prior]:
+        """The prior of all weights and those of single cliques, by the keys of their settings."""
+        priors: dict[tuple[str, ...], Prior] = {("prior",): self.settings.prior}
+        return priors | {("prior", name): prior for name, prior in self.settings.clique_priors.items()}
+
 
 def stage_views(context: Context) -> Iterator[StageView]:
     """The stages that run and whose settings can be read."""
@@ -99,3 +126,10 @@ def stage_views(context: Context) -> Iterator[StageView]:
                 views.append(StageView(context, n))
         context.kept[stage_views] = views
     yield from context.kept[stage_views]
+
+
+def stages_of(context: Context, *criteria: type[Chosen]) -> Iterator[tuple[StageView, Chosen]]:
+    """The stages of `stage_views` that have one of these criteria, with its settings."""
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, criteria):
+            yield stage, stage.settings.criterion

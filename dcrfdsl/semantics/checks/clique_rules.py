@@ -64,14 +64,14 @@ def window_in_site(context: Context) -> Iterator[Diagnostic]:
                 more = ", …" if len(offsets) > 4 else ""
                 remedy = f"list the sites, `clique {sites}{more}`, or write several cliques"
                 at = (*path, "sites", s, "place")
-                yield context.complaint("window-in-site", message, at, "several positions", help=remedy)
+                yield context.complaint("window-in-site", message, at, "several positions", remedy)
     for n, piece in enumerate(context.spec.pieces):
         for s, site in enumerate(piece.over):
             if _several(site.place) is not None:
                 message = f"`{_site_text(site)}` is several positions, and a site is one"
                 remedy = f"list the sites, or write `{site.variable}[all]` for every position"
                 at = ("pieces", n, "over", s, "place")
-                yield context.complaint("window-in-site", message, at, "several positions", help=remedy)
+                yield context.complaint("window-in-site", message, at, "several positions", remedy)
 
 
 def _several(place: Place) -> list[int] | None:
@@ -92,7 +92,7 @@ def same_site_twice(context: Context) -> Iterator[Diagnostic]:
                 message = f"the site `{_site_text(site)}` stands twice in this clique"
                 there = [((*path, "sites", seen[plain]), "first here")]
                 at = (*path, "sites", s)
-                yield context.complaint("same-site-twice", message, at, "again here", help=_unlike(site), others=there)
+                yield context.complaint("same-site-twice", message, at, "again here", _unlike(site), there)
             seen.setdefault(plain, s)
 
 
@@ -118,7 +118,7 @@ def no_anchor(context: Context) -> Iterator[Diagnostic]:
             message,
             (*path, "sites", 0),
             "features are read at offset 0",
-            help=f"shift the sites: `clique {shifted}`",
+            f"shift the sites: `clique {shifted}`",
         )
 
 
@@ -133,7 +133,7 @@ def place_without_where(context: Context) -> Iterator[Diagnostic]:
         message = f"{listed(texts)} {what}, and no `where` says how to find them"
         remedy = "for example `where word[i] = word[j]`; neighbours are written `y[-1], y`"
         at = (*path, "sites", named[0][0], "place")
-        yield context.complaint("place-without-where", message, at, "which position?", help=remedy)
+        yield context.complaint("place-without-where", message, at, "which position?", remedy)
 
 
 def relational_options(context: Context) -> Iterator[Diagnostic]:
@@ -144,9 +144,7 @@ def relational_options(context: Context) -> Iterator[Diagnostic]:
             if getattr(clique, name) != default or (*path, name) in context.spans:
                 message = f"`{name}` has no meaning here: `{clique.label}` has no named positions to join"
                 remedy = f"only a clique with `where` looks for positions; leave `{name}` out"
-                yield context.complaint(
-                    "idle-setting", message, (*path, name), "has no effect", help=remedy, severity="warning"
-                )
+                yield context.warning("idle-setting", message, (*path, name), "has no effect", remedy)
 
 
 # variables ------------------------------------------------------------------------------------------------------
@@ -160,7 +158,7 @@ def label_without_clique(context: Context) -> Iterator[Diagnostic]:
             message = f"label `{label.name}` is in no clique: nothing predicts it"
             remedy = f"for example `clique {label.name}: bias, {feature}`"
             at = ("labels", n, "name")
-            yield context.complaint("label-without-clique", message, at, "in no clique", help=remedy)
+            yield context.complaint("label-without-clique", message, at, "in no clique", remedy)
 
 
 def _some_feature(context: Context) -> str:
@@ -210,7 +208,7 @@ def bad_window(context: Context) -> Iterator[Diagnostic]:
         if isinstance(place, Window) and place.first > place.last:
             message = f"the window `{place_text(place)}` is empty: it ends before it begins"
             remedy = f"write `[{place.last}..{place.first}]`"
-            yield context.complaint("bad-window", message, at, "an empty window", help=remedy)
+            yield context.complaint("bad-window", message, at, "an empty window", remedy)
         elif isinstance(place, Window) and place.last - place.first >= WIDEST:
             width = place.last - place.first + 1
             message = f"the window `{place_text(place)}` has {width} places, at most {WIDEST} are allowed"
@@ -239,7 +237,7 @@ def _windows(context: Context, nodes_with_paths: Iterable[tuple[Path, Node]]) ->
         if isinstance(node, Reference | Apply) and isinstance(node.place, Window | Several):
             message = f"`{place_text(node.place)}` is several positions, and a condition on labels reads one at a time"
             remedy = "join the positions by `and` or `or`"
-            yield context.complaint("window-in-condition", message, (*at, "place"), "several positions", help=remedy)
+            yield context.complaint("window-in-condition", message, (*at, "place"), "several positions", remedy)
 
 
 def unknown_position(context: Context) -> Iterator[Diagnostic]:
@@ -262,7 +260,7 @@ def unknown_position(context: Context) -> Iterator[Diagnostic]:
         remedy = "the position itself needs no brackets, the one before is `[-1]`"
         if positions:
             remedy = f"did you mean `[{guess}]`?" if guess else f"its positions are {listed(positions)}"
-        yield context.complaint("unknown-position", message, (*path, "place"), "which position?", help=remedy)
+        yield context.complaint("unknown-position", message, (*path, "place"), "which position?", remedy)
 
 
 def _positions(context: Context, path: Path) -> list[str]:
@@ -319,7 +317,7 @@ def groups_too_deep(context: Context) -> Iterator[Diagnostic]:
         chain = _chain([group, *tree.way_down(feature, tree.depth)])
         message = f"feature groups are nested more than {DEEPEST} deep: {chain}"
         remedy = "list the features themselves, or fewer groups inside each other"
-        yield context.complaint("groups-too-deep", message, path, f"level {DEEPEST + 1}", help=remedy)
+        yield context.complaint("groups-too-deep", message, path, f"level {DEEPEST + 1}", remedy)
 
 
 def too_many_features(context: Context) -> Iterator[Diagnostic]:
@@ -344,7 +342,7 @@ def too_many_features(context: Context) -> Iterator[Diagnostic]:
         if way:
             message += f": {_chain(way)}"
             remedy = "each group counts as often as it is listed, and each of its places; list it once"
-        yield context.complaint("too-many-features", message, path, "too many", help=remedy)
+        yield context.complaint("too-many-features", message, path, "too many", remedy)
 
 
 # relational cliques ---------------------------------------------------------------------------------------------------
@@ -365,7 +363,7 @@ def two_positions(context: Context) -> Iterator[Diagnostic]:
             message = f"a clique with `where` joins two positions, and its sites have {have}"
             variable = clique.sites[0].variable
             remedy = f"for example `clique {variable}[i], {variable}[j] where …`"
-            yield context.complaint("two-positions", message, (*path, "sites", 0), "not two positions", help=remedy)
+            yield context.complaint("two-positions", message, (*path, "sites", 0), "not two positions", remedy)
             continue
         for s, site in enumerate(clique.sites):
             if not isinstance(site.place, Named):
@@ -374,7 +372,7 @@ def two_positions(context: Context) -> Iterator[Diagnostic]:
                     f"the site `{site.variable}{place_text(site.place)}` stands at neither of the joined positions"
                 )
                 remedy = f"write `{site.variable}[{first}]` or `{site.variable}[{second}]`"
-                yield context.complaint("two-positions", message, (*path, "sites", s), "at which one?", help=remedy)
+                yield context.complaint("two-positions", message, (*path, "sites", s), "at which one?", remedy)
 
 
 def place_of_each_term(context: Context) -> Iterator[Diagnostic]:
@@ -408,7 +406,7 @@ def _unplaced(context: Context, clique: CliqueSpec, path: Path, part: Node) -> I
             first, second = clique.positions
             message = f"`{node.name}{place_text(node.place)}` is read at neither of the joined positions"
             remedy = f"write `{node.name}[{first}]` or `{node.name}[{second}]`"
-            yield context.complaint("place-in-relation", message, at, "at which one?", help=remedy)
+            yield context.complaint("place-in-relation", message, at, "at which one?", remedy)
 
 
 def _is_read(context: Context, name: str) -> bool:
@@ -426,7 +424,7 @@ def gaps_and_edges(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("empty-gap", message, (*path, "max_gap"), f"below `min_gap = {least}`")
         if clique.edges == "pad":
             message = "`edges = pad` has no meaning in a clique with `where`: it joins positions of the sequence"
-            yield context.complaint("idle-setting", message, (*path, "edges"), "has no effect", severity="warning")
+            yield context.warning("idle-setting", message, (*path, "edges"), "has no effect")
 
 
 def no_equality(context: Context) -> Iterator[Diagnostic]:
@@ -442,9 +440,7 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
         first, second = clique.positions
         message = f"no equality joins `{first}` and `{second}`: every pair of positions of a sentence is tried"
         remedy = f"add one with `and`, as in `word[{first}] = word[{second}]`, or bound the distance by `max_gap`"
-        yield context.complaint(
-            "no-equality", message, (*path, "where"), "joins by trying", help=remedy, severity="warning"
-        )
+        yield context.warning("no-equality", message, (*path, "where"), "joins by trying", remedy)
 
 
 def _positions_of(part: Node) -> set[str]:

@@ -80,7 +80,7 @@ def without_label(context: Context) -> Iterator[Diagnostic]:
             message = f"this `{constraint.action}` says nothing about a label"
             remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"
             at = ("constraints", n, "condition")
-            yield context.complaint("no-label-in-constraint", message, at, "reads no label", help=remedy)
+            yield context.complaint("no-label-in-constraint", message, at, "reads no label", remedy)
 
 
 def satisfiable(context: Context) -> Iterator[Diagnostic]:
@@ -96,7 +96,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             message = f"the constraints from here on are not compared with each other: {len(judged):,} were"
             remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
             at = (*one.path, "condition")
-            yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
+            yield context.complaint("not-judged", message, at, "not compared", remedy, severity="note")
             break
         judged.append(one)
     before = EarlierConstraints()
@@ -124,7 +124,7 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
         except DcrfError as error:
             for problem in error.diagnostics:
                 at = ("constraints", n, "condition")
-                yield context.complaint(problem.slug, problem.message, at, "this condition", help=problem.help)
+                yield context.complaint(problem.slug, problem.message, at, "this condition", problem.help)
 
 
 def _alone(context: Context, one: _Judged) -> Diagnostic | None:
@@ -138,7 +138,7 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
         message = f"this `{constraint.action}` leaves no labelling where what it reads of the data is {reading}"
         remedy = "what must hold first is written after `when`: `require chunk is O when word is the`"
         at = (*one.path, "condition")
-        return context.complaint("needs-when", message, at, "of the data too", help=remedy, severity="warning")
+        return context.warning("needs-when", message, at, "of the data too", remedy)
     if constraint.action == "require" and constraint.when is not None and one.allowed.all():
         return _implied(context, one, (), "nothing contradicts it")
     if one.allowed.all():
@@ -193,7 +193,7 @@ def _together(context: Context, one: _Judged, before: EarlierConstraints) -> Dia
 
 def _implied(context: Context, one: _Judged, causes: Sequence[tuple[Path, str]], why: str) -> Diagnostic:
     message = f"this `{context.spec.constraints[one.number].action}` forbids nothing: {why}"
-    return context.complaint("already-implied", message, one.path, "forbids nothing", others=causes, severity="warning")
+    return context.warning("already-implied", message, one.path, "forbids nothing", others=causes)
 
 
 _Held: TypeAlias = "tuple[Path, str, Sites, Mask]"
@@ -349,11 +349,11 @@ def bound_labels(context: Context) -> Iterator[Diagnostic]:
             found = context.named(once.label)
             what = "something else" if found is None else a(found.kind)
             message = f"`once` binds a label, and `{once.label}` is {what}"
-            yield context.complaint("once-not-a-label", message, path, "not a label", help="name a label")
+            yield context.complaint("once-not-a-label", message, path, "not a label", "name a label")
         elif once.label in before:
             message = f"`once {once.label}` stands twice"
             there = [(before[once.label], "first said here")]
-            yield context.complaint("once-twice", message, path, "again", help="join them to one", others=there)
+            yield context.complaint("once-twice", message, path, "again", "join them to one", there)
         else:
             before[once.label] = path
             yield from _free(context, once, n, context.states(once.label))
@@ -370,11 +370,11 @@ def _free(context: Context, once: Once, number: int, states: tuple[str, ...] | N
             guess = did_you_mean(name, every) or did_you_mean(name.partition("-")[2], every)
             message = f"`{once.label}` has no `{name}` that `once` could bind"
             remedy = f"did you mean `{guess}`?" if guess else f"it binds {listed(every)}"
-            yield context.complaint("once-unknown-type", message, ("onces", number, "free", n), "unknown", help=remedy)
+            yield context.complaint("once-unknown-type", message, ("onces", number, "free", n), "unknown", remedy)
     if not bound_types(once, label, states):
         message = f"this `once` forbids nothing: all of `{once.label}` may come again"
         words, at = "forbids nothing", ("onces", number)
-        yield context.complaint("already-implied", message, at, words, help="remove it", severity="warning")
+        yield context.warning("already-implied", message, at, words, "remove it")
 
 
 def exact_inference(context: Context) -> Iterator[Diagnostic]:
@@ -390,7 +390,7 @@ def exact_inference(context: Context) -> Iterator[Diagnostic]:
             message = f"`{settings.method}` does not keep to `once {context.spec.onces[0].label}`"
             remedy = "write `exact`, or leave it out: `auto` is exact here"
             others = [(("onces", 0), "the rule")]
-            yield context.complaint("once-not-exact", message, place, "not exact", help=remedy, others=others)
+            yield context.complaint("once-not-exact", message, place, "not exact", remedy, others)
 
 
 def decodable(context: Context) -> Iterator[Diagnostic]:
@@ -409,13 +409,13 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
     refusal = once_refusal(spec, known) if complete else None
     if refusal is not None:
         at: Path = ("onces", 0)
-        yield context.complaint("once-not-exact", refusal.message, at, refusal.label, help=refusal.remedy)
+        yield context.complaint("once-not-exact", refusal.message, at, refusal.label, refusal.remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
         if rule == "local" or (rule != "joint" and complete and searched_runs(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
             at = ("onces", 0) if spec.decode is None else ("decode",)
-            yield context.complaint("once-not-exact", message, at, "not kept", help="write `decode joint`")
+            yield context.complaint("once-not-exact", message, at, "not kept", "write `decode joint`")
 
 
 RULES: tuple[Rule, ...] = (without_label, satisfiable, bound_labels, exact_inference, decodable)

@@ -112,7 +112,6 @@ class Context:
         message: str,
         path: Path | Span,
         words: str = "",
-        *,
         help: str | None = None,
         others: Iterable[tuple[Path, str]] = (),
         severity: Severity = "error",
@@ -122,6 +121,18 @@ class Context:
         there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
         location = self.main_file if here is None else None
         return Diagnostic(slug, message, here, tuple(there), help, severity, location)
+
+    def warning(
+        self,
+        slug: str,
+        message: str,
+        path: Path | Span,
+        words: str = "",
+        help: str | None = None,
+        others: Iterable[tuple[Path, str]] = (),
+    ) -> Diagnostic:
+        """A complaint that does not stop the model from being trained."""
+        return self.complaint(slug, message, path, words, help, others, "warning")
 
     @property
     def main_file(self) -> str | None:

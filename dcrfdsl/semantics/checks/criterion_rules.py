@@ -8,11 +8,11 @@ Not here: unknown settings and optimizers (`setting_rules`), what a hidden Marko
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...foundation import DcrfError, Diagnostic
 from ..conditions import obstacles
-from ..schema import Apply, CliqueSpec, Here, Path, Reference, as_call, nodes, shift_of_site
+from ..schema import Apply, CliqueSpec, Here, Path, Reference, nodes, shift_of_site
 from ..settings import (
     INFERENCE,
     LOSSES,
@@ -33,52 +33,42 @@ from ..settings import (
     decoding,
     state_costs,
 )
-from .checked_stages import EXACT, StageView, running_stages, stage_views
+from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of
 from .context import LABEL_KINDS, Context, Rule, listed
 from .training_rules import needs_segments, not_measurable
 
 
-def _mce(context: Context) -> Iterator[tuple[StageView, MceSettings]]:
-    for stage in stage_views(context):
-        if isinstance(stage.settings.criterion, MceSettings):
-            yield stage, stage.settings.criterion
-
-
 def mce_labels(context: Context) -> Iterator[Diagnostic]:
     """A loss names labels; one that counts segments names labels with segments."""
-    for stage, settings in _mce(context):
+    for stage, settings in stages_of(context, MceSettings):
         at = stage.place("loss")
         if isinstance(settings.loss, LabelLoss | MeasureLoss) and not settings.loss.labels:
             method = settings.loss.method
             known = context.names("label")
             message = f"`{method}` does not say what it measures"
             remedy = f"write `{method}({next(iter(known))})`" if known else None
-            yield context.complaint("bad-argument", message, at, "of which label?", help=remedy)
+            yield context.complaint("bad-argument", message, at, "of which label?", remedy)
             continue
-        yield from _named(context, stage, at)
+        for loss, name, where in _names_in_loss(stage, LOSSES):
+            if context.named(name, "label") is None:
+                yield from not_measurable(context, loss, name, "label", where)
+            elif issubclass(LOSSES[loss], MeasureLoss):
+                yield from needs_segments(context, name, where, loss)
 
 
-def _named(context: Context, stage: StageView, path: Path) -> Iterator[Diagnostic]:
-    """Each name in the written loss."""
-    for setting in stage.stage.criterion.settings:
-        if setting.key != ("loss",):
-            continue
-        for at, node in nodes(setting.value, path):
-            if not isinstance(node, Apply) or node.function not in LOSSES:
-                continue
+def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[str, str, Path]]:
+    """Each name in the written loss: the loss that it is an argument of, the name and its place."""
+    written = stage.value("loss")
+    for at, node in nodes(written, stage.place("loss")) if written is not None else ():
+        if isinstance(node, Apply) and node.function in losses:
             for n, argument in enumerate(node.arguments):
-                if not isinstance(argument.value, Reference):
-                    continue
-                where = (*at, "arguments", n, "value")
-                if context.named(argument.value.name, "label") is None:
-                    yield from not_measurable(context, node.function, argument.value.name, "label", where)
-                elif issubclass(LOSSES[node.function], MeasureLoss):
-                    yield from needs_segments(context, argument.value.name, where, node.function)
+                if isinstance(argument.value, Reference):
+                    yield node.function, argument.value.name, (*at, "arguments", n, "value")
 
 
 def mce_settings(context: Context) -> Iterator[Diagnostic]:
     """Settings that exclude each other."""
-    for stage, settings in _mce(context):
+    for stage, settings in stages_of(context, MceSettings):
         loss = settings.loss.method
         of_spans = math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss)
         if of_spans and not _is_chain(context):
@@ -87,24 +77,24 @@ def mce_settings(context: Context) -> Iterator[Diagnostic]:
                 "cliques of neighbours has"
             )
             remedy = "write `psi = inf`, or `loss = sequence`"
-            yield context.complaint("loss-settings", message, stage.place("psi"), "not on this graph", help=remedy)
+            yield context.complaint("loss-settings", message, stage.place("psi"), "not on this graph", remedy)
         if of_spans and settings.normalise:
             message = f"`normalise` is of wrong labellings of a sentence, and `loss = {loss}` compares spans"
             at = stage.place("normalise")
-            yield context.complaint("loss-settings", message, at, "not with this loss", help="leave it out")
+            yield context.complaint("loss-settings", message, at, "not with this loss", "leave it out")
         if isinstance(settings.loss, MeasureLoss) and settings.smoothing.method != "sigmoid":
             message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
             at = stage.place("smoothing")
-            yield context.complaint("loss-settings", message, at, "not with this loss", help="write `sigmoid`")
+            yield context.complaint("loss-settings", message, at, "not with this loss", "write `sigmoid`")
         if stage.written("segments") is not None and not isinstance(settings.loss, MeasureLoss):
             message = f"`segments` says when a segment is right, and `loss = {loss}` counts none"
             remedy = "leave it out, or write `loss = fscore(…)`"
             at = stage.place("segments")
-            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
+            yield context.warning("idle-setting", message, at, "no effect", remedy)
         if settings.measure == "difference" and not isinstance(settings.loss, SequenceLoss):
             message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
             remedy = "write `measure = softmax`, or `loss = sequence`"
-            yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", help=remedy)
+            yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", remedy)
         if math.isfinite(settings.psi):
             yield from takes_exact(context, stage, f"`psi = {settings.psi:g}`", "`psi = inf`")
         elif settings.measure == "difference":
@@ -124,12 +114,10 @@ def _is_chain(context: Context) -> bool:
 
 def single_sentences(context: Context) -> Iterator[Diagnostic]:
     """Steps after single sentences need errors that one exact pass counts; elsewhere each step would decode anew."""
-    for stage, settings in _mce(context):
+    for stage, settings in stages_of(context, MceSettings):
         if stage.optimizer not in ("sgd", "gpd"):
             continue
-        written = stage.value("infer")
-        call = as_call(context.spec.settled(written)) if written is not None else None
-        method = call.name if call is not None else context.spec.infer.name
+        method, _ = stage.inference
         if math.isfinite(settings.psi) and isinstance(settings.loss, SequenceLoss):
             why, remedy = f"`psi = {settings.psi:g}`", "`psi = inf`"
         elif settings.measure == "difference":
@@ -142,10 +130,8 @@ def single_sentences(context: Context) -> Iterator[Diagnostic]:
             continue
         message = f"`{stage.optimizer}` takes a step after each sentence, and `mce` with {why} has no such steps"
         remedy = f"write {remedy}, or train by {listed([*SMOOTH, 'quickprop'])}"
-        others = [((*stage.path, "name"), "the criterion")]
-        yield context.complaint(
-            "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
-        )
+        at = stage.place("optimizer")
+        yield context.complaint("cannot-train", message, at, "not by this", remedy, stage.of_criterion)
 
 
 def unread_labels(context: Context) -> Iterator[Diagnostic]:
@@ -161,9 +147,7 @@ def unread_labels(context: Context) -> Iterator[Diagnostic]:
             if label.name not in named and not _stays(stage, label.name):
                 message, remedy = _unread(context, stage, named, label.name)
                 at = stage.place("loss")
-                yield context.complaint(
-                    "unread-label", message, at, "not in this loss", help=remedy, severity="warning"
-                )
+                yield context.warning("unread-label", message, at, "not in this loss", remedy)
 
 
 def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: str) -> tuple[str, str]:
@@ -204,41 +188,25 @@ def _stays(stage: StageView, label: str) -> bool:
 # `hmsvm` --------------------------------------------------------------------------------------------------------------
 
 
-def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
-    for stage in stage_views(context):
-        if isinstance(stage.settings.criterion, HmsvmSettings):
-            yield stage, stage.settings.criterion
-
-
 def margin_labels(context: Context) -> Iterator[Diagnostic]:
     """The losses `hamming`, `cost` and `segments` name labels only; `segments` names some, with segments."""
-    for stage, settings in _margins(context):
+    for stage, settings in stages_of(context, HmsvmSettings):
         if isinstance(settings.loss, SegmentsLoss) and not settings.loss.labels:
             known = context.names("label")
             remedy = f"write `segments({next(iter(known))})`" if known else None
             message = "`segments` does not say what it measures"
-            yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", help=remedy)
+            yield context.complaint("bad-argument", message, stage.place("loss"), "of which label?", remedy)
             continue
-        for setting in stage.stage.criterion.settings:
-            if setting.key != ("loss",):
-                continue
-            for at, node in nodes(setting.value, stage.place("loss")):
-                if not isinstance(node, Apply) or node.function not in MARGIN_LOSSES:
-                    continue
-                for n, argument in enumerate(node.arguments):
-                    name = argument.value
-                    if not isinstance(name, Reference):
-                        continue
-                    where = (*at, "arguments", n, "value")
-                    if context.named(name.name, "label") is None:
-                        yield from not_measurable(context, node.function, name.name, "label", where)
-                    elif node.function == SegmentsLoss.method:
-                        yield from needs_segments(context, name.name, where, f"loss = {node.function}", "hamming")
+        for loss, name, where in _names_in_loss(stage, MARGIN_LOSSES):
+            if context.named(name, "label") is None:
+                yield from not_measurable(context, loss, name, "label", where)
+            elif loss == SegmentsLoss.method:
+                yield from needs_segments(context, name, where, f"loss = {loss}", "hamming")
 
 
 def pair_costs(context: Context) -> Iterator[Diagnostic]:
     """The loss `cost` names one label, and pairs of its states."""
-    for stage, settings in _margins(context):
+    for stage, settings in stages_of(context, HmsvmSettings):
         if not isinstance(settings.loss, CostLoss):
             continue
         at = stage.place("loss")
@@ -254,17 +222,15 @@ def pair_costs(context: Context) -> Iterator[Diagnostic]:
         except ValueError as error:
             message = f'`"{error}"` is no pair of states of `{settings.loss.labels[0]}` and what it costs'
             remedy = 'write `"GOLD PREDICTED NUMBER"`, the number from 0 to 1e6, with `*` for any state'
-            yield context.complaint("bad-argument", message, at, "in this loss", help=remedy)
+            yield context.complaint("bad-argument", message, at, "in this loss", remedy)
 
 
 def exact_decoding(context: Context) -> Iterator[Diagnostic]:
     """`slack = labelling` lists labellings, and `loss = segments` follows segments, by exact inference."""
-    for stage, settings in _margins(context):
-        written = stage.value("infer")
-        call = as_call(context.spec.settled(written)) if written is not None else context.spec.infer
-        if call is None or call.name not in INFERENCE or call.name in EXACT:
+    for stage, settings in stages_of(context, HmsvmSettings):
+        method, at = stage.inference
+        if method not in INFERENCE or method in EXACT:
             continue
-        at = stage.place("infer") if written is not None else ("infer", "name")
         for key, asked, what, remedy in (
             ("slack", settings.slack == "labelling", "`slack = labelling` lists the best labellings",
              "`slack = sequence`"),
@@ -272,28 +238,26 @@ def exact_decoding(context: Context) -> Iterator[Diagnostic]:
              "`loss = hamming`"),
         ):  # fmt: skip
             if asked:
-                message = f"{what}, which `exact` does and `{call.name}` does not"
+                message = f"{what}, which `exact` does and `{method}` does not"
                 others = [(stage.place(key), "asked for here")]
-                yield context.complaint(
-                    "needs-exact", message, at, "not exact", help=f"write `infer = exact` in the stage, or {remedy}",
-                    others=others,
-                )  # fmt: skip
+                remedy = f"write `infer = exact` in the stage, or {remedy}"
+                yield context.complaint("needs-exact", message, at, "not exact", remedy, others)
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
     """With `slack = sequence` the settings of the list of labellings are idle."""
-    for stage, settings in _margins(context):
+    for stage, settings in stages_of(context, HmsvmSettings):
         if settings.slack == "sequence":
             for key in ("most", "weight"):
                 if stage.written(key) is not None:
                     message = f"`{key}` changes nothing without `slack = labelling`"
                     at = stage.place(key)
-                    yield context.complaint("idle-setting", message, at, "no effect", severity="warning")
+                    yield context.warning("idle-setting", message, at, "no effect")
 
 
 def kernels(context: Context) -> Iterator[Diagnostic]:
     """A kernel compares positions by the features of a clique of one label there."""
-    for stage, _ in _margins(context):
+    for stage, _ in stages_of(context, HmsvmSettings):
         for name in stage.settings.clique_kernels:
             at = stage.place("kernel", name)
             number, clique = next(
@@ -304,7 +268,7 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
             if obstacle is not None:
                 message = f"`{name}` can have no kernel: {obstacle}"
                 remedy = "give the kernel to a clique of one label, with features"
-                yield context.complaint("cannot-compare", message, at, "no kernel", help=remedy, others=there)
+                yield context.complaint("cannot-compare", message, at, "no kernel", remedy, there)
 
 
 def _no_kernel(context: Context, clique: CliqueSpec) -> str | None:
@@ -326,7 +290,7 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
     positions of a kernel.
     """
     running = {context.spec.stages[n].label: n for n in running_stages(context) if context.spec.stages}
-    compared = {stage.stage.label for stage, _ in _margins(context) if stage.settings.clique_kernels}
+    compared = {stage.stage.label for stage, _ in stages_of(context, HmsvmSettings) if stage.settings.clique_kernels}
     hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)
     for label, number in running.items():
         after = context.spec.stages[number].after
@@ -334,10 +298,10 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
         if after in compared:
             message = f"`{label}` cannot begin with the weights of `{after}`, which belong to positions of a kernel"
             remedy = "leave out `after`"
-            yield context.complaint("cannot-compare", message, at, "weights of positions", help=remedy)
+            yield context.complaint("cannot-compare", message, at, "weights of positions", remedy)
         elif after is not None and context.spec.stages[number].criterion.name == "hmsvm" and not hidden:
             message = f"`after {after}` changes nothing: `hmsvm` begins at 0, whatever was trained before"
-            yield context.complaint("idle-setting", message, at, "no effect", help="leave it out", severity="warning")
+            yield context.warning("idle-setting", message, at, "no effect", "leave it out")
 
 
 # `hmm` ----------------------------------------------------------------------------------------------------------------
@@ -348,14 +312,10 @@ def countable(context: Context) -> Iterator[Diagnostic]:
     sites = [site.variable for clique in context.spec.cliques for site in clique.sites]
     if any((entry := context.named(name)) is None or entry.kind not in LABEL_KINDS for name in sites):
         return  # `name_rules` reports it
-    for stage in stage_views(context):
-        criterion = stage.settings.criterion
-        if isinstance(criterion, HmmSettings):
-            for obstacle in obstacles(context.spec, criterion.order):
-                others = [((*stage.path, "name"), "the criterion")]
-                yield context.complaint(
-                    "cannot-count", obstacle.message, obstacle.path, obstacle.words, help=obstacle.remedy, others=others
-                )
+    for stage, criterion in stages_of(context, HmmSettings):
+        for found in obstacles(context.spec, criterion.order):
+            others = stage.of_criterion
+            yield context.complaint("cannot-count", found.message, found.path, found.words, found.remedy, others)
 
 
 # `perceptron` ---------------------------------------------------------------------------------------------------------
@@ -363,17 +323,15 @@ def countable(context: Context) -> Iterator[Diagnostic]:
 
 def voting(context: Context) -> Iterator[Diagnostic]:
     """`vote` keeps all weights, and needs a whole labelling to vote on."""
-    for stage in stage_views(context):
-        criterion = stage.settings.criterion
-        if isinstance(criterion, PerceptronSettings):
-            yield from _voted(stage) if criterion.vote else _not_voted(stage)
+    for stage, criterion in stages_of(context, PerceptronSettings):
+        yield from _voted(stage) if criterion.vote else _not_voted(stage)
 
 
 def _not_voted(stage: StageView) -> Iterator[Diagnostic]:
     at = stage.written("voters")
     if at is not None:
         message = "`voters` changes nothing without `vote = yes`"
-        yield stage.context.complaint("idle-setting", message, at, "no effect", severity="warning")
+        yield stage.context.warning("idle-setting", message, at, "no effect")
 
 
 def _voted(stage: StageView) -> Iterator[Diagnostic]:
@@ -381,13 +339,11 @@ def _voted(stage: StageView) -> Iterator[Diagnostic]:
     at = stage.written("average")
     if at is not None:
         message = "`average` changes nothing beside `vote = yes`, which keeps all weights, and their mean"
-        yield context.complaint(
-            "idle-setting", message, at, "no effect", help="remove one of them", severity="warning", others=[vote]
-        )
+        yield context.warning("idle-setting", message, at, "no effect", "remove one of them", [vote])
     at = stage.written("patience")
     if at is not None:
         message = "`patience` keeps the weights of one iteration, and `vote = yes` those of all"
-        yield context.complaint("vote-settings", message, at, "not with `vote`", help="set `epochs`", others=[vote])
+        yield context.complaint("vote-settings", message, at, "not with `vote`", "set `epochs`", [vote])
     try:
         decode = decoding(context.spec, stage.stage.label)
     except DcrfError:  # `setting_rules` reports it
@@ -396,7 +352,7 @@ def _voted(stage: StageView) -> Iterator[Diagnostic]:
         message = f"`vote = yes` is a vote on whole labellings, which `decode {decode}` does not find"
         at = stage.written("decode") or ("decode", "name")
         remedy = "write `decode joint`, or `average = yes` in the place of `vote`"
-        yield context.complaint("vote-settings", message, at, "not with `vote`", help=remedy, others=[vote])
+        yield context.complaint("vote-settings", message, at, "not with `vote`", remedy, [vote])
 
 
 # `exponential` and `adaboost` -----------------------------------------------------------------------------------------
@@ -406,9 +362,8 @@ def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
     """Sums over all wrong labellings must be exact, because an approximate log Z may lie below the gold score. So
     training always uses `exact`.
     """
-    for stage in stage_views(context):
-        if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
-            yield from takes_exact(context, stage, f"`{stage.criterion}`")
+    for stage, _ in stages_of(context, AdaboostSettings, ExponentialSettings):
+        yield from takes_exact(context, stage, f"`{stage.criterion}`")
 
 
 def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = "") -> Iterator[Diagnostic]:
@@ -416,39 +371,33 @@ def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = 
 
     `otherwise`: a setting with which it would use the written method.
     """
-    written = stage.value("infer")
-    call = as_call(context.spec.settled(written)) if written is not None else None
-    method = call.name if call is not None else context.spec.infer.name
-    at = stage.place("infer") if call is not None else ("infer", "name")
+    method, at = stage.inference
     if method not in INFERENCE or method in EXACT or not INFERENCE[method].gives_log_z:
         return
     message = f"{what} sums over all wrong labellings, so this stage trains under `exact` and not `{method}`"
     remedy = "write `infer = exact` in the stage to say so" + (f", or {otherwise}" if otherwise else "")
-    others = [((*stage.path, "name"), "the criterion")]
-    yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others, severity="note")
+    yield context.complaint("needs-exact", message, at, "not exact", remedy, stage.of_criterion, "note")
 
 
 def hidden_labels(context: Context) -> Iterator[Diagnostic]:
     """Boosting counts the features of one known labelling."""
-    for stage in stage_views(context):
-        if not isinstance(stage.settings.criterion, AdaboostSettings):
-            continue
+    for stage, _ in stages_of(context, AdaboostSettings):
         for n, latent in enumerate(context.spec.latents[:1]):
             message = f"`adaboost` needs labels that are all known, and `{latent.name}` is latent"
             remedy = "train by `exponential`, which sums it out"
             there = [(("latents", n, "name"), "declared here")]
             at = (*stage.path, "name")
-            yield context.complaint("cannot-sum-out", message, at, "sums nothing out", help=remedy, others=there)
+            yield context.complaint("cannot-sum-out", message, at, "sums nothing out", remedy, there)
 
 
 def idle_division(context: Context) -> Iterator[Diagnostic]:
     """`weight = uniform` divides by itself."""
-    for stage in stage_views(context):
-        criterion, at = stage.settings.criterion, stage.written("divide")
-        if isinstance(criterion, AdaboostSettings) and criterion.weight == "uniform" and at is not None:
+    for stage, criterion in stages_of(context, AdaboostSettings):
+        at = stage.written("divide")
+        if criterion.weight == "uniform" and at is not None:
             message = "`divide` changes nothing without a number as `weight`: `uniform` is divided by itself"
             remedy = "write `weight = 0.5`, for example, or leave out `divide`"
-            yield context.complaint("idle-setting", message, at, "no effect", help=remedy, severity="warning")
+            yield context.warning("idle-setting", message, at, "no effect", remedy)
 
 
 RULES: tuple[Rule, ...] = (mce_labels, mce_settings, single_sentences, unread_labels)

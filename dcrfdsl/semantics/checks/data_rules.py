@@ -62,7 +62,7 @@ def no_data(context: Context) -> Iterator[Diagnostic]:
         columns = [column.name for column in (context.spec.data.columns if context.spec.data else ())]
         name, at = next(iter(context.meant_as_labels.items()), (columns[-1] if columns else "NAME", ()))
         remedy = f"for example `label {name}`, on a line of its own"
-        yield context.complaint("no-label", message, at, "predicted here" if at else "", help=remedy)
+        yield context.complaint("no-label", message, at, "predicted here" if at else "", remedy)
 
 
 def data_format(context: Context) -> Iterator[Diagnostic]:
@@ -74,7 +74,7 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         known = listed(FORMATS)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
         message = f"`{data.format}` is not a data format"
-        yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
+        yield context.complaint("unknown-format", message, ("data", "format"), "unknown", remedy)
         return
     entry = FORMATS[data.format]
     for n, column in enumerate(data.columns):
@@ -89,7 +89,7 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
             remedy = f"did you mean `{guess}`?" if guess else known
             message = f"`{name}` is not an option of `{data.format}`"
             at = ("data", "options", n, "name")
-            yield context.complaint("unknown-setting", message, at, "unknown option", help=remedy)
+            yield context.complaint("unknown-setting", message, at, "unknown option", remedy)
             continue
         wanted = entry.options[name]
         if not isinstance(value, str) or not wanted.fits(value):
@@ -103,12 +103,12 @@ def _source(context: Context, name: str, entry: Format, column: Column, n: int) 
     if column.name in entry.options and column.source != column.name and column.key is None:
         message = f"`{column.name} = {column.source}` names a column, and `{column.name}` is an option of `{name}`"
         remedy = f'an option is a text: `{column.name} = "{column.source}"`'
-        yield context.complaint("bad-setting", message, at, "a column", help=remedy)
+        yield context.complaint("bad-setting", message, at, "a column", remedy)
     if column.key is not None and column.source not in entry.keyed:
         message = f"`{name}` has no keys to read `{column.name}` from"
         readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
         remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
-        yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
+        yield context.complaint("unknown-column", message, at, "no keys here", remedy)
     elif column.source == JOINED and column.key is not None:
         yield from _joined(context, column, at)
     elif entry.sources is not None and column.source not in entry.sources:
@@ -118,7 +118,7 @@ def _source(context: Context, name: str, entry: Format, column: Column, n: int) 
         example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
-        yield context.complaint("unknown-column", message, at, "no such column", help=remedy)
+        yield context.complaint("unknown-column", message, at, "no such column", remedy)
 
 
 def _joined(context: Context, column: Column, at: Path) -> Iterator[Diagnostic]:
@@ -131,11 +131,11 @@ def _joined(context: Context, column: Column, at: Path) -> Iterator[Diagnostic]:
             f"did you mean `{guess}`?" if guess in JOINABLE else f"write names with a space between: {listed(JOINABLE)}"
         )
         message = f"`joined` takes columns whose values have no spaces, and `{odd}` is not one of them"
-        yield context.complaint("unknown-column", message, at, "cannot be joined", help=remedy)
+        yield context.complaint("unknown-column", message, at, "cannot be joined", remedy)
     elif len(parts) < 2 or len(set(parts)) < len(parts):
         message = "`joined` takes two or more columns, each once"
         remedy = f'for example `{column.name} = joined("upos feats")`'
-        yield context.complaint("bad-argument", message, at, "expected several columns", help=remedy)
+        yield context.complaint("bad-argument", message, at, "expected several columns", remedy)
 
 
 def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[Diagnostic]:
@@ -146,12 +146,12 @@ def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[
     if features.type.name not in entry.last:
         message = f"the last column of `{data.format}` has all features of a token, and `{features.name}` is no bag"
         at: Path = ("data", "columns", len(labels))
-        yield context.complaint("column-type", message, at, f"needs `{kind}`", help=f"for example `{example}`")
+        yield context.complaint("column-type", message, at, f"needs `{kind}`", f"for example `{example}`")
     for n, column in enumerate(labels):
         if column.type.name != "str":
             message = f"`{data.format}` has labels before the features, and `{column.name}` is no column of texts"
             yield context.complaint(
-                "column-type", message, ("data", "columns", n), "needs texts", help=f"for example `{example}`"
+                "column-type", message, ("data", "columns", n), "needs texts", f"for example `{example}`"
             )
     if not labels or (entry.before is not None and len(labels) > entry.before):
         expected = "one label and" if entry.before else "labels and"
@@ -182,9 +182,7 @@ def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
             message = f"label `{label.name}` is read from spans, and its states mark no segments"
             there: list[tuple[Path, str]] = [(("data", "columns", of_spans[label.name]), "read from spans")]
             remedy = f"`label {label.name} in bio` takes the labels of the spans as types"
-            yield context.complaint(
-                "not-a-segment", message, ("labels", n, "domain"), "no segments", help=remedy, others=there
-            )
+            yield context.complaint("not-a-segment", message, ("labels", n, "domain"), "no segments", remedy, there)
 
 
 def _is_mark(state: str) -> bool:
@@ -204,12 +202,12 @@ def missing_columns(context: Context) -> Iterator[Diagnostic]:
             message = f"`{context.data.file}` has no column for the label `{column.name}`, which training needs"
             at: Path = ("labels", labels[column.name], "name")
             remedy = "gold labels may be absent only from data that is to be tagged"
-            yield context.complaint("missing-label", message, at, "no gold labels", help=remedy, others=there)
+            yield context.complaint("missing-label", message, at, "no gold labels", remedy, there)
         else:
             message = f"`{context.data.file}` has no column `{column.name}`"
             present = listed(context.data.columns)
             at = there[0][0]
-            yield context.complaint("missing-column", message, at, "not in the data", help=f"it has {present}")
+            yield context.complaint("missing-column", message, at, "not in the data", f"it has {present}")
 
 
 def column_types(context: Context) -> Iterator[Diagnostic]:
@@ -255,7 +253,7 @@ def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
         )
         remedy = f"declare `{column.name}: {kind}`{gap}, or put the numbers in bins: `bin({column.name}, 4)`"
         at = ("data", "columns", n)
-        yield context.complaint("numbers-as-texts", message, at, "texts", help=remedy, severity="note")
+        yield context.complaint("numbers-as-texts", message, at, "texts", remedy, severity="note")
 
 
 LEAST_NUMBERS, MANY_NUMBERS = 20, 1000  # distinct texts; more are not looked at
@@ -321,7 +319,7 @@ def _unseen(
     if not isinstance(label.domain, Scheme) and not set(types).isdisjoint(absent):
         remedy = f"the data has segments of these types: write `label {label.name} in bio({', '.join(types)})`"
     at = ("labels", n, "domain")
-    return context.complaint("unseen-state", message, at, "not in the data", help=remedy, severity="warning")
+    return context.warning("unseen-state", message, at, "not in the data", remedy)
 
 
 def one_state(context: Context) -> Iterator[Diagnostic]:
@@ -338,7 +336,7 @@ def one_state(context: Context) -> Iterator[Diagnostic]:
         if source == "learns" and context.data is not None:
             remedy = f"train on data that has others; `{context.data.file}` may have its values in another column"
         at = ("labels", n, "domain" if source == "declares" else "name")
-        yield context.complaint("one-state", message, at, "a single state", help=remedy, severity="warning")
+        yield context.warning("one-state", message, at, "a single state", remedy)
 
 
 def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
@@ -365,7 +363,7 @@ def _not_learned(context: Context, label: str, state: str, known: Sequence[str],
     message = f"`{label}` is never `{state}` in `{context.data.file}`, so it does not have this state"
     guess = did_you_mean(state, known)
     remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(known, SHOWN))}"
-    return context.complaint("unseen-state", message, path, "not in the data", help=remedy, severity="warning")
+    return context.warning("unseen-state", message, path, "not in the data", remedy)
 
 
 def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:

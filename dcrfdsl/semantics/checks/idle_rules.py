@@ -17,7 +17,7 @@ from ...foundation import Diagnostic, LazyModule
 from ...syntax import field_names
 from ..schema import Apply, CliqueSpec, Compares, ModelSpec, Node, Path, Reference, nodes, shown
 from ..settings import NoPrior, stage_settings
-from .checked_stages import running_stages
+from .checked_stages import running_stages, running_statements
 from .context import Context, Rule, every_feature
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def unused(context: Context) -> Iterator[Diagnostic]:
                 continue
             message = f"nothing uses the {kind} `{item.name}`: it changes nothing"
             help = remedy.format(name=item.name, label=label)
-            yield context.complaint(slug, message, at, words, help=help, severity="warning")
+            yield context.warning(slug, message, at, words, help)
 
 
 def _used(spec: ModelSpec) -> set[str]:
@@ -106,14 +106,13 @@ def same_cliques(context: Context) -> Iterator[Diagnostic]:
             continue
         there = [(("cliques", other), "the other one")]
         at = ("cliques", n, "sites", 0)
-        yield context.complaint("same-clique", message, at, words, help=remedy, others=there, severity="warning")
+        yield context.warning("same-clique", message, at, words, remedy, there)
 
 
 def _pieces(context: Context) -> dict[str | None, frozenset[str]]:
     """Of each clique that pieces of a running `piecewise` hold, by its name, those pieces."""
     holders: dict[str | None, set[str]] = {}
-    trained = [stage for n in running_stages(context) for stage in context.spec.stages[n : n + 1]]
-    used = {shown(one.value) for stage in trained for one in stage.criterion.arguments}
+    used = {shown(one.value) for _, stage in running_statements(context) for one in stage.criterion.arguments}
     for piece in context.spec.pieces:
         for member in piece.members if piece.name in used else ():
             holders.setdefault(member.clique, set()).add(piece.name)
@@ -153,7 +152,7 @@ def unscaled_numbers(context: Context) -> Iterator[Diagnostic]:
         problem = _problem(name, mean, spread)
         if problem is not None:
             message, remedy = problem
-            yield context.complaint("unscaled-number", message, path, "in these units", help=remedy, severity="warning")
+            yield context.warning("unscaled-number", message, path, "in these units", remedy)
 
 
 def _numbers(context: Context) -> Iterator[tuple[Path, str]]:

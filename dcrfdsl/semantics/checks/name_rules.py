@@ -87,8 +87,8 @@ def unknown_names(context: Context, names: Sequence[UnknownName]) -> Iterator[Di
             f"`{name}` is not {_one_of(first.kinds)}",
             first.path,
             "unknown name",
-            help=f"did you mean `{guess}`?" if guess else _known(context, first.kinds),
-            others=[*there, *also],
+            f"did you mean `{guess}`?" if guess else _known(context, first.kinds),
+            [*there, *also],
         )
 
 
@@ -134,8 +134,8 @@ def sites(context: Context) -> Iterator[Diagnostic]:
             f"`{name}` is {a(entry.kind)}, and a {part[:-1]} joins labels",
             first,
             a(entry.kind),
-            help=remedy,
-            others=[
+            remedy,
+            [
                 (entry.path, f"declared as {a(entry.kind)} here"),
                 *((path, "and here") for _, path in others[:MORE_PLACES]),
             ],
@@ -158,8 +158,8 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
             f"label `{label.name}` is not a column of the data",
             ("labels", n, "name"),
             "no such column",
-            help=f"did you mean `{guess}`?" if guess else f"add `{label.name}` to the `data` statement",
-            others=there if columns else [],
+            f"did you mean `{guess}`?" if guess else f"add `{label.name}` to the `data` statement",
+            there if columns else [],
         )
 
 
@@ -171,7 +171,7 @@ def _label_of_numbers(context: Context, name: str, path: Path) -> Iterator[Diagn
         message = f"the states of label `{name}` are texts, and its column is declared as `{kind}`"
         remedy = f"declare the column as `{name}`, without a type"
         there = [(entry.path, f"declared as `{kind}` here")]
-        yield context.complaint("not-a-text", message, path, "read as texts", help=remedy, others=there)
+        yield context.complaint("not-a-text", message, path, "read as texts", remedy, there)
 
 
 def members(context: Context) -> Iterator[Diagnostic]:
@@ -186,7 +186,7 @@ def _unknown_clique(context: Context, member: Member, path: Path) -> Diagnostic:
     guess, there = context.near(member.clique, ["clique"])
     remedy = f"did you mean `{guess}`?" if guess else "name a clique with `as NAME`"
     message = f"there is no clique `{member.clique}`"
-    return context.complaint("unknown-clique", message, path, "no such clique", help=remedy, others=there)
+    return context.complaint("unknown-clique", message, path, "no such clique", remedy, there)
 
 
 RULES: tuple[Rule, ...] = (label_columns, sites, members, terms)

@@ -44,16 +44,16 @@ def missing_lexicon(context: Context) -> Iterator[Diagnostic]:
         if lexicon.name in context.directories and isinstance(lines, str):
             message = f"cannot read the file of lexicon `{lexicon.name}`: {lines}"
             remedy = "the path is relative to the file that declares the lexicon"
-            yield context.complaint("missing-lexicon", message, at, "this file", help=remedy)
+            yield context.complaint("missing-lexicon", message, at, "this file", remedy)
         elif not isinstance(lines, str) and not lines:
             message = f"the file of lexicon `{lexicon.name}` is empty"
-            yield context.complaint("bad-lexicon", message, at, "this file", help="a lexicon has one entry a line")
+            yield context.complaint("bad-lexicon", message, at, "this file", "a lexicon has one entry a line")
         elif not isinstance(lines, str) and len({"\t" in line for line in lines}) == 2:
             first = "\t" in lines[0]
             odd = next(line for line in lines if ("\t" in line) != first)
             message = f"lexicon `{lexicon.name}` mixes lines with and without a TAB: `{odd.strip()}`"
             remedy = "a set has one entry a line; a map has an entry, a TAB and a value in every line"
-            yield context.complaint("bad-lexicon", message, at, "this file", help=remedy)
+            yield context.complaint("bad-lexicon", message, at, "this file", remedy)
 
 
 def missing_states(context: Context) -> Iterator[Diagnostic]:
@@ -65,7 +65,7 @@ def missing_states(context: Context) -> Iterator[Diagnostic]:
         if not lines or isinstance(lines, str):
             message = f"cannot read the states of `{variable.name}`: {lines or 'the file is empty'}"
             remedy = "the path is relative to the file that declares the variable; the file has one state a line"
-            yield context.complaint("missing-states", message, (*path, "domain"), "this file", help=remedy)
+            yield context.complaint("missing-states", message, (*path, "domain"), "this file", remedy)
 
 
 def multi_word_entries(context: Context) -> Iterator[Diagnostic]:
@@ -96,9 +96,7 @@ def multi_word_entries(context: Context) -> Iterator[Diagnostic]:
             remedy = f"`span({column}, {name})` marks entries of several words"
             where = [(("lexicons", lexicons[name], "path"), f"{len(entries)} entries are read from here")]
             words = "compared with single tokens"
-            yield context.complaint(
-                "multi-word-entry", message, path, words, help=remedy, others=where, severity="warning"
-            )
+            yield context.warning("multi-word-entry", message, path, words, remedy, where)
 
 
 def _have(entries: list[str]) -> str:
@@ -140,7 +138,7 @@ def bad_regex(context: Context) -> Iterator[Diagnostic]:
                 start, end, wrong, remedy = _fault(node.pattern, error)
                 message = f"`/{node.pattern}/` is no regular expression: {wrong}"
                 where = _inside(context, path, start, end)
-                yield context.complaint("bad-regex", message, where or path, "here", help=remedy)
+                yield context.complaint("bad-regex", message, where or path, "here", remedy)
 
 
 def ascii_class(context: Context) -> Iterator[Diagnostic]:
@@ -163,7 +161,7 @@ def ascii_class(context: Context) -> Iterator[Diagnostic]:
             f"`{name}` stands for ASCII letters only, {seen}",
             where or (*path, "regex"),
             "ASCII only",
-            help=f"`{better}` stands for the letters of every script",
+            f"`{better}` stands for the letters of every script",
             severity="note",
         )
 

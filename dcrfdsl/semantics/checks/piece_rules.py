@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ...foundation import Diagnostic
 from ..conditions import view_label
 from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call, place_offset, place_text
-from .checked_stages import running_stages
+from .checked_stages import running_statements
 from .clique_rules import WIDEST
 from .context import Context, Rule, listed
 
@@ -30,23 +30,23 @@ def sites(context: Context) -> Iterator[Diagnostic]:
         if not piece.over or not piece.members:
             lacks = "holds no clique" if piece.over else "is over no variable"
             remedy = "write `piece NAME over SITES: CLIQUES`"
-            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", ("pieces", n), lacks, help=remedy)
+            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", ("pieces", n), lacks, remedy)
         seen: dict[str, int] = {}
         for s, site in enumerate(piece.over):
             at, shown = ("pieces", n, "over", s), site.variable + place_text(site.place)
             if _follows(context, site):
                 message = f"a piece cannot be over `{site.variable}`, which follows from the labels"
                 remedy = "name the labels that it is made of"
-                yield context.complaint("piece-over", message, (*at, "variable"), "not chosen freely", help=remedy)
+                yield context.complaint("piece-over", message, (*at, "variable"), "not chosen freely", remedy)
             elif isinstance(site.place, Named) and not _is_everywhere(site):
                 message = f"`{shown}` is no position of a piece"
                 remedy = f"write an offset, as in `{site.variable}[1]`, or `{site.variable}[all]` for every position"
-                yield context.complaint("piece-over", message, at, "neither an offset nor `all`", help=remedy)
+                yield context.complaint("piece-over", message, at, "neither an offset nor `all`", remedy)
             elif shown in seen:
                 message = f"piece `{piece.name}` is over `{shown}` twice"
                 there = [(("pieces", n, "over", seen[shown]), "first here")]
                 remedy = "name each variable of a piece once"
-                yield context.complaint("piece-over", message, at, "again here", help=remedy, others=there)
+                yield context.complaint("piece-over", message, at, "again here", remedy, there)
             seen.setdefault(shown, s)
         everywhere = [_is_everywhere(site) for site in piece.over]
         if any(everywhere) and not all(everywhere):
@@ -54,7 +54,7 @@ def sites(context: Context) -> Iterator[Diagnostic]:
             name = piece.over[single].variable
             message = f"`{name}` stands at one position beside variables at every position"
             remedy, path = f"write `{name}[all]`", ("pieces", n, "over", single)
-            yield context.complaint("piece-over", message, path, "one position", help=remedy)
+            yield context.complaint("piece-over", message, path, "one position", remedy)
 
 
 def _follows(context: Context, site: Site) -> bool:
@@ -90,22 +90,22 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
             if shift is None:
                 message = f"`{member.clique}{place_text(member.place)}` is no clique at one position"
                 remedy = f"an index moves a clique by so many positions, as in `{member.clique}[1]`"
-                yield context.complaint("piece-member", message, at, "not a number", help=remedy)
+                yield context.complaint("piece-member", message, at, "not a number", remedy)
             elif clique.positions and isinstance(member.place, At):
                 message = f"`{member.clique}` lies where the data joins positions, and cannot be moved"
-                yield context.complaint("piece-member", message, at, "has no anchor", help="remove the index")
+                yield context.complaint("piece-member", message, at, "has no anchor", "remove the index")
             elif isinstance(member.place, At) and any(map(_is_everywhere, piece.over)):
                 message = f"the piece holds `{member.clique}` at every position, and cannot move it"
-                yield context.complaint("piece-member", message, at, "is everywhere", help="remove the index")
+                yield context.complaint("piece-member", message, at, "is everywhere", "remove the index")
             elif not _touched(context, clique, shift).intersection(over):
                 message = f"`{member.clique}` touches nothing that piece `{piece.name}` is over"
                 remedy = _nearer(context, piece, member.clique, clique)
-                yield context.complaint("piece-member", message, at, "normalised over nothing of it", help=remedy)
+                yield context.complaint("piece-member", message, at, "normalised over nothing of it", remedy)
             elif (member.clique, shift) in seen:
                 message = f"piece `{piece.name}` holds `{_at(member.clique, shift)}` twice"
                 there = [(("pieces", n, "members", seen[member.clique, shift]), "first here")]
                 remedy = "name each clique of a piece once, locked or not"
-                yield context.complaint("piece-member", message, at, "again here", help=remedy, others=there)
+                yield context.complaint("piece-member", message, at, "again here", remedy, there)
             seen.setdefault((member.clique, shift or 0), m)
 
 
@@ -173,15 +173,11 @@ def idle(context: Context) -> Iterator[Diagnostic]:
                 message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
                 remedy = "take it out of the piece, or hold a clique over it"
                 at = ("pieces", n, "over", s)
-                yield context.complaint(
-                    "piece-over", message, at, "adds the same to every loss", help=remedy, severity="warning"
-                )
+                yield context.warning("piece-over", message, at, "adds the same to every loss", remedy)
         if piece.members and all(member.locked for member in piece.members):
             message = f"piece `{piece.name}` trains nothing: all its cliques are locked"
             remedy = "remove `locked` from the cliques that it trains"
-            yield context.complaint(
-                "piece-locked", message, ("pieces", n, "name"), "nothing to train", help=remedy, severity="warning"
-            )
+            yield context.warning("piece-locked", message, ("pieces", n, "name"), "nothing to train", remedy)
 
 
 def too_long(context: Context) -> Iterator[Diagnostic]:
@@ -195,37 +191,34 @@ def too_long(context: Context) -> Iterator[Diagnostic]:
             words = f"spans {span} positions, and the longest sentence of the data has {longest}"
             remedy = "make it over positions less far apart"
             at = ("pieces", n, "over", offsets.index(max(offsets)))
-            yield context.complaint("piece-without-instance", message, at, words, help=remedy, severity="warning")
+            yield context.warning("piece-without-instance", message, at, words, remedy)
 
 
 def named_twice(context: Context) -> Iterator[Diagnostic]:
     """A stage names each piece once; `nota` needs pieces whose joint states can be enumerated."""
     everywhere = {piece.name for piece in context.spec.pieces if any(map(_is_everywhere, piece.over))}
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            if stage.criterion.name != "piecewise":
-                continue
-            named = [
-                (i, argument.value.name)
-                for i, argument in enumerate(stage.criterion.arguments)
-                if argument.name is None and isinstance(argument.value, Reference)
-            ]
-            at = ("stages", n, "criterion", "arguments")
-            first: dict[str, int] = {}
-            for i, name in named:
-                if name in first:
-                    message = f"piece `{name}` is named twice, and would count twice"
-                    there = [((*at, first[name], "value"), "first here")]
-                    here = (*at, i, "value")
-                    yield context.complaint(
-                        "piece-twice", message, here, "again here", help="name it once", others=there
-                    )
-                first.setdefault(name, i)
-                if name in everywhere and _has_nota(stage.criterion):
-                    message = f"`nota` is not for piece `{name}`, which is over whole sequences"
-                    remedy = "make it over single positions, or leave out `nota`"
-                    words = "too many joint states"
-                    yield context.complaint("nota-everywhere", message, (*at, i, "value"), words, help=remedy)
+    for n, stage in running_statements(context):
+        if stage.criterion.name != "piecewise":
+            continue
+        named = [
+            (i, argument.value.name)
+            for i, argument in enumerate(stage.criterion.arguments)
+            if argument.name is None and isinstance(argument.value, Reference)
+        ]
+        at = ("stages", n, "criterion", "arguments")
+        first: dict[str, int] = {}
+        for i, name in named:
+            if name in first:
+                message = f"piece `{name}` is named twice, and would count twice"
+                there = [((*at, first[name], "value"), "first here")]
+                here = (*at, i, "value")
+                yield context.complaint("piece-twice", message, here, "again here", "name it once", there)
+            first.setdefault(name, i)
+            if name in everywhere and _has_nota(stage.criterion):
+                message = f"`nota` is not for piece `{name}`, which is over whole sequences"
+                remedy = "make it over single positions, or leave out `nota`"
+                words = "too many joint states"
+                yield context.complaint("nota-everywhere", message, (*at, i, "value"), words, remedy)
 
 
 def _has_nota(criterion: CallSpec) -> bool:
@@ -258,7 +251,7 @@ def latents_apart(context: Context) -> Iterator[Diagnostic]:
                         message = f"piece `{piece.name}` would condition on `{site.variable}`, which is never known"
                         remedy = f"make it over `{_at(*place)}` as well"
                         at = ("pieces", n, "members", m)
-                        yield context.complaint(LATENT, message, at, "touches it", help=remedy)
+                        yield context.complaint(LATENT, message, at, "touches it", remedy)
 
 
 def _at(name: str, offset: int) -> str:
@@ -268,43 +261,38 @@ def _at(name: str, offset: int) -> str:
 def shorthands(context: Context) -> Iterator[Diagnostic]:
     """Models that `memm` and similar criteria cannot be applied to."""
     latents = {latent.name for latent in context.spec.latents}
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            name, at = stage.criterion.name, ("stages", n, "criterion", "name")
-            joined = [clique.label for clique in context.spec.cliques if clique.positions]
-            if name in DIRECTED and joined:
-                message = f"`{name}` needs an order of the variables, and the data decides which `{joined[0]}` joins"
-                remedy = "take `pseudolikelihood` or `piecewise`, which need none"
-                yield context.complaint("no-order", message, at, "needs an order", help=remedy)
-            if name == "pwpl" and joined:
-                message = (
-                    f"`pwpl` takes the variables of a clique one by one, and no position of `{joined[0]}` is fixed"
-                )
-                remedy = "take `pseudolikelihood` or `piecewise`"
-                yield context.complaint("no-order", message, at, "the data joins them", help=remedy)
-            several = [c for c in context.spec.cliques if len(c.sites) > 1 and latents & {s.variable for s in c.sites}]
-            if name in ONE_BY_ONE and several:
-                hidden = next(site.variable for site in several[0].sites if site.variable in latents)
-                message = f"`{name}` would condition on `{hidden}`, which is never known"
-                remedy = f"name pieces that are over it, as in `piece NAME over y, {hidden}: …`, or take `piecewise`"
-                yield context.complaint(LATENT, message, at, "takes variables one by one", help=remedy)
+    for n, stage in running_statements(context):
+        name, at = stage.criterion.name, ("stages", n, "criterion", "name")
+        joined = [clique.label for clique in context.spec.cliques if clique.positions]
+        if name in DIRECTED and joined:
+            message = f"`{name}` needs an order of the variables, and the data decides which `{joined[0]}` joins"
+            remedy = "take `pseudolikelihood` or `piecewise`, which need none"
+            yield context.complaint("no-order", message, at, "needs an order", remedy)
+        if name == "pwpl" and joined:
+            message = f"`pwpl` takes the variables of a clique one by one, and no position of `{joined[0]}` is fixed"
+            remedy = "take `pseudolikelihood` or `piecewise`"
+            yield context.complaint("no-order", message, at, "the data joins them", remedy)
+        several = [c for c in context.spec.cliques if len(c.sites) > 1 and latents & {s.variable for s in c.sites}]
+        if name in ONE_BY_ONE and several:
+            hidden = next(site.variable for site in several[0].sites if site.variable in latents)
+            message = f"`{name}` would condition on `{hidden}`, which is never known"
+            remedy = f"name pieces that are over it, as in `piece NAME over y, {hidden}: …`, or take `piecewise`"
+            yield context.complaint(LATENT, message, at, "takes variables one by one", remedy)
 
 
 def local_decoding(context: Context) -> Iterator[Diagnostic]:
     """`decode local` uses the pieces of a stage that runs."""
-    running = [context.spec.stages[n] for n in running_stages(context) if n < len(context.spec.stages)]
-    if any(stage.criterion.name in PIECEWISE for stage in running):
+    if any(stage.criterion.name in PIECEWISE for _, stage in running_statements(context)):
         return
     remedy = "train by `memm`, or by `piecewise` with pieces, or write `decode joint`"
     if context.spec.decode is not None and context.spec.decode.name == "local":
-        yield context.complaint("no-pieces", NO_PIECES, ("decode",), "by which pieces?", help=remedy)
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            for s, setting in enumerate(stage.criterion.settings):
-                method = as_call(context.spec.settled(setting.value))
-                if setting.key == ("decode",) and method is not None and method.name == "local":
-                    at = ("stages", n, "criterion", "settings", s, "value")
-                    yield context.complaint("no-pieces", NO_PIECES, at, "by which pieces?", help=remedy)
+        yield context.complaint("no-pieces", NO_PIECES, ("decode",), "by which pieces?", remedy)
+    for n, stage in running_statements(context):
+        for s, setting in enumerate(stage.criterion.settings):
+            method = as_call(context.spec.settled(setting.value))
+            if setting.key == ("decode",) and method is not None and method.name == "local":
+                at = ("stages", n, "criterion", "settings", s, "value")
+                yield context.complaint("no-pieces", NO_PIECES, at, "by which pieces?", remedy)
 
 
 RULES: tuple[Rule, ...] = (

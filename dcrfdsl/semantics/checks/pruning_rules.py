@@ -31,13 +31,13 @@ def pruned_chain(context: Context) -> Iterator[Diagnostic]:
     ]
     for part, n, name in variables[1:]:
         message = f"`pruned` needs a chain of one label, and `{name}` is another variable of each position"
-        yield context.complaint("cannot-prune", message, (part, n), "another variable", help=remedy, others=others)
+        yield context.complaint("cannot-prune", message, (part, n), "another variable", remedy, others)
     for n, clique in enumerate(spec.cliques):
         found = _obstacle(clique)
         if found is not None:
             at, words, what = found
             message = f"`pruned` needs a chain of one label, and clique `{clique.label}` {what}"
-            yield context.complaint("cannot-prune", message, ("cliques", n, *at), words, help=remedy, others=others)
+            yield context.complaint("cannot-prune", message, ("cliques", n, *at), words, remedy, others)
 
 
 def _pruned_places(context: Context) -> Iterator[tuple[Path, str]]:
@@ -79,7 +79,7 @@ def pruned_criterion(context: Context) -> Iterator[Diagnostic]:
                 message = f"`pruned` trains `likelihood`, not `{stage.criterion}`"
                 place = (*stage.path, "name")
                 yield context.complaint(
-                    "cannot-prune", message, place, "not with this", help="write `infer = exact` in the stage"
+                    "cannot-prune", message, place, "not with this", "write `infer = exact` in the stage"
                 )
 
 
@@ -150,7 +150,7 @@ def guide_names(context: Context) -> Iterator[Diagnostic]:
             message = f"`by = {use.by}` may mean the training stage or the view of that name"
             view = context.named(use.by, "view")
             others = [] if view is None else [(view.path, "the view")]
-            yield context.complaint(SLUG, message, use.place, "which one?", help="rename one of them", others=others)
+            yield context.complaint(SLUG, message, use.place, "which one?", "rename one of them", others)
         elif use.by not in stages and use.by not in views and not context.may_be_lost(use.by):
             yield _unknown(context, use, [*stages, *views])
 
@@ -160,13 +160,11 @@ def _unknown(context: Context, use: _Use, known: list[str]) -> Diagnostic:
     if other is not None:
         message = f"`by` takes a training stage or a view, and `{use.by}` is {a(other.kind)}"
         remedy = "name a stage, as in `train likelihood as coarse`, or a view of the label"
-        return context.complaint(
-            SLUG, message, use.place, "neither", help=remedy, others=[(other.path, "declared here")]
-        )
+        return context.complaint(SLUG, message, use.place, "neither", remedy, [(other.path, "declared here")])
     guess = did_you_mean(use.by, known)
     remedy = f"did you mean `{guess}`?" if guess else f"known are {listed(known)}"
     message = f"there is no training stage or view `{use.by}` to prune by"
-    return context.complaint(SLUG, message, use.place, "unknown", help=remedy)
+    return context.complaint(SLUG, message, use.place, "unknown", remedy)
 
 
 def guide_order(context: Context) -> Iterator[Diagnostic]:
@@ -185,7 +183,7 @@ def guide_order(context: Context) -> Iterator[Diagnostic]:
                 remedy = f"write `infer = exact` in the stage `{label}`"
                 others = [] if use.stage is not None else [(use.place, "prunes every stage without `infer`")]
                 place = use.place if use.stage is not None else (*view.path, "name")
-                yield context.complaint(SLUG, message, place, "trains too early", help=remedy, others=others)
+                yield context.complaint(SLUG, message, place, "trains too early", remedy, others)
             elif use.by not in labels:
                 yield _not_before(context, use, f"`{label}`", view)
         if not governed and use.by not in labels and not set(labels) & set(_chain(context, use.by)):
@@ -199,7 +197,7 @@ def _not_before(context: Context, use: _Use, what: str, view: StageView | None) 
     others: list[tuple[Path, str]] = [] if number is None else [(("stages", number, "name"), "this stage")]
     last = view.stage.label if view is not None else _stages(context)[-1]
     remedy = f"write `after {use.by}` in the statement of `{last}`"
-    return context.complaint(SLUG, message, use.place, "not trained by then", help=remedy, others=others)
+    return context.complaint(SLUG, message, use.place, "not trained by then", remedy, others)
 
 
 def _grown(context: Context, use: _Use, running: list[StageView]) -> Iterator[Diagnostic]:
@@ -213,7 +211,7 @@ def _grown(context: Context, use: _Use, running: list[StageView]) -> Iterator[Di
             message = f"the stage `{view.stage.label}` changes the features that the pruning stage `{use.by}` has"
             remedy = f"train `{use.by}` after it, without kernels"
             place = (*view.path, "name")
-            yield context.complaint(SLUG, message, place, "other features", help=remedy, others=[(use.place, "prunes")])
+            yield context.complaint(SLUG, message, place, "other features", remedy, [(use.place, "prunes")])
 
 
 def guide_views(context: Context) -> Iterator[Diagnostic]:
@@ -227,9 +225,7 @@ def guide_views(context: Context) -> Iterator[Diagnostic]:
                 f"no clique sees two neighbours through the view `{use.by}`, so it tells no more than single labels"
             )
             remedy = f"add `clique {use.by}[-1], {use.by}`, or leave out `by`"
-            yield context.complaint(
-                SLUG, message, use.place, "tells nothing", help=remedy, others=[(view.path, "the view")]
-            )
+            yield context.complaint(SLUG, message, use.place, "tells nothing", remedy, [(view.path, "the view")])
 
 
 def _sees_neighbours(context: Context, number: int, view: str) -> bool:

@@ -51,16 +51,16 @@ def segment_statements(context: Context) -> Iterator[Diagnostic]:
             message = f"in `{label.domain.name}` a segment may begin with two marks, and `segment` needs one"
             remedy = "declare `bio(…)`, and mark the data anew: `dcrfdsl convert DATA --scheme LABEL=bio`"
             at = ("labels", spec.labels.index(label), "domain")
-            yield context.complaint(SEGMENT, message, at, "two marks", help=remedy, others=[(path, "over segments")])
+            yield context.complaint(SEGMENT, message, at, "two marks", remedy, [(path, "over segments")])
         if label is not None and isinstance(label.domain, Scheme) and not label.constrain:
             message = f"label `{name}` may make illegal moves, and then nothing says what its segments are"
             at = ("labels", spec.labels.index(label), "constrain")
-            yield context.complaint(SEGMENT, message, at, "illegal moves", help="leave out `constrain = no`")
+            yield context.complaint(SEGMENT, message, at, "illegal moves", "leave out `constrain = no`")
         limit = longest_segment(spec, clique)
         if not 2 <= limit <= LONGEST:
             message = f"`up to {limit}`: segments have up to 2 to {LONGEST} tokens"
             remedy = "a token has a `clique`" if limit < 2 else "write `with longer = together`"
-            yield context.complaint("bad-setting", message, (*path, "up_to"), "tokens", help=remedy)
+            yield context.complaint("bad-setting", message, (*path, "up_to"), "tokens", remedy)
     for n, _ in found[1:]:
         message = "a model has one `segment` statement, and this is another"
         others = [(("cliques", found[0][0], "keyword"), "the first one")]
@@ -81,7 +81,7 @@ def segment_training(context: Context) -> Iterator[Diagnostic]:
             able = listed(SEGMENT_CRITERIA, "or")
             message = f"a model with a `segment` statement is trained by {able}, not by `{stage.criterion}`"
             place, words = (*stage.path, "name"), "not over segments"
-            yield context.complaint(SEGMENT, message, place, words, help="write `train likelihood`", others=others)
+            yield context.complaint(SEGMENT, message, place, words, "write `train likelihood`", others)
             continue
         yield from _kernels(stage, others)
         if stage.criterion == "likelihood" and stage.optimizer not in SEGMENT_OPTIMIZERS:
@@ -100,7 +100,7 @@ def _kernels(stage: StageView, others: Sequence[tuple[Path, str]]) -> Iterator[D
     if isinstance(stage.settings.criterion, HmsvmSettings) and stage.settings.clique_kernels:
         message = "a kernel compares single positions, and segments have several"
         place = stage.place("kernel", next(iter(stage.settings.clique_kernels)))
-        yield stage.context.complaint(SEGMENT, message, place, "not over segments", help="leave it out", others=others)
+        yield stage.context.complaint(SEGMENT, message, place, "not over segments", "leave it out", others)
 
 
 # labels of whole sentences --------------------------------------------------------------------------------------------
@@ -121,13 +121,11 @@ def sentence_declarations(context: Context) -> Iterator[Diagnostic]:
         if isinstance(label.domain, Scheme):
             message = f"`{label.domain.name}` marks tokens, and `{label.name}` has one state for the whole sentence"
             remedy = f"list its states: `label {label.name} in {{A, B}} for sentence`"
-            yield context.complaint(SENTENCE, message, ("labels", n, "domain"), "of tokens", help=remedy)
+            yield context.complaint(SENTENCE, message, ("labels", n, "domain"), "of tokens", remedy)
         for k, once in enumerate(spec.onces):
             if once.label == label.name:
                 message = f"`{once.label}` comes once in a sentence as it is"
-                yield context.complaint(
-                    SENTENCE, message, ("onces", k), "of tokens", help="leave it out", others=others
-                )
+                yield context.complaint(SENTENCE, message, ("onces", k), "of tokens", "leave it out", others)
     whole = sentence_labels(spec)
     for n, memory in enumerate(spec.memories):
         with suppress(DcrfError):  # `variable_rules` reports it
@@ -135,7 +133,7 @@ def sentence_declarations(context: Context) -> Iterator[Diagnostic]:
                 if name in whole:
                     message = f"a memory looks back along the tokens, and `{name}` is of the sentence"
                     remedy, others = "write a `require` or a clique over both", _declared(context, name)
-                    yield context.complaint(SENTENCE, message, ("memories", n), "of tokens", help=remedy, others=others)
+                    yield context.complaint(SENTENCE, message, ("memories", n), "of tokens", remedy, others)
 
 
 def sentence_places(context: Context) -> Iterator[Diagnostic]:
@@ -153,7 +151,7 @@ def sentence_places(context: Context) -> Iterator[Diagnostic]:
             elif clique.edges == "pad":
                 message = f"`edges = pad` is for the ends of a sequence, and `{site.variable}` has none"
                 at = ("cliques", n, "edges")
-                yield context.complaint(SENTENCE, message, at, "no ends", help="leave it out", others=others)
+                yield context.complaint(SENTENCE, message, at, "no ends", "leave it out", others)
     held = {clique.label: clique for clique in spec.cliques}
     for n, piece in enumerate(spec.pieces):
         names = [site.variable for site in piece.over]
@@ -164,7 +162,7 @@ def sentence_places(context: Context) -> Iterator[Diagnostic]:
         if name is not None:
             message = f"pieces are placed at tokens, and `{name}` is of the sentence"
             others = _declared(context, name)
-            yield context.complaint(SENTENCE, message, ("pieces", n), "at tokens", help="leave it out", others=others)
+            yield context.complaint(SENTENCE, message, ("pieces", n), "at tokens", "leave it out", others)
     for n, constraint in enumerate(spec.constraints):
         for path, node in constraint_nodes(constraint, ("constraints", n)):
             if isinstance(node, Reference) and node.name in whole:
@@ -175,7 +173,7 @@ def _placed(context: Context, site: Site, path: Path) -> Iterator[Diagnostic]:
     if place_offset(site.place) != 0:
         text, others = place_text(site.place), _declared(context, site.variable)
         message = f"`{site.variable}` is of the whole sentence, and `{text}` is a place in it"
-        yield context.complaint(SENTENCE, message, path, "no place", help=f"write `{site.variable}`", others=others)
+        yield context.complaint(SENTENCE, message, path, "no place", f"write `{site.variable}`", others)
 
 
 def sentence_training(context: Context) -> Iterator[Diagnostic]:
@@ -196,13 +194,11 @@ def sentence_training(context: Context) -> Iterator[Diagnostic]:
         if stage.criterion not in SENTENCE_CRITERIA:
             message = f"`{stage.criterion}` looks at tokens one by one, and `{name}` is of the sentence"
             remedy = f"train by {listed(SENTENCE_CRITERIA, 'or')}"
-            yield context.complaint(SENTENCE, message, (*stage.path, "name"), "of tokens", help=remedy, others=others)
+            yield context.complaint(SENTENCE, message, (*stage.path, "name"), "of tokens", remedy, others)
         elif stage.criterion == "likelihood" and stage.optimizer not in SENTENCE_OPTIMIZERS:
             message = f"`{stage.optimizer}` counts features by tokens, and `{name}` is of the sentence"
             remedy = f"possible are {listed(SENTENCE_OPTIMIZERS, 'or')}"
-            yield context.complaint(
-                SENTENCE, message, stage.place("optimizer"), "by tokens", help=remedy, others=others
-            )
+            yield context.complaint(SENTENCE, message, stage.place("optimizer"), "by tokens", remedy, others)
         if stage.settings.infer is not None and stage.settings.infer.method == "pruned":
             message = f"`pruned` goes along one chain, and `{name}` is of the sentence"
             yield context.complaint(

@@ -60,7 +60,7 @@ from ..settings import (
     stage_settings,
     state_factors,
 )
-from .checked_stages import EXACT, StageView, running_stages, stage_views, without_stage_order
+from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of, without_stage_order
 from .context import COLUMN, Context, Rule, a, listed
 from .training_rules import not_measurable
 
@@ -106,7 +106,7 @@ def domains(context: Context) -> Iterator[Diagnostic]:
                 guess = SCHEMES.suggest(scheme)
                 remedy = f"did you mean `{guess}`?" if guess else f"the schemes are {listed(SCHEMES)}"
                 message = f"`{scheme}` is not {a(SCHEMES.kind)}"
-                yield context.complaint("unknown-name", message, at, "unknown scheme", help=remedy)
+                yield context.complaint("unknown-name", message, at, "unknown scheme", remedy)
             case Scheme(types=types):
                 first = {}
                 for n, kind in enumerate(types):
@@ -129,7 +129,7 @@ def others_state(context: Context) -> Iterator[Diagnostic]:
             remedy = f"did you mean `{guess}`?"
             there = [(("labels", n, "domain"), "its states are declared here")]
             at = ("labels", n, "others")
-            yield context.complaint("unknown-state", message, at, "no such state", help=remedy, others=there)
+            yield context.complaint("unknown-state", message, at, "no such state", remedy, there)
 
 
 def tuning(context: Context) -> Iterator[Diagnostic]:
@@ -143,7 +143,7 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             known = listed(kind.example for kind in RANGES.values())
             remedy = f"did you mean `{guess}`?" if guess else f"write for example {known}"
             message = f"`{name}` is not {a(RANGES.kind)}"
-            yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", help=remedy)
+            yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", remedy)
         elif read_range(let.tune) is None:
             values = ", ".join(shown(argument.value) for argument in let.tune.arguments)
             message = f"`{name}({values})` is no range: expected {RANGES[name].expected}"
@@ -166,14 +166,14 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
                 message = f"`decode {name}` bounds the score of a labelling, and `latent {latent}` is summed out of it"
                 remedy = "write `decode joint`, which sums it out first, or `decode marginal`"
                 there: list[tuple[Path, str]] = [(("latents", 0, "name"), "summed out")]
-                yield context.complaint("no-bound", message, place, "no bound", help=remedy, others=there)
+                yield context.complaint("no-bound", message, place, "no bound", remedy, there)
             elif inference_settings(context.spec).method == "pruned":
                 message = (
                     f"`decode {name}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
                 )
                 others: list[tuple[Path, str]] = [(("infer", "name"), "pruned here")]
                 yield context.complaint(
-                    "no-bound", message, place, "no bound", help="write `decode joint`, or `infer auto`", others=others
+                    "no-bound", message, place, "no bound", "write `decode joint`, or `infer auto`", others
                 )
 
 
@@ -214,17 +214,13 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
             message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
             remedy = f"they are trained by {listed(SMOOTH)}"
             others = [(stage.place("nota"), "chosen on the way")]
-            yield context.complaint(
-                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
-            )
+            yield context.complaint("cannot-train", message, stage.place("optimizer"), "not by this", remedy, others)
             continue
         if stage.optimizer not in able:
             message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
             remedy = f"`{stage.criterion}` is trained by {listed(able)}"
-            others = [((*stage.path, "name"), "the criterion")]
-            yield context.complaint(
-                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
-            )
+            others = stage.of_criterion
+            yield context.complaint("cannot-train", message, stage.place("optimizer"), "not by this", remedy, others)
 
 
 def priors(context: Context) -> Iterator[Diagnostic]:
@@ -235,29 +231,23 @@ def priors(context: Context) -> Iterator[Diagnostic]:
             for key in written:
                 message = f"`{stage.criterion}` takes no prior, so `{'.'.join(key)}` changes nothing"
                 at = stage.place(*key)
-                yield context.complaint("idle-setting", message, at, "no effect", help="remove it", severity="warning")
+                yield context.warning("idle-setting", message, at, "no effect", "remove it")
             continue
         if stage.optimizer not in TRAINED_BY[stage.criterion]:
             continue
-        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
-        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
-        for key, prior in named.items():
+        for key, prior in stage.priors.items():
             if prior.shape not in TREATS[stage.optimizer]:
                 yield _not_treated(stage, key, prior)
 
 
 def group_priors(context: Context) -> Iterator[Diagnostic]:
     """`induce` judges each new weight by itself, so it takes no prior on groups."""
-    for stage in stage_views(context):
-        if not isinstance(stage.settings.criterion, InduceSettings):
-            continue
-        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
-        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
-        for key, prior in named.items():
+    for stage, _ in stages_of(context, InduceSettings):
+        for key, prior in stage.priors.items():
             if isinstance(prior, GroupLassoPrior):
                 message = f"`induce` judges each cross by its own weights, and `{prior.method}` is on whole groups"
                 remedy = "induce with `laplace` or `gaussian`, and train a later stage with `group_lasso`"
-                yield context.complaint("prior-not-treated", message, stage.place(*key), "not here", help=remedy)
+                yield context.complaint("prior-not-treated", message, stage.place(*key), "not here", remedy)
 
 
 def ties(context: Context) -> Iterator[Diagnostic]:
@@ -267,7 +257,7 @@ def ties(context: Context) -> Iterator[Diagnostic]:
         if isinstance(general, GaussianPrior) and general.tied_to is not None:
             message = f"`mean = {general.tied_to}` draws one clique towards another, and this prior is of all weights"
             remedy = "write `prior.NAME = gaussian(mean = …)`; `mean` of all weights is `zero` or `model`"
-            yield context.complaint("bad-tie", message, stage.place("prior"), "of which clique?", help=remedy)
+            yield context.complaint("bad-tie", message, stage.place("prior"), "of which clique?", remedy)
         goals = {
             name: prior.tied_to
             for name, prior in stage.settings.clique_priors.items()
@@ -276,9 +266,7 @@ def ties(context: Context) -> Iterator[Diagnostic]:
         if goals and isinstance(stage.settings.criterion, InduceSettings):
             message = "`induce` judges crosses by a prior around zero, and this one is around another clique"
             at = stage.place("prior", next(iter(goals)))
-            yield context.complaint(
-                "bad-tie", message, at, "not here", help="write `mean = zero`, or train `likelihood`"
-            )
+            yield context.complaint("bad-tie", message, at, "not here", "write `mean = zero`, or train `likelihood`")
         for name, goal in goals.items():
             yield from _tie(context, stage, name, goal, goals)
 
@@ -301,7 +289,7 @@ def kept(context: Context) -> Iterator[Diagnostic]:
             continue
         message = f"`keep` does not go with {why}"
         at = stage.place("keep")
-        yield context.complaint("cannot-keep", message, at, "not here", help=remedy)
+        yield context.complaint("cannot-keep", message, at, "not here", remedy)
 
 
 def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -309,9 +297,7 @@ def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mappin
     if goal not in cliques:
         guess, there = context.near(goal, ["clique"])
         remedy = f"did you mean `{guess}`?" if guess else "a mean is `zero`, `model` or the name of a clique"
-        yield context.complaint(
-            "unknown-name", f"there is no clique `{goal}`", at, "no such clique", help=remedy, others=there
-        )
+        yield context.complaint("unknown-name", f"there is no clique `{goal}`", at, "no such clique", remedy, there)
         return
     path = [name]
     while path[-1] in goals and goals[path[-1]] not in path:
@@ -320,12 +306,12 @@ def _tie(context: Context, stage: StageView, name: str, goal: str, goals: Mappin
         circle = " → ".join(f"`{one}`" for one in [*path, name])
         message = f"priors draw cliques towards each other in a circle: {circle}"
         remedy = "let one of them have `mean = zero`"
-        yield context.complaint("bad-tie", message, at, "leads back to itself", help=remedy)
+        yield context.complaint("bad-tie", message, at, "leads back to itself", remedy)
     elif len(cliques[goal].sites) != len(cliques[name].sites):
         own, others = len(cliques[name].sites), len(cliques[goal].sites)
         message = f"the sites of `{name}` are {own} and those of `{goal}` {others}, so no weight has a counterpart"
         remedy = "draw it towards a clique of as many sites"
-        yield context.complaint("bad-tie", message, at, "not alike", help=remedy)
+        yield context.complaint("bad-tie", message, at, "not alike", remedy)
 
 
 def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
@@ -339,12 +325,12 @@ def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagno
     if written is None:
         message = f"`{optimizer}` cannot treat a prior, and where none is written it is `{prior.method}`"
         return stage.context.complaint(
-            "prior-not-treated", message, stage.place("optimizer"), "without a prior", help=remedy
+            "prior-not-treated", message, stage.place("optimizer"), "without a prior", remedy
         )
     why = "" if treats == ("none",) else f", {SHAPES[prior.shape]}"
     message = f"`{optimizer}` cannot treat the prior `{prior.method}`{why}"
     others = [(stage.place("optimizer"), "the optimizer")] if stage.written("optimizer") else []
-    return stage.context.complaint("prior-not-treated", message, written, "not by this", help=remedy, others=others)
+    return stage.context.complaint("prior-not-treated", message, written, "not by this", remedy, others)
 
 
 def scaling(context: Context) -> Iterator[Diagnostic]:
@@ -360,13 +346,13 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
         if method not in EXACT:
             message = f"`iis` needs exact expectations, and `{method}` does not give them"
             at = stage.place("infer") if stage_inference is not None else ("infer", "name")
-            yield context.complaint("cannot-scale", message, at, "not exact", help="write `infer = exact` in the stage")
+            yield context.complaint("cannot-scale", message, at, "not exact", "write `infer = exact` in the stage")
         for n, latent in enumerate(context.spec.latents[:1]):
             message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"
             remedy = "train by `lbfgs`, which sums it out"
             there = [(("latents", n, "name"), "declared here")]
             at = stage.place("optimizer")
-            yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
+            yield context.complaint("cannot-scale", message, at, "sums nothing out", remedy, there)
 
 
 # importance -----------------------------------------------------------------------------------------------------------
@@ -408,11 +394,9 @@ def _is_sum_of_tokens(stage: StageView) -> bool:
 
 
 def _refusal(stage: StageView, why: str, remedy: str) -> Diagnostic:
-    others = [((*stage.path, "name"), "the criterion")]
+    others = stage.of_criterion
     message = f"`importance` has no meaning here: {why}"
-    return stage.context.complaint(
-        "cannot-weigh", message, stage.place("importance"), "not here", help=remedy, others=others
-    )
+    return stage.context.complaint("cannot-weigh", message, stage.place("importance"), "not here", remedy, others)
 
 
 def importance_names(context: Context) -> Iterator[Diagnostic]:
@@ -440,12 +424,12 @@ def _importance_column(context: Context, name: str, at: tuple[str | int, ...]) -
         guess, there = context.near(name, [COLUMN])
         message = f"there is no column `{name}`, of which `importance` is to be read"
         remedy = f"did you mean `{guess}`?" if guess else f"add `{name}: float` to the `data` statement"
-        yield context.complaint("unknown-name", message, at, "no such column", help=remedy, others=there)
+        yield context.complaint("unknown-name", message, at, "no such column", remedy, there)
     elif isinstance(entry.entry, Column) and entry.entry.type.name not in NUMBERS:
         message = f"`{name}` is a column of `{entry.entry.type.name}`, and `importance` is a number a token"
         there = [(entry.path, "declared here")]
         remedy = f"declare it as `{name}: float`"
-        yield context.complaint("wrong-kind", message, at, "no number", help=remedy, others=there)
+        yield context.complaint("wrong-kind", message, at, "no number", remedy, there)
 
 
 def _importance_states(context: Context, stage: StageView, found: StateImportance) -> Iterator[Diagnostic]:
@@ -473,7 +457,7 @@ def _importance_states(context: Context, stage: StageView, found: StateImportanc
             guess = context.guesses.near(state, declared)
             remedy = f"did you mean `{guess}`?" if guess else f"its states are {listed(declared[:12])}"
             message = f"`{state}` is not a state of `{label}`"
-            yield context.complaint("unknown-state", message, at, "no such state", help=remedy)
+            yield context.complaint("unknown-state", message, at, "no such state", remedy)
 
 
 RULES: tuple[Rule, ...] = (inference_and_decoding, stages, domains, others_state, tuning)

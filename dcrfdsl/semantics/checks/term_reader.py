@@ -416,7 +416,7 @@ class TermReader:
         help: str | None = None,
         others: Sequence[tuple[Path, str]] = (),
     ) -> None:
-        self.problems.append(self.context.complaint(slug, message, path, words, help=help, others=others))
+        self.problems.append(self.context.complaint(slug, message, path, words, help, others))
 
     def _wanted(self) -> str:
         return "label, view or column" if self.labels else "column"
@@ -607,7 +607,7 @@ def unknown_state(
     remedy = f"did you mean `{guess}`?" if guess else f"expected {shown}"
     there = [(entry.path, "its states are declared here")] if entry else []
     message = f"`{state}` is not {what}"
-    return context.complaint("unknown-state", message, at, "no such state", help=remedy, others=there)
+    return context.complaint("unknown-state", message, at, "no such state", remedy, there)
 
 
 def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
@@ -617,14 +617,14 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
         message = f"`{name}` is {a(entry.kind)}, not a function"
         declared = [(entry.path, f"declared as {a(entry.kind)} here")]
         remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
-        yield context.complaint("unknown-function", message, at, "not a function", help=remedy, others=declared)
+        yield context.complaint("unknown-function", message, at, "not a function", remedy, declared)
     elif context.functions_known and not context.may_be_lost(name):
         guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
         remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
         message = f"`{name}` is not a feature function"
         if guess:
             remedy = f"did you mean `{guess}`? A function of your own is loaded with `--features FILE.py`"
-        yield context.complaint("unknown-function", message, at, "unknown function", help=remedy)
+        yield context.complaint("unknown-function", message, at, "unknown function", remedy)
 
 
 def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
@@ -639,7 +639,7 @@ def label_as_argument(context: Context, subject: Reference | Apply, at: Path, ca
     if call is not None and kind == "label":
         more = ", …" if len(call.arguments) > 1 else ""
         remedy = f"declare `view NAME = {call.function}({name}{more})` and test the view"
-    return context.complaint("label-as-argument", message, at, a(kind), help=remedy)
+    return context.complaint("label-as-argument", message, at, a(kind), remedy)
 
 
 # whole conditions -----------------------------------------------------------------------------------------------------

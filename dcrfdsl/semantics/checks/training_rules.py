@@ -28,7 +28,7 @@ from ..schema import (
     unmarked_state,
 )
 from ..settings import INFERENCE, stage_chain
-from .checked_stages import running_stages, stage_views
+from .checked_stages import running_stages, running_statements, stage_views
 from .context import COLUMN, Context, Rule, a, listed
 
 RUNS = "runs?"  # a word: runs of one state are segments
@@ -133,11 +133,10 @@ def _lost(context: Context, diagnostic: Diagnostic) -> bool:
 
 def pieces(context: Context) -> Iterator[Diagnostic]:
     """The pieces named by a running `piecewise`."""
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            if stage.criterion.name == "piecewise":
-                for i, argument in enumerate(stage.criterion.arguments):
-                    yield from _piece(context, argument, ("stages", n, "criterion", "arguments", i, "value"))
+    for n, stage in running_statements(context):
+        if stage.criterion.name == "piecewise":
+            for i, argument in enumerate(stage.criterion.arguments):
+                yield from _piece(context, argument, ("stages", n, "criterion", "arguments", i, "value"))
 
 
 def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnostic]:
@@ -149,15 +148,14 @@ def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnos
     guess, there = context.near(value.name, ["piece"])
     remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
     message = f"there is no piece `{value.name}`"
-    yield context.complaint("unknown-piece", message, path, "no such piece", help=remedy, others=there)
+    yield context.complaint("unknown-piece", message, path, "no such piece", remedy, there)
 
 
 def induction(context: Context) -> Iterator[Diagnostic]:
     """`induce(likelihood)`, over a group that some clique lists."""
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            if stage.criterion.name == "induce":
-                yield from _induction(context, stage.criterion, ("stages", n, "criterion"))
+    for n, stage in running_statements(context):
+        if stage.criterion.name == "induce":
+            yield from _induction(context, stage.criterion, ("stages", n, "criterion"))
 
 
 def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
@@ -166,7 +164,7 @@ def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnos
         if argument.name is None and not (isinstance(value, Reference) and value.name == "likelihood"):
             message = f"`induce` judges features by the likelihood, not by `{shown(value)}`"
             at = (*path, "arguments", i)
-            yield context.complaint("bad-argument", message, at, "not by this", help="write `induce(likelihood)`")
+            yield context.complaint("bad-argument", message, at, "not by this", "write `induce(likelihood)`")
     groups = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
     groups += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
     for at, value in groups:
@@ -178,7 +176,7 @@ def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnos
         remedy = f"did you mean `{guess}`?" if guess else "name a feature group that stands in the list of a clique"
         what = f"the feature group `{name}`" if is_group else f"a feature group `{name}`"
         message = f"no clique lists {what}, so there is nothing to cross"
-        yield context.complaint("unknown-name", message, at, "in no clique", help=remedy, others=there)
+        yield context.complaint("unknown-name", message, at, "in no clique", remedy, there)
 
 
 def _lists(clique: CliqueSpec, group: str) -> bool:
@@ -208,7 +206,7 @@ def _without_log_z(context: Context, method: str, path: Path, why: str, remedy: 
     if method in INFERENCE and not INFERENCE[method].gives_log_z:
         able = listed(name for name, settings in INFERENCE.items() if settings.gives_log_z)
         message = f"`{method}` gives no log Z, {why}"
-        yield context.complaint("no-log-z", message, path, "no log Z", help=f"{remedy}; log Z is given by {able}")
+        yield context.complaint("no-log-z", message, path, "no log Z", f"{remedy}; log Z is given by {able}")
 
 
 def lower_bounds(context: Context) -> Iterator[Diagnostic]:
@@ -216,17 +214,12 @@ def lower_bounds(context: Context) -> Iterator[Diagnostic]:
     for stage in stage_views(context):
         if stage.criterion not in _OF_LOG_Z:
             continue
-        written = stage.value("infer")
-        call = as_call(context.spec.settled(written)) if written is not None else None
-        if (call or context.spec.infer).name != "mean_field":
+        method, place = stage.inference
+        if method != "mean_field":
             continue
         message = f"`{stage.criterion}` is trained by a lower bound on log Z, which may jump: its weights may be poor"
         remedy = "write `infer = exact` in the stage, or `infer = trw`, an upper bound, and keep this for tagging"
-        others = [((*stage.path, "name"), "the criterion")]
-        place = stage.place("infer") if call is not None else ("infer", "name")
-        yield context.complaint(
-            "lower-bound", message, place, "a lower bound", help=remedy, others=others, severity="warning"
-        )
+        yield context.warning("lower-bound", message, place, "a lower bound", remedy, stage.of_criterion)
 
 
 # evaluation -----------------------------------------------------------------------------------------------------
@@ -241,7 +234,7 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
             whole = f"{guess}({labels[0]})" if guess and METRICS[guess].takes[:1] == ("label",) and labels else guess
             remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
             message = f"`{call.name}` is not a metric"
-            yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
+            yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", remedy)
             continue
         yield from _metric_arguments(context, call, path)
 
@@ -254,7 +247,7 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
     if wanted == (LABELS,) and len({*given}) < len(given):
         twice = next(name for n, name in enumerate(given) if name in given[:n])
         message = f"`{call.name}` names `{twice}` twice"
-        yield context.complaint("bad-argument", message, path, "named twice", help="name each label once")
+        yield context.complaint("bad-argument", message, path, "named twice", "name each label once")
         return
     if not fits_metric(wanted, given) or any(argument.name for argument in call.arguments):
         labels = [label.name for label in context.spec.labels]
@@ -262,7 +255,7 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
         example = f"write `{call.name}({labels[0]})`" if takes_label and labels else f"write {usage}"
         number = len(call.arguments)
         message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
-        yield context.complaint("bad-argument", message, path, f"expected {usage}", help=example)
+        yield context.complaint("bad-argument", message, path, f"expected {usage}", example)
         return
     runs = RUNS in wanted and len(given) == len(wanted)
     words = [LABELS] * len(given) if wanted == (LABELS,) else wanted
@@ -273,7 +266,7 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
             continue
         if not isinstance(value, Reference) or value.place != Here():
             message = f"`{call.name}` takes the name of {a(kind)}"
-            yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
+            yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", f"write {usage}")
         elif kind == "label" and context.named(value.name, "view") is not None:
             continue  # a view of a label: what its states are is known with the data
         elif context.named(value.name, kind) is None:
@@ -303,13 +296,13 @@ def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path
         message = f"`{name}` is not {a(kind)}"
         known = context.names(kind)
         remedy = f"did you mean `{guess}`?" if guess else f"the {kind}s are {listed(known)}" if known else None
-        yield context.complaint("unknown-name", message, at, "unknown name", help=remedy, others=there)
+        yield context.complaint("unknown-name", message, at, "unknown name", remedy, there)
         return
     message = f"`{name}` is {a(entry.kind)}, and `{metric}` measures {a(kind)}"
     there = [(entry.path, f"declared as {a(entry.kind)} here")]
     hidden = entry.kind in ("latent variable", "memory")
     remedy = "only labels have gold values to be measured by" if hidden else None
-    yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
+    yield context.complaint("wrong-kind", message, at, a(entry.kind), remedy, there)
 
 
 def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
@@ -317,7 +310,7 @@ def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Itera
     states = _states_or_values(context, name)[0]
     if has_segments(states):
         message = f"`runs` is for states without marks, and `{name}` marks its segments by `{states[0]}` and the like"
-        yield context.complaint("bad-argument", message, at, "has marks", help=f"write `{metric}({name})`")
+        yield context.complaint("bad-argument", message, at, "has marks", f"write `{metric}({name})`")
 
 
 def needs_segments(
@@ -337,7 +330,7 @@ def needs_segments(
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"
     there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
-    yield context.complaint("no-segments", message, at, "no segments", help=remedy, others=there)
+    yield context.complaint("no-segments", message, at, "no segments", remedy, there)
 
 
 def _states_or_values(context: Context, name: str) -> tuple[list[str], str]:

@@ -80,7 +80,7 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
             remedy = f"predict it with `label {other}`" if entry.kind == "column" else None
             there = [(entry.path, f"declared as {a(entry.kind)} here")]
             at = (*path, "domain")
-            yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
+            yield context.complaint("wrong-kind", message, at, a(entry.kind), remedy, there)
         circle = circles.get(name, [])
         if circle and name not in told and not still.issuperset(circle):
             told.update(circle)
@@ -92,7 +92,7 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
             taken = f"in states({label})" if label else "in {A, B}"
             remedy = f"say the states of one of them, as in `{circle[0]} {taken}`"
             at = (*path, "domain")
-            yield context.complaint("states-cycle", message, at, "goes round in a circle", help=remedy, others=others)
+            yield context.complaint("states-cycle", message, at, "goes round in a circle", remedy, others)
 
 
 def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
@@ -121,7 +121,7 @@ def no_states(context: Context) -> Iterator[Diagnostic]:
         kind, scheme = TYPELESS[path[0]], variable.domain.name
         message = f"nothing says the states of the {kind} `{variable.name}`: its types cannot be learned from data"
         remedy = f"name the types, as in `in {scheme}(NP, VP)`"
-        yield context.complaint("no-states", message, (*path, "domain"), "without types", help=remedy)
+        yield context.complaint("no-states", message, (*path, "domain"), "without types", remedy)
 
 
 TYPELESS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "memory"}
@@ -138,11 +138,11 @@ def marks(context: Context) -> Iterator[Diagnostic]:
             taken = _taken(option, mark, states)
             if option == "ambiguous" and mark == "":
                 message = f"the `ambiguous` of `{label.name}` is empty: it separates nothing"
-                yield context.complaint("bad-setting", message, at, "empty", help='for example `ambiguous = "|"`')
+                yield context.complaint("bad-setting", message, at, "empty", 'for example `ambiguous = "|"`')
             elif option == "ambiguous" and mark == label.missing:
                 message = f"`{mark}` marks both a missing value of `{label.name}` and several possible ones"
                 there = [(("labels", n, "missing"), "a missing value here")]
-                yield context.complaint("mark-taken", message, at, "the same mark", help=DISTINCT, others=there)
+                yield context.complaint("mark-taken", message, at, "the same mark", DISTINCT, there)
             elif taken is not None:
                 part = "others" if taken == label.others else "domain"
                 there = [(("labels", n, part), f"`{taken}` is a state")]
@@ -151,7 +151,7 @@ def marks(context: Context) -> Iterator[Diagnostic]:
                     message = (
                         f"`{mark}` separates the possible values of `{label.name}`, and its state `{taken}` has it"
                     )
-                yield context.complaint("mark-taken", message, at, "a state has it", help=DISTINCT, others=there)
+                yield context.complaint("mark-taken", message, at, "a state has it", DISTINCT, there)
 
 
 DISTINCT = "choose a mark that no state has"
@@ -180,7 +180,7 @@ def memory_future(context: Context) -> Iterator[Diagnostic]:
             reads = f"memory `{memory.name}` reads `{node.name}` in {when}"
             message = f"{reads}: it may read labels only before its position"
             remedy = f"read an earlier position, as in `{node.name}[-1]`"
-            yield context.complaint("memory-future", message, path, f"reads {when}", help=remedy)
+            yield context.complaint("memory-future", message, path, f"reads {when}", remedy)
 
 
 def memory_cycle(context: Context) -> Iterator[Diagnostic]:
@@ -206,9 +206,7 @@ def memory_cycle(context: Context) -> Iterator[Diagnostic]:
         stated = any(getattr(memories[name][1].domain, "variable", None) in circle for name in circle)
         severity: Severity = "error" if stated or any(offset >= 0 for offset in offsets) else "warning"
         at = ("memories", n, "value")
-        yield context.complaint(
-            "memory-cycle", message, at, "reads no label", help=remedy, others=others, severity=severity
-        )
+        yield context.complaint("memory-cycle", message, at, "reads no label", remedy, others, severity=severity)
 
 
 def _circles(context: Context) -> list[list[str]]:
@@ -281,7 +279,7 @@ def no_initially(context: Context) -> Iterator[Diagnostic]:
             message = f"nothing says the state of memory `{memory.name}` at the first position"
             remedy = f"end it with `initially {states[0] if states else 'STATE'}`, or another of its states"
             at = ("memories", n, "name")
-            yield context.complaint("no-initially", message, at, "needs `initially`", help=remedy)
+            yield context.complaint("no-initially", message, at, "needs `initially`", remedy)
 
 
 def _has_states(context: Context, memory: Memory) -> bool:
@@ -326,7 +324,7 @@ def copied_state(context: Context) -> Iterator[Diagnostic]:
             message = f"memory `{memory.name}` takes the value `{stray.state}` of a test, which it does not have"
             remedy = f"its states are {listed(BOOLEAN)} where it declares none; others are chosen by `A if … else B`"
         at = (*path, stray.part)
-        yield context.complaint("copied-state", message, at, f"may be `{stray.state}`", help=remedy, others=there)
+        yield context.complaint("copied-state", message, at, f"may be `{stray.state}`", remedy, there)
 
 
 def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]] | None:
@@ -359,7 +357,7 @@ def idle_latent(context: Context) -> Iterator[Diagnostic]:
             message = f"nothing can tell the states of `{latent.name}` apart: no clique ties it to a label"
             labels = context.spec.labels
             remedy = f"for example `clique {latent.name}, {labels[0].name}`" if labels else None
-            yield context.complaint("idle-latent", message, ("latents", n, "name"), "tied to no label", help=remedy)
+            yield context.complaint("idle-latent", message, ("latents", n, "name"), "tied to no label", remedy)
 
 
 def idle_memory(context: Context) -> Iterator[Diagnostic]:
@@ -371,7 +369,7 @@ def idle_memory(context: Context) -> Iterator[Diagnostic]:
             label = next((label.name for label in context.spec.labels), "LABEL")
             remedy = f"for example `clique {label}, {memory.name}`"
             at = ("memories", n, "name")
-            yield context.complaint("idle-memory", message, at, "in no clique", help=remedy, severity="warning")
+            yield context.warning("idle-memory", message, at, "in no clique", remedy)
 
 
 def _cliques(context: Context) -> list[set[str]]:
@@ -416,7 +414,7 @@ def first_value(context: Context) -> Iterator[Diagnostic]:
         message = f"memory `{memory.name}` is `{first}` at the first token, whatever its expression says of it"
         at = ("memories", n, "name" if memory.initially is None else "initially")
         words = f"the expression may say `{other}` there"
-        yield context.complaint("first-value", message, at, words, help=remedy, severity="warning")
+        yield context.warning("first-value", message, at, words, remedy)
 
 
 def values_at_the_first_token(
@@ -566,7 +564,7 @@ def one_label(context: Context) -> Iterator[Diagnostic]:
             if isinstance(node.place, Named) or place_offset(node.place) != 0:
                 message = f"view `{view.name}` reads `{place_text(node.place)}`, and a view is of one position"
                 remedy = f"read the position itself, and shift the view in the clique: `{view.name}[-1]`"
-                yield context.complaint("bad-view", message, (*path, "place"), "another position", help=remedy)
+                yield context.complaint("bad-view", message, (*path, "place"), "another position", remedy)
 
 
 def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
@@ -586,7 +584,7 @@ def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
                 message = f"`{site.variable}` and `{seen[key]}` are the same variable at one position, `{label}`"
                 remedy = f"the clique over `{label}` alone tells all its states apart"
                 at = ("cliques", n, "sites", s)
-                yield context.complaint("same-site-twice", message, at, "the same variable", help=remedy)
+                yield context.complaint("same-site-twice", message, at, "the same variable", remedy)
             seen.setdefault(key, site.variable)
 
 
