@@ -1,6 +1,6 @@
 """The record of a training run in the model file: settings, data, outcome, versions of packages.
 
-Not here: the file (`file_format`), learning curves as files (`training.curves`).
+Not here: the file (`file_format`), learning curves as files (`training.training_logs`).
 """
 
 from __future__ import annotations

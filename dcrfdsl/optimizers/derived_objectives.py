@@ -2,7 +2,7 @@
 
 In units, value and optimum are those of the objective; the optimizer, its checkpoints and the norms of gradients that
 it reports are in units; what `watch` sees and what the run returns are weights. Not here: the units; the two runs,
-before and after weights are left out (`training.minimisation`).
+before and after weights are left out (`training.stage`).
 """
 
 from __future__ import annotations

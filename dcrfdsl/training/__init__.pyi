@@ -18,7 +18,6 @@ from .cross_validation import (
     cross_validate as cross_validate,
     fold_numbers as fold_numbers,
 )
-from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
 from .parts import (
     CorpusParts as CorpusParts,
     cluster_client as cluster_client,
@@ -42,7 +41,14 @@ from .searches import grid_values as grid_values
 from .size_limits import naming_statements as naming_statements
 from .stage import Observers as Observers
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
-from .training_log import TrainingLog as TrainingLog
+from .training_logs import (
+    CurveWriter as CurveWriter,
+    TrainingLog as TrainingLog,
+    check_curve_path as check_curve_path,
+    progress_bar as progress_bar,
+    scalar_writer as scalar_writer,
+    write_curve as write_curve,
+)
 from .tuning import (
     TRIALS as TRIALS,
     ConstantSearch as ConstantSearch,
@@ -50,4 +56,3 @@ from .tuning import (
     Trial as Trial,
     tune as tune,
 )
-from .watchers import progress_bar as progress_bar, scalar_writer as scalar_writer

@@ -1,10 +1,11 @@
 """Feature induction: the crosses of features that would raise the likelihood most, each with a weight of its own.
 
-A round considers pairs of features of one feature set that fire together; either may be a cross of an earlier round. It
-holds the distribution p(y | x) at the present weights. For each cross and each assignment of a clique, it computes the
-gain of the best value of a new weight (`kernels.extraction.gains`). The best crosses become features, with weights of 0
-to be trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
-(`induction_rounds`), how conjunctions are looked up in new text (`features.conjunctions`).
+Each round trains for a few iterations, then adds the best new features. It considers pairs of features of one feature
+set that fire together; either may be a cross of an earlier round. It holds the distribution p(y | x) at the present
+weights. For each cross and each assignment of a clique, it computes the gain of the best value of a new weight
+(`kernels.extraction.gains`). The best crosses become features, with weights of 0 to be trained. Sources: Lafferty,
+McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: how conjunctions are looked up in new text
+(`features.conjunctions`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
-from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSettings, Window
+from ..optimizers import RunState
+from ..semantics import At, AutoOptimizer, Here, InduceSettings, Reference, Several, TrainSettings, Window
+from .stage import Stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,3 +300,29 @@ def _moved(values: Floats, places: Ints, size: int) -> Floats:
     out = np.zeros(size)
     out[places] = values
     return out
+
+
+def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
+    """The stage with the features that the rounds add, and a summary of each round. Iterations count on."""
+    require_known_labels(stage.supervision)
+    supervision, extractor = stage.supervision, stage.model.extractor
+    rounds: list[InductionRound] = []
+    limits: dict[str, int] = {"max_iterations": criterion.iterations}
+    for _ in range(criterion.rounds):
+        optimizer = stage.settings.optimizer.model_copy(update=limits)
+        settings = stage.settings.model_copy(update={"optimizer": optimizer, "patience": None})
+        short = replace(stage, supervision=supervision, settings=settings, dev=None, earlier=stage.last)
+        outcome = short.run(short.objective(), supervision.weights, RunState())
+        supervision = replace(supervision, weights=outcome.weights)
+        if stage.is_stopped():
+            break
+        supervision, extractor, done = induce_round(supervision, extractor, stage.settings)
+        if not done.weights:
+            break
+        rounds.append(done)
+        if isinstance(optimizer, AutoOptimizer):
+            limits["epochs"] = 0  # long steps on batches would lead away from the optimum of the last round
+    model = replace(
+        stage.model, extractor=extractor, parameters=supervision.parameters, weights=supervision.weights, voters=None
+    )
+    return replace(stage, model=model, supervision=supervision), rounds

@@ -3,22 +3,24 @@
     data -> assembly (states, gold, features, graph) -> weights -> stage after stage -> model
     stage:  features that it adds -> criterion <-> optimizer -> weights and record
 
-This file has the order of the steps. Not here: the steps themselves.
+The stages that have ended, and the one that runs, are layers of a checkpoint (`StageRuns`). Not here: the steps
+themselves, the file of a checkpoint (`checkpoints`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..criteria import Criterion, TrainingProblem
 from ..data import Corpus, raise_if_any
-from ..foundation import DcrfError, Diagnostic, Floats, IncompatibleState, in_a_line, require_kind, warn_of
+from ..foundation import DcrfError, Diagnostic, Floats, IncompatibleState, in_a_line, recalled, require_kind, warn_of
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
-from ..optimizers import Iteration as Iteration, Outcome, RunState
+from ..optimizers import Iteration as Iteration, NotNow, Outcome, RunState, Voters
 from ..semantics import (
     InduceSettings,
     ModelSpec,
@@ -30,18 +32,73 @@ from ..semantics import (
 )
 from .carried_weights import carried_weights
 from .checking import Registered, Template, as_resolved, checker_warnings, require_arguments
-from .checkpoints import Checkpoint, Checkpointing
-from .fingerprints import fingerprint_of
-from .induction_rounds import with_induced_features
+from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
+from .induction import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
 from .problem import UntrainedModel, assemble, known_columns, number_columns, refuse_undecodable
 from .restarts import best_of_restarts, refuse_not_finite
 from .size_limits import naming_statements
 from .stage import LOGGER, Observers, Stage
 from .stage_notes import diagnostics_of
-from .stage_runs import StageRun, StageRuns
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
-from .training_log import TrainingLog
+from .training_logs import TrainingLog
+
+
+@dataclass
+class StageRun:
+    """A stage that begins.   state: of the layers below it.   curve: its iterations before the checkpoint."""
+
+    state: RunState
+    curve: list[Iteration]
+    is_ready: bool = False  # whether all that its run needs is there; before, there is nothing to go on from
+
+    def restore_curve(self, stage: Stage) -> None:
+        """To be called when the run begins, after the stage has added its features."""
+        if self.curve:
+            stage.curve[:] = self.curve
+        self.is_ready = True
+
+
+class StageRuns:
+    """The stages of a training in order, which go on from what `state` has saved, if anything."""
+
+    def __init__(self, state: RunState):
+        self._state = state
+        saved = state.take("stages") or {"done": [], "curve": []}
+        self._saved_done: list[dict[str, Any]] = saved["done"]
+        self._saved_curve = [Iteration(*step) for step in saved["curve"]]
+        self._done: list[dict[str, Any]] = []
+
+    def is_done(self, number: int) -> bool:
+        """Whether stage `number` had ended at the checkpoint."""
+        return number < len(self._saved_done)
+
+    def model_after(self, number: int, model: TrainedModel) -> TrainedModel:
+        """The model as it was after stage `number`, from `model`, as it was before."""
+        saved = self._saved_done[number]
+        self._done.append(saved)
+        voters = None if saved["voters"] is None else Voters.restore(saved["voters"], model.num_weights)
+        weights = recalled(saved, "weights", model.num_weights)
+        return model.with_weights(weights, TrainingRecord.restore(saved["record"]), voters)
+
+    def begin(self, number: int, stage: Stage) -> StageRun:
+        """Stage `number` begins. If the checkpoint was within it, it goes on from there."""
+        if self.is_done(number):  # it runs again, for what later stages need of it
+            return StageRun(RunState(), [])
+        run = StageRun(self._state.below("stage"), self._saved_curve if number == len(self._saved_done) else [])
+
+        def remember() -> dict[str, Any]:
+            if not run.is_ready:
+                raise NotNow
+            return {"done": self._done, "curve": [list(step) for step in stage.curve]}
+
+        self._state.keep("stages", remember)
+        return run
+
+    def add(self, number: int, model: TrainedModel) -> None:
+        """Stage `number` has ended with this model."""
+        voters = None if model.voters is None else model.voters.arrays()
+        self._done.append({"weights": model.weights, "record": asdict(model.record), "voters": voters})
 
 
 @dataclass(frozen=True)

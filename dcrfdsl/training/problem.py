@@ -2,7 +2,9 @@
 
     data -> states, gold labels -> features (alphabet locks) -> templates, graph -> known labels of every variable
 
-Training, the cost table and the drawing of graphs begin here. Not here: weights (`graph.parameters`), inference.
+Training, the cost table and the drawing of graphs begin here. What does not fit is said here too: gold labels that
+break a constraint, segments that are too long, a view that prunes and has one state. Not here: weights
+(`graph.parameters`), inference.
 """
 
 from __future__ import annotations
@@ -14,26 +16,119 @@ from pathlib import Path
 import numpy as np
 
 from ..criteria import NumberColumns, gradient_runs
-from ..data import Corpus, NumericColumn, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
-from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
+from ..data import (
+    Corpus,
+    EncodedLabels,
+    NumericColumn,
+    check_gold,
+    encode_labels,
+    learn_states,
+    places,
+    raise_if_any,
+    variable_states,
+)
+from ..features import (
+    Candidates,
+    FeatureExtractor,
+    FeatureRows,
+    Lexicons,
+    Pairs,
+    RegisteredFeature,
+    load_lexicons,
+    view_label,
+    view_map,
+)
 from ..foundation import DcrfError, Diagnostic, Floats, quoted_names
-from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
+from ..graph import (
+    Gold,
+    ModelGraph,
+    Parameters,
+    broken_instances,
+    constraint_templates,
+    instances_of,
+    known_segments,
+    learn_parameters,
+    segment_shape,
+)
 from ..inference import Workers
 from ..model import gold_of
 from ..semantics import (
     LocatedSpec,
+    MethodSettings,
     ModelSpec,
+    PrunedSettings,
     SpanTable,
     decoding,
+    inference_settings,
     once_constraint,
     once_refusal,
     plain,
     searched_runs,
+    stage_settings,
     statement_text,
 )
-from .gold_segments import gold_segments
-from .guide_remarks import idle_guides
 from .size_limits import naming_statements, refuse_too_large
+
+
+def gold_segments(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, labels: EncodedLabels
+) -> dict[int, Candidates]:
+    """The segments of each `segment` statement, by the number of its clique, in sentences whose labels are all known.
+
+    DcrfError where one is longer than the statement allows.
+    """
+    found, complaints = {}, []
+    for number, clique in enumerate(spec.cliques):
+        if not clique.segmental:
+            continue
+        label = clique.sites[0].variable
+        shape = segment_shape(spec, clique, states[label])
+        codes = labels.codes[[one.name for one in spec.labels].index(label)]
+        unknown = np.concatenate([[0], np.cumsum(codes < 0)])[corpus.sentence_off]
+        known = known_segments(shape, codes, unknown[1:] == unknown[:-1], corpus.sentence_off)
+        found[number] = known.candidates(shape.limit)
+        longer = np.flatnonzero(known.length > shape.limit)
+        if len(longer) and not shape.together:
+            tokens, longest = known.start[longer], int(known.length.max())
+            message = (
+                f"{len(longer):,} of {len(known.start):,} segments of `{label}` are longer than {shape.limit} tokens "
+                f"({places(corpus, tokens)}); the longest has {longest}"
+            )
+            location = f"{corpus.file}:{corpus.token_line[tokens[0]]}"
+            remedy = f"write `up to {longest}`, or `with longer = together`: all of them with one length"
+            complaints.append(Diagnostic("segment-too-long", message, location=location, help=remedy))
+    raise_if_any(complaints)
+    return found
+
+
+def idle_guides(located: LocatedSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+    """A warning for each view of one state that prunes.   states: of every label."""
+    spec = located.spec
+    settings: list[tuple[MethodSettings, tuple[str | int, ...]]] = [(inference_settings(spec), ("infer",))]
+    settings += [
+        (own, ("stages", n))
+        for n, stage in enumerate(spec.stages)
+        if (own := stage_settings(spec, stage.label).infer) is not None
+    ]
+    seen = {
+        view.name: view_map(spec, view, states[label]).states
+        for view in spec.views
+        if (label := view_label(spec, view)) is not None
+    }
+    for asked, path in settings:
+        if not isinstance(asked, PrunedSettings) or asked.by is None or len(seen.get(asked.by, "ab")) > 1:
+            continue
+        others = [name for name, values in seen.items() if len(values) > 1]
+        instead = f"write `by = {others[0]}`, a view with {len(seen[others[0]]):,} states, or " if others else ""
+        yield Diagnostic(
+            "idle-guide",
+            f"`pruned` goes by the view `{asked.by}`, which has one state in this data, "
+            f"{quoted_names(seen[asked.by])[0]}: what neighbours tell does not decide which labels survive",
+            located.spans.label(*path, text="one state"),
+            help=f"{instead}leave out `by`",
+            severity="warning",
+        )
+
 
 ALONE = Workers(1)
 MOST_TYPES = 5  # named in a message

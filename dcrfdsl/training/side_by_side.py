@@ -2,7 +2,7 @@
 
     task, task, … -> result, result, …   in the order of the tasks
 
-Not here: what a task is (`trials`, `cross_validation`), processes (`foundation.process_pools`).
+Not here: what a task is (`tuning`, `cross_validation`), processes (`foundation.process_pools`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     objective, first weights -> optimizer <-> watch (learning curve, dev scores, patience) -> outcome
 
-Not here: the order of stages (`pipeline`), several runs of one stage (`restarts`), the ways to minimise an
-objective (`minimisation`).
+The optimizer minimises at once, in independent parts, or in two runs: around a change of the objective, or around a cut
+to the largest weights. Not here: the order of stages (`pipeline`), several runs of one stage (`restarts`), the
+optimizers (`optimizers`).
 """
 
 from __future__ import annotations
@@ -19,13 +20,30 @@ from ..criteria import CRITERIA, Criterion, TrainingProblem, weight_units
 from ..data import Corpus
 from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory, recalled
 from ..model import TrainedModel
-from ..optimizers import Iteration, NotNow, Outcome, RunState, Voters, WeightUnits, ignores_start
-from ..semantics import InduceSettings, TrainSettings
-from .minimisation import minimise_objective
+from ..optimizers import (
+    OPTIMIZERS,
+    Iteration,
+    KeptWeights,
+    NotNow,
+    Objective,
+    Outcome,
+    RunState,
+    Voters,
+    Watch,
+    WeightUnits,
+    ignores_start,
+    largest_weights,
+    minimise_parts,
+    outcome_from,
+    outcome_state,
+)
+from ..semantics import InduceSettings, OptimizerSettings, TrainSettings
 from .parts import PartedSupervision
-from .training_log import TrainingLog
+from .training_logs import TrainingLog
 
 LOGGER = logging.getLogger("dcrfdsl.training")  # quiet unless a program sets it up
+
+Minimise = Callable[[Objective, Floats, OptimizerSettings, Watch, RunState], Outcome]  # an optimizer
 
 
 @dataclass(frozen=True)
@@ -228,4 +246,101 @@ def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reaso
         gradient_norm=float(np.linalg.norm(gradient)),
         gap=objective.gap(gradient),
         voters=None,  # they come from all iterations, later ones included
+    )
+
+
+# ways to minimise -----------------------------------------------------------------------------------------------------
+
+
+def minimise_objective(
+    objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch, state: RunState,
+    keep: int | None = None,
+) -> Outcome:  # fmt: skip
+    """Minimises an objective by the optimizer of `settings`, from `point` on, or from what `state` has saved.
+
+    keep: how many weights are kept; the largest ones, which are then trained on.
+    """
+    minimise = OPTIMIZERS[settings.method]
+    if keep is not None:
+        return _of_the_largest(minimise, objective, point, settings, watch, keep, state)
+    if objective.apart:
+        return minimise_parts(minimise, objective, point, settings, watch, state)
+    if objective.pause is None:
+        return minimise(objective, point, settings, watch, state.below("optimizer"))
+    return _in_two_parts(minimise, objective, point, settings, watch, objective.pause, state)
+
+
+def _of_the_largest(
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch, keep: int,
+    state: RunState,
+) -> Outcome:  # fmt: skip
+    """Minimises over all weights, then over the `keep` largest ones alone; both runs share one count of iterations."""
+    first, is_stopped = _first_run(minimise, objective, start, settings, watch, state, "before_cut")
+    kept = largest_weights(first.weights, keep)
+    if int(np.count_nonzero(first.weights)) <= keep:
+        return first
+    rest, weights = KeptWeights(objective, kept, start), np.where(kept, first.weights, 0.0)
+    cut = f"{keep:,} of {len(kept):,} weights kept"
+    if is_stopped:
+        value, gradient = rest.value_and_gradient(weights)
+        return replace(
+            first, weights=weights, objective=value, evaluations=first.evaluations + 1,
+            gradient_norm=float(np.linalg.norm(gradient)), gap=None, reason=f"{first.reason}; {cut}",
+        )  # fmt: skip
+    second = _second_run(minimise, rest, weights, settings, watch, state, "before_cut", first)
+    return replace(second, reason=f"{second.reason}; {cut}")
+
+
+def _in_two_parts(
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch, pause: int,
+    state: RunState,
+) -> Outcome:  # fmt: skip
+    """Minimises an objective that changes after `pause` iterations; both runs share one count of iterations."""
+    limit = getattr(settings, "max_iterations", pause)
+    short = settings.model_copy(update={"max_iterations": min(pause, limit)})
+    first, is_stopped = _first_run(minimise, objective, start, short, watch, state, "before_pause")
+    if is_stopped or first.iterations >= limit:
+        # even if this run converged, training did not: its objective was to change
+        return replace(first, converged=False, reason=f"{limit} iterations done") if first.converged else first
+    objective.advance(first.weights)
+    rest = settings.model_copy(update={"max_iterations": limit - first.iterations})
+    return _second_run(minimise, objective, first.weights, rest, watch, state, "before_pause", first)
+
+
+def _first_run(
+    minimise: Minimise, objective: Criterion, start: Floats, settings: OptimizerSettings, watch: Watch,
+    state: RunState, name: str,
+) -> tuple[Outcome, bool]:  # fmt: skip
+    """The first of two runs, or what a checkpoint has of it under `name`; and whether it was asked to stop."""
+    is_stopped = False
+
+    def watched(step: Iteration, weights: Floats) -> bool:
+        nonlocal is_stopped
+        is_stopped = watch(step, weights)
+        return is_stopped
+
+    saved = state.take(name)
+    if saved is not None:
+        return outcome_from(saved, len(start)), False
+    outcome = minimise(objective, start, settings, watched, state.below("optimizer"))
+    return outcome, is_stopped
+
+
+def _second_run(
+    minimise: Minimise, objective: Objective, start: Floats, settings: OptimizerSettings, watch: Watch,
+    state: RunState, name: str, first: Outcome,
+) -> Outcome:  # fmt: skip
+    """The second of two runs, whose iterations, evaluations and seconds count on; a checkpoint has the first one."""
+
+    def watched(step: Iteration, weights: Floats) -> bool:
+        seconds = first.seconds + step.seconds
+        return watch(step._replace(iteration=first.iterations + step.iteration, seconds=seconds), weights)
+
+    state.keep(name, lambda: outcome_state(first))
+    second = minimise(objective, start, settings, watched, state.below("optimizer"))
+    return replace(
+        second,
+        iterations=first.iterations + second.iterations,
+        evaluations=first.evaluations + second.evaluations,
+        seconds=first.seconds + second.seconds,
     )

@@ -1,13 +1,15 @@
 """`tune`: a search for the values of tuned constants that give the best model on held-out data.
 
-A trial trains with some values on the training data alone and scores the first metric of the template on the held-out
-data. The model of the best trial is the result. It is not trained again: the same data, settings and seed would give
-the same weights. Not here: which values to try (`searches`), training (`pipeline`).
+A trial trains with some values on the training data alone, here or in another process, and scores the first metric of
+the template on the held-out data. The model of the best trial is the result. It is not trained again: the same data,
+settings and seed would give the same weights. Not here: which values to try (`searches`), training (`pipeline`),
+several trials at once (`side_by_side`).
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
@@ -15,19 +17,24 @@ from dataclasses import asdict, dataclass, field, replace
 from ..data import Corpus
 from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
-from ..model import TrainedModel
+from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
 from ..semantics import (
+    ModelSpec,
     Number,
     Resolved,
     Value,
+    stage_chain,
+    stage_settings,
     tuned_ranges,
     value_text,
+    with_constants,
 )
 from .checking import Template, as_resolved, checker_warnings, require_arguments
-from .pipeline import with_probabilities, with_remarks
+from .pipeline import fit, with_probabilities, with_remarks
 from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values
-from .trials import Ended, TrialData, run_trials
+from .side_by_side import run_side_by_side
+
 
 TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
@@ -194,8 +201,11 @@ class ConstantSearch:
     def _run_together(self, proposals: Proposals, plan: SearchPlan) -> None:
         """Runs several trials at once; they are numbered, reported and compared in the order of the search."""
         every = list({tuple(values.values()): values for values in proposals}.values())
-        for number, ended in run_trials(self._data, every, plan.jobs, self.should_stop):
-            self._add(every[number], ended)
+        for number, sent in run_side_by_side(self._data, every, plan.jobs, self.should_stop):
+            model = sent.model
+            if isinstance(model, bytes):
+                model = model_from_bytes(TrainedModel, model, "<trial>", self.registered or {})
+            self._add(every[number], replace(sent, model=model))
         if self._best is None:
             raise KeyboardInterrupt  # it was to stop before any trial began
 
@@ -211,7 +221,8 @@ class ConstantSearch:
         self._trials.append(trial)
         if self.on_trial is not None:
             self.on_trial(trial)
-        has_model = not isinstance(ended.model, DcrfError)
+        assert not isinstance(ended.model, bytes)
+        has_model = isinstance(ended.model, TrainedModel)
         if (
             self._best is None
             or isinstance(self._best[1], DcrfError)
@@ -237,3 +248,81 @@ def _is_better(trial: Trial, best: Trial) -> bool:
 
 def _plain(value: Value) -> float | str:
     return value.value if isinstance(value, Number) else value_text(value)
+
+
+# trials ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that has ended.   metric, dev: the score on the held-out data, and its name.   seconds: of training and
+    scoring.   complete: whether it ran to its end.   model: or why there is none: its weights became infinite; as the
+    content of its file, without feature functions, where it comes from another process.
+    """
+
+    model: TrainedModel | DcrfError | bytes
+    metric: str
+    dev: float
+    seconds: float
+    complete: bool
+
+
+@dataclass(frozen=True)
+class TrialData:
+    """What all trials of a search have in common. The fields are arguments of `tune`."""
+
+    resolved: Resolved
+    corpus: Corpus
+    dev: Corpus
+    stage: str | None = None
+    threads: int | None = None
+    registered: Mapping[str, RegisteredFeature] | None = None
+
+    def run(
+        self,
+        values: Values,
+        on_iteration: Callable[[Iteration], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Ended:
+        """Trains with these values on the training data, and scores on the held-out data."""
+        begun = time.perf_counter()
+        try:
+            model = self._trained(values, on_iteration, should_stop)
+        except DcrfError as error:
+            if any(diagnostic.slug != "not-finite" for diagnostic in error.diagnostics):
+                raise
+            return Ended(error, "", math.nan, time.perf_counter() - begun, complete=True)
+        metric, dev = model.scores.first_score(self.dev, threads=self.threads)
+        is_stopped = should_stop is not None and should_stop()
+        return Ended(model, metric, dev, time.perf_counter() - begun, not is_stopped)
+
+    def _trained(
+        self,
+        values: Values,
+        on_iteration: Callable[[Iteration], None] | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> TrainedModel:
+        return fit(
+            with_constants(self.resolved, values),
+            self.corpus,
+            stage=self.stage,
+            dev=self.dev if _needs_dev(self.resolved.spec, self.stage) else None,
+            threads=self.threads,
+            registered=self.registered,
+            on_iteration=on_iteration,
+            should_stop=should_stop,
+            unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
+        )
+
+    def with_threads(self, threads: int) -> TrialData:
+        return replace(self, threads=threads)
+
+    def run_elsewhere(self, values: Values, should_stop: Callable[[], bool] | None = None) -> Ended:
+        """A trial in another process. Its model comes back as a file, without feature functions."""
+        ended = self.run(values, should_stop=should_stop)
+        return replace(ended, model=model_as_bytes(ended.model)) if isinstance(ended.model, TrainedModel) else ended
+
+
+def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:
+    """Whether training itself looks at the held-out data."""
+    return any(stage_settings(spec, entry.label).patience is not None for entry in stage_chain(spec, stage))

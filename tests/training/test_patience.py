@@ -21,8 +21,8 @@ from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.settings.training_settings import CRITERIA
-from dcrfdsl.training.curves import write_curve
 from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.training_logs import write_curve
 
 TEXT = f"{CHAIN}infer exact\n"
 PATIENCE = 3

@@ -19,9 +19,9 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers import dual_problem
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
-from dcrfdsl.training.curves import write_curve
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.time_estimate import training_seconds
+from dcrfdsl.training.training_logs import write_curve
 
 
 def trained(end: str, case: str = "chain") -> TrainedModel:
