@@ -2,8 +2,8 @@
 
 Each works on every system that Python runs on, and says so where a system has none. A lock ends with the process that
 holds it. Windows has none of the calls of POSIX: there a byte far behind any content is locked, so that the content can
-still be read. Not here: what work will take; what a lock means to those who take it (`whole_files`, `training.training_logs`);
-what is in a cache (`syntax.resources`, `kernels.runtime.kernel_cache`).
+still be read. Not here: what work will take; what a lock means to those who take it (`whole_files`,
+`training.training_logs`); what is in a cache (`syntax.resources`, `kernels.runtime.kernel_cache`).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from ..foundation import DcrfError, Diagnostic, IncompatibleState, recalled
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import Label, Latent, Memory, ModelSpec, StateFile, to_text
-from .parts import PartedSupervision, read_compiled
+from .parts import PartedProblem, read_compiled
 
 _NAMED_ABOVE = ("lexicons", "registered_texts")  # of the metadata of features
 _MADE = ("features", "features of the training data")  # the second part of a fingerprint
@@ -101,7 +101,7 @@ def _hash_of_features(model: TrainedModel) -> str:
 def _rows(supervision: TrainingProblem) -> Iterator[NDArray[Any]]:
     """The features of all positions of the training data, and the pairs of relational cliques."""
     parts: Iterable[Any] = [supervision]
-    if isinstance(supervision, PartedSupervision) and supervision.learned is not None:
+    if isinstance(supervision, PartedProblem) and supervision.learned is not None:
         parts = map(read_compiled, supervision.learned.paths)
     for part in parts:
         for fields in (*part.rows, *part.relations.values()):

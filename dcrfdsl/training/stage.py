@@ -38,7 +38,7 @@ from ..optimizers import (
     outcome_state,
 )
 from ..semantics import InduceSettings, OptimizerSettings, TrainSettings
-from .parts import PartedSupervision
+from .parts import PartedProblem
 from .training_logs import TrainingLog
 
 LOGGER = logging.getLogger("dcrfdsl.training")  # quiet unless a program sets it up
@@ -98,7 +98,7 @@ class Stage:
 
     def objective(self) -> Criterion:
         objective: Criterion
-        if isinstance(self.supervision, PartedSupervision):
+        if isinstance(self.supervision, PartedProblem):
             objective = self.supervision.summed(self.settings)
         else:
             objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
@@ -120,7 +120,7 @@ class Stage:
 
     @property
     def _curvature(self) -> Callable[[], Floats] | None:
-        return None if isinstance(self.supervision, PartedSupervision) else self.supervision.curvature
+        return None if isinstance(self.supervision, PartedProblem) else self.supervision.curvature
 
     def report(self, step: Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""

@@ -35,7 +35,6 @@ from .pipeline import fit, with_probabilities, with_remarks
 from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values
 from .side_by_side import run_side_by_side
 
-
 TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
 

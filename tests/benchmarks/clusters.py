@@ -18,10 +18,10 @@ from work import ROUNDS, SMOKE, conll2000, work_folder
 from dcrfdsl.inference import Workers
 from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.training.parts.cluster_runner import cluster_client
 from dcrfdsl.training.parts.corpus_parts import open_parts
-from dcrfdsl.training.parts.part_resources import untrained_on_parts
-from dcrfdsl.training.parts.summed_criterion import SummedCriterion
+from dcrfdsl.training.parts.part_runners import cluster_client
+from dcrfdsl.training.parts.parted_problem import untrained_on_parts
+from dcrfdsl.training.parts.summed_criteria import SummedCriterion
 
 TOKENS = 10_000 if SMOKE else 1_000_000
 WORKERS = 2

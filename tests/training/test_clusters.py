@@ -20,8 +20,8 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.checkpoints import Checkpoint
-from dcrfdsl.training.parts.cluster_runner import ClusterRunner, cluster_client, part_runner
 from dcrfdsl.training.parts.corpus_parts import open_parts
+from dcrfdsl.training.parts.part_runners import ClusterRunner, cluster_client, part_runner
 from dcrfdsl.training.pipeline import fit
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'dcrfdsl[dask]'")

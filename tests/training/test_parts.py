@@ -21,9 +21,9 @@ from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.checkpoints import Checkpoint
 from dcrfdsl.training.parts.corpus_parts import CorpusParts, open_parts
-from dcrfdsl.training.parts.part_resources import parse_memory, untrained_on_parts
-from dcrfdsl.training.parts.part_trees import InTurn, TreeSum
-from dcrfdsl.training.parts.summed_criterion import SummedCriterion
+from dcrfdsl.training.parts.part_runners import InTurn, TreeSum
+from dcrfdsl.training.parts.parted_problem import parse_memory, untrained_on_parts
+from dcrfdsl.training.parts.summed_criteria import SummedCriterion
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.problem import assemble
 

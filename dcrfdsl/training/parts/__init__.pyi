@@ -1,4 +1,3 @@
-from .cluster_runner import cluster_client as cluster_client, part_runner as part_runner
 from .corpus_parts import (
     CorpusParts as CorpusParts,
     files_in as files_in,
@@ -7,9 +6,11 @@ from .corpus_parts import (
     remove_parts as remove_parts,
 )
 from .part_files import read_compiled as read_compiled
-from .part_resources import (
+from .part_runners import cluster_client as cluster_client, part_runner as part_runner
+from .parted_problem import (
+    PartedProblem as PartedProblem,
     PartResources as PartResources,
     parse_memory as parse_memory,
+    refuse_unsummed_stages as refuse_unsummed_stages,
     untrained_on_parts as untrained_on_parts,
 )
-from .parted_supervision import PartedSupervision as PartedSupervision, refuse_unsummed_stages as refuse_unsummed_stages

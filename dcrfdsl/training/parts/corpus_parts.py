@@ -5,7 +5,7 @@
 A part ends with the sentence that completes its tokens, and where a group of files ends. So the cut depends on the data
 alone, not on memory, threads or machines. Files are grouped in order until a group has `GROUP_BYTES`; groups can be
 read by different machines. The folder of a group is named by the content of its files and by how they are read, so it
-is used again whatever they are called. Not here: what training reads of a part (`part_tasks`).
+is used again whatever they are called. Not here: what training reads of a part (`part_learning`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_cor
 from ...foundation import READING, DcrfError, Diagnostic, Ints, clear_os_errors, is_writable, write_whole
 from ...semantics import DataSpec, ModelSpec, json_adapter
 from ..checking import Template, as_resolved
-from .cluster_runner import part_runner
 from .part_files import PART_VERSION, read_text, write_text
-from .part_trees import InTurn, PartRunner
+from .part_runners import InTurn, PartRunner, part_runner
 
 PART_TOKENS = 1 << 18
 GROUP_BYTES = 1 << 24  # of files that are read one after the other, so that small files do not make small parts
 CHUNK_TOKENS = 1 << 15  # read at once
-_OURS = re.compile("(text|compiled)-[0-9a-f]{32}")  # folders in the cache: of `read_group`, and of `learning`
+_OURS = re.compile("(text|compiled)-[0-9a-f]{32}")  # folders in the cache: of `read_group`, and of `part_learning`
 
 Columns = Mapping[str, InternedColumn | NumericColumn | BagColumn]
 

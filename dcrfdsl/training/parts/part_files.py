@@ -1,7 +1,7 @@
 """Parts of a corpus as files: their text as columns, and what training reads of them.
 
 Each file is a file of named arrays as models are: checked by a sum, written whole or not at all, without pickle. Not
-here: when they are written (`corpus_parts`, `part_tasks`).
+here: when they are written (`corpus_parts`, `part_learning`).
 """
 
 from __future__ import annotations

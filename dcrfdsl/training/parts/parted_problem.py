@@ -1,23 +1,28 @@
-"""Training data in parts as stages take it, and which stages can train on it.
+"""Training data in parts as stages take it: which stages can train on it, and what they may use.
 
 A stage can where its objective is a sum over sentences that its optimizer takes as such: by value and gradient, as the
 dual of `hmsvm` by searches of all parts, as a perceptron by passes over each part. Steps after single sentences need
-the data itself, so what trains by them is refused. Not here: the sums (`summed_criterion`).
+the data itself, so what trains by them is refused. Memory, threads and a cluster are resources of the training. Not
+here: learning (`part_learning`), the sums (`summed_criteria`).
 """
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...criteria import FeatureMoments, TrainingProblem, number_features
-from ...foundation import DcrfError, Diagnostic, data_error
+from ...features import RegisteredFeature
+from ...foundation import DcrfError, Diagnostic, data_error, memory_in_use
 from ...graph import Gold
 from ...inference import Workers
+from ...model import TrainedModel
 from ...semantics import (
     PIECES,
     GaussianPrior,
@@ -31,13 +36,11 @@ from ...semantics import (
     stage_chain,
     stage_settings,
 )
-from .learning import LearnedParts
-from .part_objectives import StageTerms
-from .part_tasks import Numbers, join_moments, moments_of_part
-from .part_trees import PartRunner
-from .summed_criterion import SummedCriterion
-from .summed_margins import SummedMargins
-from .summed_perceptron import SummedPerceptron
+from .corpus_parts import CorpusParts
+from .part_learning import LearnedParts, Numbers, join_moments, learn_parts, moments_of_part
+from .part_runners import InTurn, PartRunner, part_runner, require_shared, ship_functions
+from .part_terms import StageTerms
+from .summed_criteria import SummedCriterion, SummedMargins, SummedPerceptron
 
 FULL = ("auto", "lbfgs", "owlqn", "proximal", "cg")  # optimizers that need value and gradient alone
 SUMMED = {  # the optimizers of each criterion that is a sum over sentences
@@ -87,7 +90,7 @@ def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PartedSupervision(TrainingProblem):
+class PartedProblem(TrainingProblem):
     """Training data in parts: the fields of data are empty.   learned: its compiled parts.   most_bytes: of memory."""
 
     learned: LearnedParts | None = None
@@ -115,19 +118,93 @@ class PartedSupervision(TrainingProblem):
         if not dense:
             return {}
         paths, sizes = self.learned.paths, {number: self.extractor.sets[number].num_features for number in dense}
-        total = self.runner.total(moments_of_part, Numbers(paths, sizes, dense), len(paths), None, join_moments)
-        return dict(total.of_sets)
+        return self.runner.total(moments_of_part, Numbers(paths, sizes, dense), len(paths), None, join_moments)
 
 
-def empty_supervision(
+def empty_problem(
     learned: LearnedParts, workers: Workers, runner: PartRunner, fits: Callable[[str], None]
-) -> PartedSupervision:
+) -> PartedProblem:
     """The training data of a model with weights of 0."""
     model = learned.model
     states = tuple(model.states[name] for name in model.graph.variables)
     nothing = Gold(np.zeros((len(states), 0), np.int32), ((),) * len(states))
-    return PartedSupervision(
+    return PartedProblem(
         model.spec, model.graph, model.parameters, (), {}, np.zeros(1, np.int64), nothing,
         np.zeros(model.num_weights), workers, states=states, extractor=model.extractor, learned=learned,
         runner=runner, fits=fits,
     )  # fmt: skip
+
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+LEAST = 10**8  # bytes that the libraries take before any data is read, about
+OPEN_BYTES = 5 * 10**8  # allowed for each further part that is open at the same time
+THREADS_A_PART = 4  # more do not find enough to do in one part
+
+
+def parse_memory(text: str | int) -> int:
+    """Bytes of `2GB`, `500M`, `1.5GiB` or a number. DcrfError for anything else."""
+    if isinstance(text, int):
+        number = text
+    else:
+        found = _SIZE.fullmatch(text.strip())
+        if found is None:
+            message = f"`{text}` is no amount of memory"
+            raise DcrfError(Diagnostic("bad-setting", message, help="write it as `2GB`, `500MB` or `1.5GiB`"))
+        base = _UNITS[found[2].upper()]
+        number = int(float(found[1]) * (1 << (10 * round(len(str(base)) / 3)) if found[3] else base))
+    if number < LEAST:
+        message = f"{number:,} bytes of memory are too few: the libraries alone take about {LEAST:,}"
+        raise DcrfError(Diagnostic("bad-setting", message, help="write `--memory 2GB`, or what the machine has"))
+    return number
+
+
+@dataclass(frozen=True)
+class PartResources:
+    """memory: as `open_parts` takes it.   cluster: a `distributed.Client`, or None for this process."""
+
+    memory: int | str | None = None
+    cluster: Any = None
+
+    def runner(self, threads: int) -> PartRunner:
+        """What runs tasks on parts, with this number of threads in this process."""
+        if self.cluster is not None:
+            return part_runner(self.cluster)
+        return InTurn(threads, self._at_once(threads))
+
+    def _at_once(self, threads: int) -> int:
+        """How many parts are open at the same time."""
+        wanted = max(1, threads // THREADS_A_PART)
+        if self.memory is None:
+            return wanted
+        return max(1, min(wanted, parse_memory(self.memory) // OPEN_BYTES))
+
+    def fits(self, doing: str) -> None:
+        """DcrfError if this process uses more memory than it may."""
+        if self.memory is None:
+            return
+        used, most = memory_in_use(), parse_memory(self.memory)
+        if used > most:
+            message = f"{doing} takes {used / 1e9:.2f} GB of memory, and `--memory` allows {most / 1e9:.2f} GB"
+            remedy = (
+                "allow more; or have fewer features: `with min_count = 2` leaves out those that occur once; or train "
+                "by `lbfgs(memory = 3)`, which remembers less"
+            )
+            raise DcrfError(Diagnostic("out-of-memory", message, help=remedy))
+
+
+def untrained_on_parts(
+    spec: ModelSpec,
+    parts: CorpusParts,
+    directories: Mapping[str, Path],
+    registered: Mapping[str, RegisteredFeature],
+    workers: Workers,
+) -> tuple[TrainedModel, PartedProblem]:
+    """The model with all weights 0, and its training data in parts."""
+    resources = PartResources(parts.memory, parts.cluster)
+    if resources.cluster is not None:
+        require_shared(resources.cluster, parts.cache)
+        ship_functions(registered)
+    runner = resources.runner(workers.threads)
+    learned = learn_parts(spec, parts, directories, registered, runner, resources.fits)
+    return learned.model, empty_problem(learned, workers, runner, resources.fits)

@@ -1,0 +1,252 @@
+"""Objectives over data in parts: the sum of the terms of all parts, and the penalty once.
+
+    L(λ) = ((L_1 + L_2) + (L_3 + L_4)) + … + P(λ)
+
+The sum is a fixed tree over parts, so its bits do not depend on memory, threads or machines.
+
+`hmsvm` searches all parts at the same weights for the labellings that violate their margins. The dual and the
+labellings that it keeps are in the memory of the process that trains; the data is not. Labels that are not known would
+have to be completed in each part, and are refused. The perceptron makes a pass over each part from the same weights.
+Not here: the terms (`part_terms`), which objectives can be summed (`parted_problem`), the dual
+(`optimizers.dual_problem`), how the weights of parts are mixed (`optimizers`).
+"""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...criteria import CRITERIA, Criterion, Hmsvm, margin_remarks
+from ...features import FeatureExtractor
+from ...foundation import DcrfError, Diagnostic, Floats
+from ...inference import RunStatus, Workers
+from ...kernels.optimization import Cuts
+from ...optimizers import MarginProblem, PartedPasses, PassOfPart, concatenate_cuts, perceptron_pass
+from ...semantics import (
+    TrainSettings,
+)
+from .part_files import read_compiled
+from .part_runners import PartRunner
+from .part_terms import PartSum, Point, StageTerms, add_terms, forget_terms, open_term, problem_of_part, term_of_part
+
+
+class SummedCriterion(Criterion):
+    """The sum over all parts, and the penalty."""
+
+    total_status = RunStatus()  # summed over all evaluations
+
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        """extractor: of the features, for priors that ask what a weight stands for."""
+        self._terms, self._runner, self._fits, self._extractor = terms, runner, fits, extractor
+        self._count, self._sharpened = len(terms.paths), 0
+        self.num_weights, self.workers = terms.parameters.num_weights, workers
+        first = self._first(terms.joint)  # what is the same in all parts, penalty included
+        self.penalty, self.inference_description = first.penalty, first.inference_description
+        self.is_steep = first.is_steep
+        weakref.finalize(self, forget_terms, terms.key)  # also where training ends with an error
+        self._has_gap = first.gap(np.zeros(self.num_weights)) is not None
+
+    def _first(self, settings: TrainSettings[Any]) -> Criterion:
+        part = read_compiled(self._terms.paths[0])
+        supervision = replace(problem_of_part(self._terms, part, 0), extractor=self._extractor)
+        return CRITERIA[self._terms.method](supervision, settings)
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The sum over all parts with the penalty, and its gradient [W]."""
+        total: PartSum = self._total(self._terms, weights)
+        self.total_status = self.total_status + total.status
+        self._has_gap &= not total.is_hidden
+        gradient = total.gradient if total.gradient.flags.writeable else total.gradient.copy()
+        value = total.value
+        if self.penalty is not None:
+            value += self.penalty.add(weights, gradient)
+        return value, gradient
+
+    def _total(self, terms: StageTerms, weights: Floats) -> PartSum:
+        point = Point(weights, self._sharpened)
+        total = self._runner.total(term_of_part, terms, self._count, point, add_terms)
+        self._fits("evaluating the objective")
+        return total
+
+    def start(self, weights: Floats) -> Floats:
+        """Where training begins; `mce` begins at 0 with a small step down the likelihood of all parts."""
+        if self._terms.method != "mce" or weights.any():
+            return weights
+        likelihood = replace(self._terms, key=secrets.token_hex(8), method="likelihood")
+        downhill = self._total(likelihood, weights).gradient
+        self._runner.everywhere(forget_terms, likelihood.key)
+        return self.downhill_from_zero(downhill)
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`; None where labels of some part are summed out."""
+        return self.penalty.gap(gradient) if self._has_gap and self.penalty is not None else None
+
+    def tighten_tolerance(self) -> bool:
+        """Asks inference for tighter convergence in every part; False if it is as exact as it gets."""
+        first = self._first(self._terms.without_prior)
+        able = [first.tighten_tolerance() for _ in range(self._sharpened + 1)][-1]
+        self._sharpened += able
+        self._tightened = first.tightened
+        return able
+
+    _tightened: Any = None
+
+    @property
+    def tightened(self) -> Any:
+        return self._tightened
+
+    def remembered(self) -> dict[str, Any]:
+        return {**super().remembered(), "sharpened": self._sharpened}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        super().recall(saved)
+        self._sharpened = saved["sharpened"]
+
+    def close(self) -> None:
+        """Frees the layouts of the parts."""
+        self._runner.everywhere(forget_terms, self._terms.key)
+
+
+class FoundCuts(NamedTuple):
+    """What parts found: cuts by sequence, how inference ended, and the sequences with more labellings than listed."""
+
+    cuts: tuple[Cuts, ...]
+    status: RunStatus
+    full: int
+
+
+def limits_of_part(shared: StageTerms, number: int, _: None) -> Floats:
+    """U of the sequences of a part, [S]."""
+    return _margins(shared, number).limit
+
+
+def join_limits(one: Floats, other: Floats) -> Floats:
+    """Those of consecutive parts."""
+    return np.concatenate([one, other])
+
+
+def cuts_of_part(shared: StageTerms, number: int, scores: Floats) -> FoundCuts:
+    """The most violated cuts of a part at the weights `scores` [W]."""
+    term = _margins(shared, number)
+    found = tuple(term.find_cuts(np.asarray(scores), first, last) for first, last in term.runs)
+    return FoundCuts(found, term.total_status, term.full)
+
+
+def join_found(one: FoundCuts, other: FoundCuts) -> FoundCuts:
+    """Those of consecutive parts."""
+    return FoundCuts(one.cuts + other.cuts, one.status + other.status, one.full + other.full)
+
+
+def _margins(shared: StageTerms, number: int) -> Hmsvm:
+    term = open_term(shared, number)
+    assert isinstance(term, Hmsvm)
+    _refuse_unknown(term, shared.stage)
+    return term
+
+
+def _refuse_unknown(term: Hmsvm, stage: str) -> None:
+    if term.clamped is not None:
+        message = f"stage `{stage}` cannot train on data in parts: `hmsvm` completes labels that are not known"
+        remedy = "give all labels, or train on data in memory, or by `likelihood`"
+        raise DcrfError(Diagnostic("no-sum-over-parts", message, help=remedy))
+
+
+class SummedMargins(SummedCriterion, MarginProblem):
+    """The margin problem of all parts, with one run of all sequences."""
+
+    solver = "working_set"
+
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        super().__init__(terms, runner, workers, fits, extractor)
+        first = self._first(terms.joint)
+        assert isinstance(first, Hmsvm)
+        _refuse_unknown(first, terms.stage)
+        self.metric, self.tolerance, self.each_counts = first.metric, first.tolerance, first.each_counts
+        self._approximate, self._full = first.approximate, 0
+        self.limit = runner.total(limits_of_part, terms, self._count, None, join_limits)
+        self.runs = [(0, len(self.limit))]
+
+    def margin_problem(self) -> MarginProblem:
+        return self
+
+    def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
+        """See `MarginProblem.find_cuts`; the one run has all sequences."""
+        found: FoundCuts = self._runner.total(cuts_of_part, self._terms, self._count, scores, join_found)
+        self.total_status, self._full = self.total_status + found.status, found.full
+        self._fits("keeping the labellings that violate their margins")
+        return concatenate_cuts(found.cuts)
+
+    def metric_times(self, point: Floats) -> Floats:
+        """See `MarginProblem.metric_times`: the ordinary inner product."""
+        return point
+
+    def complete(self, weights: Floats) -> bool:
+        """See `MarginProblem.complete`: every label is known."""
+        return False
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The primal at `weights` [W], and a subgradient."""
+        total: PartSum = self._total(self._terms, weights)
+        again = self._count - 1  # the term of each part has the norm of the weights
+        return total.value - 0.5 * again * float(weights @ weights), total.gradient - again * weights
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return margin_remarks(self.inference_description, self._approximate, self._full, len(self.limit))
+
+
+class PassPoint(NamedTuple):
+    """Where a pass begins: weights [W], its number, and the seed of all passes."""
+
+    weights: Floats
+    number: int
+    seed: int
+
+
+def pass_of_part(shared: StageTerms, number: int, point: PassPoint) -> PassOfPart:
+    """A pass over a part; its order depends on the numbers of the pass and of the part alone."""
+    return perceptron_pass(open_term(shared, number), np.asarray(point.weights), (point.seed, point.number, number))
+
+
+def add_passes(one: PassOfPart, other: PassOfPart) -> PassOfPart:
+    """The sum of passes over different parts."""
+    return PassOfPart(
+        one.change + other.change, one.weighted + other.weighted, one.loss + other.loss,
+        one.mistakes + other.mistakes, one.sequences + other.sequences, one.parts + other.parts,
+    )  # fmt: skip
+
+
+class SummedPerceptron(SummedCriterion, PartedPasses):
+    """The loss of all parts."""
+
+    solver = "mixed_perceptron"
+
+    def __init__(
+        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
+        extractor: FeatureExtractor | None = None,
+    ):  # fmt: skip
+        super().__init__(terms, runner, workers, fits, extractor)
+        schedule = self._first(terms.joint).perceptron_schedule()
+        assert schedule is not None
+        self.schedule = schedule
+
+    def parted_passes(self) -> PartedPasses:
+        return self
+
+    def one_pass(self, weights: Floats, number: int) -> PassOfPart:
+        """See `PartedPasses.one_pass`."""
+        point = PassPoint(weights, number, self.schedule.seed)
+        done: PassOfPart = self._runner.total(pass_of_part, self._terms, self._count, point, add_passes)
+        self._fits("a pass of the perceptron")
+        return done
