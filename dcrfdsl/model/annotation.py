@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..data import Corpus, corpus_of_texts, text_within, tokens_of_text
-from ..foundation import DcrfError, Diagnostic
+from ..foundation import data_error
 from ..inference import Workers
 from ..semantics import DataSpec, ModelSpec
 from .calibration import Model, ModelCalibration
@@ -81,12 +81,10 @@ def data_of_texts(spec: ModelSpec) -> DataSpec:
     data = spec.data
     if data is None or data.format != "spans":
         form = "no data" if data is None else f"`{data.format}`"
-        raise DcrfError(
-            Diagnostic(
+        raise data_error(
                 "bad-argument", f"the data of this model are {form}, which has tokens, and no running texts",
                 help="`tag` takes tokens; a model of texts has `data spans(word = token, …)`",
-            )
-        )  # fmt: skip
+            )  # fmt: skip
     return data
 
 

@@ -19,8 +19,6 @@ from ..data import Corpus, EncodedLabels, Segments, mark_table, segments_of
 from ..foundation import (
     CORPUS,
     Codes,
-    DcrfError,
-    Diagnostic,
     Floats,
     Mask,
     Offsets,
@@ -317,7 +315,7 @@ class ModelCalibration(Generic[Model]):
         require_kind(corpus, Corpus, "corpus", CORPUS)
         if method not in CALIBRATIONS:
             message = f"`{method}` is not a way to calibrate"
-            raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways are {_listed(CALIBRATIONS)}"))
+            raise data_error("unknown-method", message, help=f"the ways are {_listed(CALIBRATIONS)}")
         fitted = self._isotonic(corpus, threads) if method == "isotonic" else self._tempered(corpus, threads)
         return self.model.with_record(replace(self.model.record, calibration=fitted))
 
@@ -353,7 +351,7 @@ def _require_kind_of(of: str) -> None:
     if of not in KINDS:
         guess = did_you_mean(of, KINDS)
         remedy = f"did you mean `{guess}`?" if guess else f"the kinds are {_listed(KINDS)}"
-        raise DcrfError(Diagnostic("unknown-method", f"`{of}` is no kind of prediction", help=remedy))
+        raise data_error("unknown-method", f"`{of}` is no kind of prediction", help=remedy)
 
 
 def _listed(names: Sequence[str]) -> str:

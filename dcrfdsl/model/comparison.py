@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import CORPUS, DcrfError, Diagnostic, Mask, require_kind, require_whole
+from ..foundation import CORPUS, DcrfError, Mask, data_error, require_kind, require_whole
 from ..metrics import (
     Evaluation,
     Interval,
@@ -163,7 +163,7 @@ def compare(
 
 
 def _error(slug: str, message: str, remedy: str) -> DcrfError:
-    return DcrfError(Diagnostic(slug, message, help=remedy))
+    return data_error(slug, message, help=remedy)
 
 
 def _require_same_sentences(corpora: Mapping[str, Corpus]) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
-from ..foundation import DcrfError, Diagnostic, Floats, cached_property, require_kind, require_list
+from ..foundation import DcrfError, Floats, cached_property, data_error, require_kind, require_list
 from ..inference import CliqueMarginal, RunStatus, Workers
 from ..semantics import ALL, NONE, Case, EventText, LabelDiagrams
 from .case_sums import CaseSums, PlacedCase, case_sums
@@ -150,7 +150,7 @@ class ModelEvents:
         events = [self.reader.read(text) for text in texts]
         predictor = self.model.prepare(sentence, given)
         if predictor is None:
-            raise DcrfError(Diagnostic("no-such-position", "the sentence has no token", help="give one with tokens"))
+            raise data_error("no-such-position", "the sentence has no token", help="give one with tokens")
         of_sentences = self._probabilities(predictor, events, list(texts), Workers(threads))
         answers = [one[0] for one in of_sentences] if isinstance(event, str) else of_sentences
         return answers if isinstance(sentence, Corpus | Predictor) else answers[0]
@@ -321,7 +321,7 @@ def _gold(model: PredictingModel, predictor: Predictor, workers: Workers) -> dic
     absent = [label for label in model.labels if label not in predictor.corpus.columns]
     if absent:
         message = f"the data has no column `{absent[0]}`, so there are no gold labels"
-        raise DcrfError(Diagnostic("no-gold", message, help="give labelled data, or ask about `predicted`"))
+        raise data_error("no-gold", message, help="give labelled data, or ask about `predicted`")
     encoded = encode_labels(model.spec, model.states, predictor.corpus)
     unknown = unknown_by_label(model.spec, model.states, predictor.corpus)
     allowed = {}

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import Corpus
 from ..features import FeatureExtractor
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, did_you_mean, quoted_names, require_whole
+from ..foundation import Floats, Ints, data_error, did_you_mean, quoted_names, require_whole
 from ..graph import FactorGraph, ModelGraph, assignment_states, best_order, order_cost
 from ..inference import (
     BIAS,
@@ -127,7 +127,7 @@ def explain_position(
     length = 0 if predictor is None else predictor.corpus.num_tokens
     if predictor is None or position >= length:
         message = f"there is no position {position}: the sentence has {length} token{'s' * (length != 1)}"
-        raise DcrfError(Diagnostic("no-such-position", message, help="positions count from 0"))
+        raise data_error("no-such-position", message, help="positions count from 0")
     chosen = int(model.predict(predictor, threads=1).codes[name][position])
     probabilities = model.marginals(predictor, threads=1)[0][name][position]
     return explain_label(
@@ -140,7 +140,7 @@ def _one_sentence(model: PredictingModel, sentence: Sentence | Corpus) -> Predic
         return model.prepare(sentence)
     if sentence.num_sentences != 1:
         message = f"`explain` takes one sentence, and the corpus has {sentence.num_sentences:,}"
-        raise DcrfError(Diagnostic("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`"))
+        raise data_error("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`")
     return model.prepare(sentence)
 
 
@@ -150,10 +150,10 @@ def label_asked(labels: Sequence[str], label: str | None) -> str:
         return label or labels[0]
     listed = ", ".join(quoted_names(tuple(labels)))
     if label is None:
-        raise DcrfError(Diagnostic("no-such-label", "the model has several labels", help=f"say which: {listed}"))
+        raise data_error("no-such-label", "the model has several labels", help=f"say which: {listed}")
     guess = did_you_mean(label, labels)
     remedy = f"did you mean `{guess}`?" if guess else f"its labels are {listed}"
-    raise DcrfError(Diagnostic("no-such-label", f"`{label}` is no label of the model", help=remedy))
+    raise data_error("no-such-label", f"`{label}` is no label of the model", help=remedy)
 
 
 def question_of(
@@ -169,13 +169,13 @@ def question_of(
         other = _state_number(names, against, label)
         if other == chosen:
             message = f"`{against}` is what the model chooses there"
-            raise DcrfError(Diagnostic("no-other-state", message, help="compare with another state"))
+            raise data_error("no-other-state", message, help="compare with another state")
     else:
         others = np.where(np.arange(len(names)) == chosen, -1.0, probabilities)
         other = int(others.argmax())
         if others[other] <= 0.0:
             message = f"`{names[chosen]}` is the only possible state of `{label}` at position {position + 1}"
-            raise DcrfError(Diagnostic("no-other-state", message, help="ask about another position"))
+            raise data_error("no-other-state", message, help="ask about another position")
     both = float(probabilities[chosen]), float(probabilities[other])
     return Question(list(states).index(label), position, chosen, other, both)
 
@@ -186,7 +186,7 @@ def _state_number(states: Sequence[str], state: str, label: str) -> int:
         return list(states).index(state)
     guess = did_you_mean(state, states)
     remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(tuple(states)))}"
-    raise DcrfError(Diagnostic("no-such-state", f"`{state}` is no state of `{label}`", help=remedy))
+    raise data_error("no-such-state", f"`{state}` is no state of `{label}`", help=remedy)
 
 
 def explain_label(predictor: Predictor, weights: Floats, question: Question) -> Explanation:
@@ -207,7 +207,7 @@ def explain_label(predictor: Predictor, weights: Floats, question: Question) -> 
     for found, state in ((first, question.chosen), (second, question.runner_up)):
         if found is None:
             message = f"no possible labelling has `{label}` = `{of_label[state]}` at position {question.position + 1}"
-            raise DcrfError(Diagnostic("no-other-state", message, help="compare with another state"))
+            raise data_error("no-other-state", message, help="compare with another state")
     assert first is not None and second is not None
     terms = [term for term in differing_terms(data, potentials, 0, first, second) if term.difference]
     terms.sort(key=lambda term: -abs(term.difference))

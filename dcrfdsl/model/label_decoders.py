@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from ..foundation import Codes, DcrfError, Diagnostic, Floats
+from ..foundation import Codes, Floats, data_error
 from ..inference import (
     Ballots,
     NBest,
@@ -61,16 +61,16 @@ def _refuse(predictor: Predictor, settings: MethodSettings, rule: str) -> None:
     graph, searches = structure.graph, structure.once_constraint
     if searches is not None and settings.method != "joint":
         message = f"`decode {rule}` does not keep to {searches.statement}, whose types are too many to be in the graph"
-        raise DcrfError(Diagnostic("once-not-exact", message, help="use `decode joint`, or bind fewer by `except`"))
+        raise data_error("once-not-exact", message, help="use `decode joint`, or bind fewer by `except`")
     if not isinstance(settings, BoundingDecoding):
         return
     if graph.num_latents:
         latent = graph.variables[graph.latents[0]]
         message = f"`decode {rule}` bounds the score of a labelling, and `latent {latent}` is summed out of it"
-        raise DcrfError(Diagnostic("no-bound", message, help="use `decode joint` or `decode marginal`"))
+        raise data_error("no-bound", message, help="use `decode joint` or `decode marginal`")
     if structure.method[0] == "pruned":
         message = f"`decode {rule}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
-        raise DcrfError(Diagnostic("no-bound", message, help="use `decode joint`"))
+        raise data_error("no-bound", message, help="use `decode joint`")
 
 
 def _joint(

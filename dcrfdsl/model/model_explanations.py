@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import CORPUS, DcrfError, Diagnostic, did_you_mean, quoted_names, require_kind, require_whole
+from ..foundation import (
+    CORPUS,
+    DcrfError,
+    data_error,
+    did_you_mean,
+    quoted_names,
+    require_kind,
+    require_whole,
+)
 from ..graph import GraphDrawing, assignment_states
 from ..optimizers import BoostingRound
 from .predicting_model import PredictingModel
@@ -139,7 +147,7 @@ def _no_clique(clique: str, names: Sequence[str]) -> DcrfError:
     guess = did_you_mean(clique, names)
     listed = ", ".join(quoted_names(tuple(dict.fromkeys(names))))
     remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {listed}"
-    return DcrfError(Diagnostic("unknown-clique", f"the model has no clique `{clique}`", help=remedy))
+    return data_error("unknown-clique", f"the model has no clique `{clique}`", help=remedy)
 
 
 # drawn sentences ------------------------------------------------------------------------------------------------------
@@ -174,6 +182,4 @@ def drawn_with_labels(model: PredictingModel, corpus: Corpus, number: int) -> Gr
 def missing_sentence(corpus: Corpus, number: int) -> DcrfError:
     """The error of a number that no sentence has. They count from 0, in Python; commands count from 1."""
     count = f"`{corpus.file}` has {corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}"
-    return DcrfError(
-        Diagnostic("no-such-sentence", f"{count}, there is no number {number:,}", help="numbers count from 0")
-    )
+    return data_error("no-such-sentence", f"{count}, there is no number {number:,}", help="numbers count from 0")

@@ -16,12 +16,12 @@ from ..foundation import (
     Block,
     Codes,
     DcrfError,
-    Diagnostic,
     Floats,
     LabelledText,
     Mask,
     Paragraph,
     Stretch,
+    data_error,
     notebook_html,
 )
 from ..inference import RunStatus, contradiction_message
@@ -113,7 +113,7 @@ def no_labelling(numbers: Sequence[int] = ()) -> DcrfError:
     """The error that sentences have no possible labelling.   numbers: theirs, from 1; none if there is only one."""
     where = contradiction_message([f"<rows>:{number}" for number in numbers or (1,)])
     remedy = "`predict` labels such sentences by their first states, and its status names them"
-    return DcrfError(Diagnostic("no-labelling", where, help=remedy))
+    return data_error("no-labelling", where, help=remedy)
 
 
 def require_possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:

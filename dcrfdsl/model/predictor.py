@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, DcrfError, Diagnostic, Floats, Mask, cached_property, data_error, require_kind
+from ..foundation import CORPUS, DcrfError, Floats, Mask, cached_property, data_error, require_kind
 from ..graph import (
     FREE,
     Gold,
@@ -346,7 +346,7 @@ class Predictor:
                 f"labellings that keep to {searches.statement} cannot be drawn: its types are too many for the graph"
             )
             remedy = "bind fewer by `except`, or take n-best labellings"
-            raise DcrfError(Diagnostic("once-not-exact", message, help=remedy))
+            raise data_error("once-not-exact", message, help=remedy)
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(programs=True)
         return draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)

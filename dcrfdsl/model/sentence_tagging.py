@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus_from_rows, encode_known_labels
-from ..foundation import Codes, DcrfError, Diagnostic, Floats, did_you_mean, require_list
+from ..foundation import Codes, DcrfError, Floats, data_error, did_you_mean, require_list
 from ..inference import Labellings
 from ..semantics import ModelSpec, spare_columns
 
@@ -146,4 +146,4 @@ def _texts(states: Sequence[str], codes: Codes) -> list[str]:
 
 
 def _bad_given(message: str, remedy: str | None = None) -> DcrfError:
-    return DcrfError(Diagnostic("bad-argument", message, help=remedy))
+    return data_error("bad-argument", message, help=remedy)

@@ -10,18 +10,30 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Corpus, read_corpus
 from ..foundation import DcrfError, DcrfWarning, require_whole
 from ..model import TrainedModel
-from ..semantics import DataSpec, Resolved
-from ..training import Registered, Template, fit
-from .estimator_settings import range_values, resolved_with
+from ..semantics import (
+    DataSpec,
+    ModelSpec,
+    Number,
+    Resolved,
+    load_template,
+    load_text,
+    to_text,
+    tuned_ranges,
+    value_text,
+)
+from ..template import as_setting_value
+from ..training import Registered, Template, as_resolved, fit, grid_values
 from .input_errors import input_errors, misfit, refuse_others
 from .label_forms import BY_LABEL, FORMS, object_array, read_labels, usual_form, written
 from .sentences import Sentences, as_read, listed, read_sentences, with_labels
@@ -323,3 +335,42 @@ def _by_sentence(columns: Mapping[str, list[str]], sentences: Sentences) -> list
         return [columns]
     cut = {label: sentences.split(texts) for label, texts in columns.items()}
     return [{label: own[n] for label, own in cut.items()} for n in range(len(sentences.lengths))]
+
+
+def resolved_with(template: Template, settings: Mapping[str, Any], stage: str | None) -> Resolved:
+    """A template in any form with these settings. A text of several lines is the template itself, not its path."""
+    overrides = [f"{name.replace('__', '.')}={_text(name, value)}" for name, value in settings.items()]
+    if isinstance(template, str) and "\n" in template:
+        return load_text(template, "<template>", overrides, stage)
+    if isinstance(template, str | os.PathLike):
+        return load_template(os.fspath(template), overrides, stage)
+    resolved = as_resolved(template, "template")
+    if not overrides:
+        return resolved
+    spec: ModelSpec = resolved.require(unchecked=True)
+    changed = load_text(to_text(spec), "<template>", overrides, stage)
+    return replace(changed, directories=resolved.directories)
+
+
+def range_values(
+    resolved: Resolved, points: int, stage: str | None, registered: Collection[str]
+) -> dict[str, list[Any]]:
+    """Values of each constant of the template that has a `tune` range, as parameters take them."""
+    ranges = tuned_ranges(resolved, stage=stage, registered=registered)
+    return {
+        name: [value.value if isinstance(value, Number) else value_text(value) for value in grid_values(span, points)]
+        for name, span in ranges.items()
+    }
+
+
+def _text(name: str, value: Any) -> str:
+    """A value as a text of the language. TypeError if it has none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        return value_text(as_setting_value(value))
+    except (TypeError, ValueError):
+        expected = "a text such as 'gaussian(variance = 1)', a number, True, False or None"
+        raise TypeError(f"the setting `{name}` takes {expected}: found {value!r}") from None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..features import FeatureExtractor
-from ..foundation import DcrfError, Diagnostic, Floats, Ints
+from ..foundation import Floats, Ints, data_error
 from ..graph import CliqueTemplate
 from ..model import StartRecord, TrainedModel
 
@@ -29,7 +29,7 @@ def carried_weights(earlier: TrainedModel, model: TrainedModel) -> tuple[Floats,
     if earlier.extractor.observation_kernels:
         message = "the model to start from has weights of support vectors, which mean nothing without them"
         remedy = "start from a model without `kernel.CLIQUE`"
-        raise DcrfError(Diagnostic("cannot-start-from", message, help=remedy))
+        raise data_error("cannot-start-from", message, help=remedy)
     weights, is_carried = np.zeros(model.num_weights), np.zeros(model.num_weights, bool)
     origins, goals = _Origins(earlier), _Origins(model)
     features = _FeatureMap(earlier.extractor, model.extractor)
@@ -49,7 +49,7 @@ def carried_weights(earlier: TrainedModel, model: TrainedModel) -> tuple[Floats,
     if not carried:
         message = "no weight of the model to start from has a clique, feature and states that this template has as well"
         remedy = "`dcrfdsl show MODEL` lists them; train without it, or with its template"
-        raise DcrfError(Diagnostic("cannot-start-from", message, help=remedy))
+        raise data_error("cannot-start-from", message, help=remedy)
     record = earlier.record
     return weights, StartRecord(
         carried, model.num_weights - carried, earlier.num_weights - carried, record.stage, record.data_sha256

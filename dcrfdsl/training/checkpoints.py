@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from ..criteria import TrainingProblem
 from ..data import Corpus
 from ..features import Lexicon
-from ..foundation import DcrfError, Diagnostic, IncompatibleState, recalled
+from ..foundation import DcrfError, IncompatibleState, data_error, recalled
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
 from ..semantics import Label, Latent, Memory, ModelSpec, StateFile, to_text
@@ -244,15 +244,15 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
     """What layers remembered. DcrfError if there is no such file, or if it is of another training."""
     if not os.path.exists(path):
         message = f"there is no checkpoint `{os.fspath(path)}`: no training was broken off, or it was too soon"
-        raise DcrfError(Diagnostic("no-checkpoint", message, help="train without resuming"))
+        raise data_error("no-checkpoint", message, help="train without resuming")
     header, arrays = read_model(os.fspath(path))
     if header.get("checkpoint") != VERSION or not isinstance(header.get("fingerprint"), dict):
         message = f"`{os.fspath(path)}` is no checkpoint that this version reads"
-        raise DcrfError(Diagnostic("cannot-resume", message, help="train without resuming"))
+        raise data_error("cannot-resume", message, help="train without resuming")
     if different := differences(header["fingerprint"], fingerprint):
         message = f"the checkpoint `{os.fspath(path)}` is of another training: {'; '.join(different)}"
         remedy = "give it what it was begun with, or train without resuming"
-        raise DcrfError(Diagnostic("cannot-resume", message, help=remedy))
+        raise data_error("cannot-resume", message, help=remedy)
     try:
         state: dict[str, Any] = _restored(header["state"], arrays)
     except IncompatibleState as error:
@@ -264,7 +264,7 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
 
 def _not_sound(path: str | os.PathLike[str], detail: str) -> DcrfError:
     message = f"`{os.fspath(path)}` is not a sound checkpoint: {detail}"
-    return DcrfError(Diagnostic("cannot-resume", message, help="train without resuming"))
+    return data_error("cannot-resume", message, help="train without resuming")
 
 
 # plain values and arrays ----------------------------------------------------------------------------------------------

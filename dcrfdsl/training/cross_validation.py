@@ -19,7 +19,16 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, Diagnostic, Ints, did_you_mean, require_kind, require_whole, warn_of
+from ..foundation import (
+    CORPUS,
+    DcrfError,
+    Ints,
+    data_error,
+    did_you_mean,
+    require_kind,
+    require_whole,
+    warn_of,
+)
 from ..metrics import Evaluation, LabelTables, Tally, added, label_tables, values_of
 from ..optimizers import Iteration
 from ..semantics import Resolved, stage_chain
@@ -171,7 +180,7 @@ def fold_numbers(corpus: Corpus, plan: FoldPlan) -> Ints:
     if len(sizes) < plan.folds:
         message = f"there are {plan.folds} folds for {len(sizes)} {what}"
         remedy = "every fold needs one: take fewer folds, or more data"
-        raise DcrfError(Diagnostic("bad-folds", message, help=remedy, location=corpus.file))
+        raise data_error("bad-folds", message, help=remedy, file=corpus.file)
     filled, fold_of = [0] * plan.folds, np.zeros(len(sizes), np.int64)
     for chosen in np.random.default_rng(plan.seed).permutation(len(sizes)).tolist():
         smallest = min(range(plan.folds), key=filled.__getitem__)
@@ -188,7 +197,7 @@ def _groups(corpus: Corpus, name: str) -> Ints:
         guess = did_you_mean(name, texts)
         message = f"`{name}` is no column of texts, by which sentences could be grouped"
         remedy = f"did you mean `{guess}`?" if guess else f"the columns of texts are {', '.join(texts)}"
-        raise DcrfError(Diagnostic("bad-folds", message, help=remedy, location=corpus.file))
+        raise data_error("bad-folds", message, help=remedy, file=corpus.file)
     return np.unique(column.codes[corpus.sentence_off[:-1]], return_inverse=True)[1].astype(np.int64)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..criteria import PRIORS, TrainingProblem
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ..foundation import Floats, Ints, Ints32, Mask, data_error
 from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
@@ -44,7 +44,7 @@ def require_known_labels(supervision: TrainingProblem) -> None:
     """DcrfError where a label is not known: gains need the counts of gold labels."""
     if (supervision.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
-        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums them out"))
+        raise data_error("cannot-sum-out", message, help="train by `likelihood`, which sums them out")
 
 
 def _induce_settings(settings: TrainSettings) -> InduceSettings:

@@ -17,7 +17,17 @@ import numpy as np
 
 from ..criteria import Criterion, TrainingProblem
 from ..data import Corpus, raise_if_any
-from ..foundation import DcrfError, Diagnostic, Floats, IncompatibleState, in_a_line, recalled, require_kind, warn_of
+from ..foundation import (
+    DcrfError,
+    Diagnostic,
+    Floats,
+    IncompatibleState,
+    data_error,
+    in_a_line,
+    recalled,
+    require_kind,
+    warn_of,
+)
 from ..inference import Workers, resolve_decode_rule
 from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
 from ..optimizers import Iteration as Iteration, NotNow, Outcome, RunState, Voters
@@ -227,7 +237,7 @@ def require_tokens(corpus: Corpus | CorpusParts) -> None:
     """DcrfError if there is nothing to train on."""
     if corpus.num_tokens == 0:
         message = "there is nothing to train on: the data has no token"
-        raise DcrfError(Diagnostic("empty-file", message, location=corpus.file))
+        raise data_error("empty-file", message, file=corpus.file)
 
 
 def _run_stages(

@@ -38,7 +38,7 @@ from ..features import (
     view_label,
     view_map,
 )
-from ..foundation import DcrfError, Diagnostic, Floats, quoted_names
+from ..foundation import Diagnostic, Floats, data_error, quoted_names
 from ..graph import (
     Gold,
     ModelGraph,
@@ -247,10 +247,10 @@ def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], s
         return
     refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
     if refusal is not None:
-        raise DcrfError(Diagnostic("once-not-exact", refusal.message, help=refusal.remedy))
+        raise data_error("once-not-exact", refusal.message, help=refusal.remedy)
     if rule != "joint":
         message = f"`decode {rule}` does not keep to `{shown}`, whose types are too many for the graph"
-        raise DcrfError(Diagnostic("once-not-exact", message, help="write `decode joint`, or bind fewer by `except`"))
+        raise data_error("once-not-exact", message, help="write `decode joint`, or bind fewer by `except`")
 
 
 def _repeated_runs(

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..criteria import Criterion
-from ..foundation import DcrfError, Diagnostic, Floats, Ints, new_event, processes
+from ..foundation import Floats, Ints, data_error, new_event, processes
 from ..inference import RunStatus
 from ..model import TrainedModel, unusable_weight
 from ..optimizers import Iteration, Outcome, RunState, outcome_from, outcome_state
@@ -69,7 +69,7 @@ def refuse_not_finite(stage: Stage, outcome: Outcome) -> None:
         "take a smaller `rate` or `max_step` where there is one, or another optimizer; divide large numbers in the "
         "data by a power of ten"
     )
-    raise DcrfError(Diagnostic("not-finite", message, help=remedy))
+    raise data_error("not-finite", message, help=remedy)
 
 
 def _in_turn(stage: Stage, objective: Criterion, starts: Iterator[Start], state: RunState) -> Iterator[Outcome]:
@@ -109,7 +109,7 @@ def _at_once(stage: Stage, objective: Criterion, starts: Iterator[Start], jobs: 
                     running.extend(pool.submit(_run_here, start) for start in itertools.islice(starts, 1))
     except BrokenProcessPool:
         message = "a process that trained from one of the starts has died; most often memory ran out"
-        raise DcrfError(Diagnostic("lost-restart", message, help="run fewer at once: `--jobs`")) from None
+        raise data_error("lost-restart", message, help="run fewer at once: `--jobs`") from None
 
 
 _here: tuple[Stage, Criterion, Any] | None = None  # in a process of ours: what its runs need, and what stops them

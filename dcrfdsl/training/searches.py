@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Table
+from ..foundation import Table, data_error
 from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
@@ -101,7 +101,7 @@ def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, see
         import optuna
     except ImportError:
         message = "the search `optuna` needs the package `optuna`, which is not installed"
-        raise DcrfError(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[optuna]'")) from None
+        raise data_error("missing-package", message, help="pip install 'dcrfdsl[optuna]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     places = {name: _place(span, current[name]) for name, span in ranges.items()}

@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from ..foundation import DcrfError, Diagnostic, new_event, processes
+from ..foundation import data_error, new_event, processes
 from ..inference import Workers
 
 _POLL_SECONDS = 0.1  # between two looks at whether the work is to stop
@@ -101,7 +101,7 @@ def _results(
     except BrokenProcessPool:
         message = f"a process that trained {what} has died; most often memory ran out"
         remedy = "run fewer at once"
-        raise DcrfError(Diagnostic("lost-trial", message, help=remedy)) from None
+        raise data_error("lost-trial", message, help=remedy) from None
 
 
 def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..criteria import CRITERIA, Criterion, TrainingProblem, weight_units
 from ..data import Corpus
-from ..foundation import DcrfError, Diagnostic, Floats, give_back_memory, recalled
+from ..foundation import Diagnostic, Floats, data_error, give_back_memory, recalled
 from ..model import TrainedModel
 from ..optimizers import (
     OPTIMIZERS,
@@ -108,7 +108,7 @@ class Stage:
             if ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
                 remedy = "train without it, or run another stage first: `train … after …`"
-                raise DcrfError(Diagnostic("idle-start", message, help=remedy))
+                raise data_error("idle-start", message, help=remedy)
             objective.reference = objective.start(np.zeros(self.supervision.parameters.num_weights)).copy()
         return objective
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..features import FeatureRows, ObservationKernel
-from ..foundation import DcrfError, Diagnostic
+from ..foundation import data_error
 from ..graph import CliqueWeights, ModelGraph, Parameters
 from ..model import TrainedModel
 from .stage import Stage
@@ -57,7 +57,7 @@ def _check_size(stage: Stage) -> None:
         message = f"{what} all pairs of {count:,} positions, which takes {size / 2**30:,.0f} GB"
         most = int((MOST_BYTES / 8 / len(names)) ** 0.5)
         remedy = f"train on at most {most:,} positions, or without `kernel.{names[-1]}`"
-        raise DcrfError(Diagnostic("too-many-positions", message, help=remedy))
+        raise data_error("too-many-positions", message, help=remedy)
 
 
 def _positions(rows: FeatureRows) -> FeatureRows:

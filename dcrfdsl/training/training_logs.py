@@ -35,9 +35,9 @@ from ..data import Corpus
 from ..foundation import (
     WRITING,
     DcrfError,
-    Diagnostic,
     Table,
     clear_os_errors,
+    data_error,
     ensure_writable,
     json_text,
     lock,
@@ -76,9 +76,7 @@ class LineFile:
             except BlockingIOError:
                 self._opened.close()
                 message = f"another training is writing its {self._what} to `{self._path}`"
-                raise DcrfError(
-                    Diagnostic("file-error", message, help=f"name another file after `{self._option}`")
-                ) from None
+                raise data_error("file-error", message, help=f"name another file after `{self._option}`") from None
             except OSError:  # a file system without locks
                 pass
         return self
@@ -171,7 +169,7 @@ def check_curve_path(path: Path) -> None:
     """DcrfError where no curve can be written to `path`. Called before training."""
     if path.suffix not in FORMATS:
         message = f"`{path}` names no format of a learning curve"
-        raise DcrfError(Diagnostic("unknown-format", message, help=f"end its name in {' or '.join(FORMATS)}"))
+        raise data_error("unknown-format", message, help=f"end its name in {' or '.join(FORMATS)}")
     ensure_writable(path)
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ..data import Corpus
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
+from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole, warn_of
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
 from ..semantics import (
@@ -78,10 +78,10 @@ class SearchPlan:
             guess = SEARCHES.suggest(self.search)
             remedy = f"did you mean `{guess}`?" if guess else f"known are {', '.join(f'`{name}`' for name in SEARCHES)}"
             message = f"`{self.search}` is not a {SEARCHES.kind}"
-            raise DcrfError(Diagnostic("unknown-method", message, help=remedy))
+            raise data_error("unknown-method", message, help=remedy)
         if self.is_parallel and self.search in ONE_AFTER_ANOTHER:
             message = f"`{self.search}` chooses each trial by the scores of those before it, so they run one by one"
-            raise DcrfError(Diagnostic("idle-option", message, help="use `random`, or one job"))
+            raise data_error("idle-option", message, help="use `random`, or one job")
 
     @property
     def is_parallel(self) -> bool:

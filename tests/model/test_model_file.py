@@ -22,8 +22,7 @@ from hypothesis import given, strategies as st
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.files.whole_files import ensure_writable
-from dcrfdsl.model.file_format import read_model, write_model
-from dcrfdsl.model.tensor_layout import DTYPES, in_pieces
+from dcrfdsl.model.file_format import DTYPES, in_pieces, read_model, write_model
 
 ARRAYS = {
     "weights": np.array([0.25, -1.5, 1e-300, np.inf]),

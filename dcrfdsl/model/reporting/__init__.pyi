@@ -12,8 +12,7 @@ from .model_sections import (
     training_blocks as training_blocks,
     transition_blocks as transition_blocks,
 )
-from .page_library import require_jinja as require_jinja
-from .page_writer import write_report as write_report
+from .page_writer import require_jinja as require_jinja, write_report as write_report
 from .unrolled_sentences import Told as Told, sentence_graph as sentence_graph
 from .wrong_labels import (
     ErrorList as ErrorList,

@@ -1,6 +1,6 @@
-"""What is known of a model and its labels for some data, from which the sections of a report are made.
+"""What is known of a model and its labels for some data, from which the sections of a report are made; and sections.
 
-The model fills it in (`model.findings_on`); nothing here knows how to predict. Not here: words and tables
+The model fills it in (`model.report_findings`); nothing here knows how to predict. Not here: words and tables
 (`quality_sections`, `model_sections`).
 """
 
@@ -8,15 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ...data import Corpus
-from ...foundation import Floats, Mask
+from ...foundation import Block, Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
 from ...optimizers import Iteration
 from ...semantics import CallSpec
 from .wrong_labels import ErrorList, Why
+
+
+@dataclass(frozen=True)
+class ErrorBrowser:
+    """The place of the error browser, which the page's script fills from its data.   num_errors: on this page."""
+
+    name: ClassVar[str] = "browser"
+    labels: Sequence[str]
+    num_errors: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page. anchor: its address in the page."""
+
+    anchor: str
+    title: str
+    blocks: Sequence[Block | ErrorBrowser] = field(default=())
 
 
 class StageRun(NamedTuple):

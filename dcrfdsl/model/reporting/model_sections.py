@@ -31,8 +31,7 @@ from ...metrics import UNSEEN, Evaluation
 from ...optimizers import Iteration
 from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
-from .findings import Findings, StageRun, TransitionWeights
-from .page_sections import Section
+from .findings import Findings, Section, StageRun, TransitionWeights
 
 LENGTH_BARS = 20
 MOST_STATES = 40  # in the table of frequencies

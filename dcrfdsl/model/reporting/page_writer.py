@@ -18,11 +18,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...foundation import block_html, parts_style, printable_lines, write_whole
-from .findings import Findings
+from ...foundation import block_html, data_error, parts_style, printable_lines, write_whole
+from .findings import Findings, Section
 from .model_sections import (
     data_section,
     graph_section,
@@ -32,12 +31,20 @@ from .model_sections import (
     transition_section,
     weight_section,
 )
-from .page_sections import Section
 from .quality_sections import calibration_section, confusion_section, error_section, score_section
 from .wrong_labels import error_pages
 
 # In JSON they can stand in texts only, where these escapes mean the same.
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
+
+
+def require_jinja() -> None:
+    """Raises DcrfError if the library that fills in the page is not there."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        message = "a report needs the package `jinja2`, which is not installed"
+        raise data_error("missing-package", message, help="pip install 'dcrfdsl[report]'") from None
 
 
 def write_report(path: str | Path, title: str, found: Findings) -> list[Path]:
@@ -85,6 +92,8 @@ def _page(
     title: str, subtitle: str, sections: Sequence[Section], data: dict[str, Any], names: Sequence[str], number: int
 ) -> str:
     """names: of the files of all pages.   number: of this one, from 0."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # which comes with the extra `report`
+
     from ... import __version__
 
     def shown(value: Any) -> Any:

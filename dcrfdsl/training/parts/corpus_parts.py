@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_corpus
-from ...foundation import READING, DcrfError, Diagnostic, Ints, clear_os_errors, is_writable, write_whole
+from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
 from ...semantics import DataSpec, ModelSpec, json_adapter
 from ..checking import Template, as_resolved
 from .part_files import PART_VERSION, read_text, write_text
@@ -145,12 +145,12 @@ def open_parts(
     spec = as_resolved(template, "template").require(unchecked=True)
     if spec.data is None:
         message = "the model does not say how its data are read"
-        raise DcrfError(Diagnostic("no-data", message, help="give its template a `data` statement"))
+        raise data_error("no-data", message, help="give its template a `data` statement")
     files = data_files([data] if isinstance(data, str | os.PathLike) else data)
     folder = Path(tempfile.mkdtemp(prefix="dcrfdsl-parts-")) if cache is None else Path(cache).absolute()
     if not is_writable(folder):
         message = f"the folder for parts, `{folder}`, cannot be written"
-        raise DcrfError(Diagnostic("file-error", message, help="name another one: `--cache DIR`, or `cache=`"))
+        raise data_error("file-error", message, help="name another one: `--cache DIR`, or `cache=`")
     reading = _Reading(spec, spec.data, folder, part_tokens, _groups(files))
     runner: PartRunner = InTurn(1) if cluster is None else part_runner(cluster)
     found = list(runner.each(read_group, reading, len(reading.groups)))
@@ -158,7 +158,7 @@ def open_parts(
     described = [part for group in found for part in group[0]]
     listed = tuple(Part(folder / one["path"], one["size"][0], one["size"][1], one["sha256"]) for one in described)
     if not listed:
-        raise DcrfError(Diagnostic("empty-file", f"`{several}` holds no sentence", location=several))
+        raise data_error("empty-file", f"`{several}` holds no sentence", file=several)
     warnings = tuple(warning for group in found for warning in group[1])
     parts = CorpusParts(several, folder, listed, warnings, memory, cluster)
     if cache is None:
@@ -187,15 +187,13 @@ def data_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """The files that paths name, those of folders by name; hidden ones are left out. DcrfError if there is none."""
     files: list[Path] = []
     if "" in paths:  # it would be the current folder
-        raise DcrfError(
-            Diagnostic("no-file", "the name of a data file is empty", help="name files, or folders of files")
-        )
+        raise data_error("no-file", "the name of a data file is empty", help="name files, or folders of files")
     for path in map(Path, paths):
         if path.is_dir():
             files += files_in(path)
         elif not path.exists() or os.fspath(path) == "-":
             message = f"there is no file or folder `{path}`" if str(path) != "-" else "standard input has no parts"
-            raise DcrfError(Diagnostic("no-file", message, help="name files, or folders of files"))
+            raise data_error("no-file", message, help="name files, or folders of files")
         else:
             files.append(path)
     return [file.absolute() for file in files]
@@ -205,7 +203,7 @@ def files_in(folder: Path) -> list[Path]:
     """The files of a folder by name; hidden ones are left out. DcrfError if there is none."""
     inside = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
     if not inside:
-        raise DcrfError(Diagnostic("empty-file", f"the folder `{folder}` holds no file", location=str(folder)))
+        raise data_error("empty-file", f"the folder `{folder}` holds no file", file=str(folder))
     return inside
 
 

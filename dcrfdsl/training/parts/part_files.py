@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...features import FeatureRows, Pairs
-from ...foundation import DcrfError, Diagnostic, Floats, Ints, pack_strings, unpack_strings
+from ...foundation import DcrfError, Floats, Ints, data_error, pack_strings, unpack_strings
 from ...graph import CliqueWeights, Gold, Parameters
 from ...model import read_model, write_model
 
@@ -68,7 +68,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     except DcrfError as error:
         message = f"the cache cannot be read: {error.diagnostics[0].message}"
         help = f"remove the folder `{path.parent}` and run the command again: it is made anew"
-        raise DcrfError(Diagnostic("damaged-cache", message, location=str(path), help=help)) from None
+        raise data_error("damaged-cache", message, file=str(path), help=help) from None
 
 
 def _strings(name: str, texts: Sequence[str]) -> Arrays:

@@ -41,7 +41,7 @@ from ...features import (
     join_surveys,
     load_lexicons,
 )
-from ...foundation import DcrfError, Diagnostic, Ints
+from ...foundation import DcrfError, Ints, data_error
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
 from ...semantics import CallSpec, Label, Latent, Memory, ModelSpec
@@ -267,7 +267,7 @@ def _bytes_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         message = f"cannot read the states in `{path}`: {error.strerror}"
-        raise DcrfError(Diagnostic("missing-states", message, location=str(path))) from None
+        raise data_error("missing-states", message, file=str(path)) from None
 
 
 def _bare(spec: ModelSpec) -> ModelSpec:

@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, data_error
 from ...inference import Workers
 
 Shared = TypeVar("Shared")
@@ -299,7 +299,7 @@ class ClusterRunner:
             raise self._lost(f"{type(error).__name__}: {error}") from None
 
     def _lost(self, why: str) -> DcrfError:
-        return DcrfError(Diagnostic("cluster-lost", f"the cluster is lost: {why}", help=RESUME))
+        return data_error("cluster-lost", f"the cluster is lost: {why}", help=RESUME)
 
 
 def total_of_block(
@@ -332,14 +332,14 @@ def cluster_client(address: str | None, workers: int | None, threads: int | None
         from distributed import Client, LocalCluster, WorkerPlugin
     except ImportError:
         message = "`--cluster` and `--workers` need dask, which is not installed"
-        raise DcrfError(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[dask]'")) from None
+        raise data_error("missing-package", message, help="pip install 'dcrfdsl[dask]'") from None
     if address is not None:
         try:
             client = Client(address, timeout=20)
         except (OSError, ValueError) as error:
             message = f"no scheduler answers at `{address}`: {error}"
             remedy = "name the address that `dask scheduler` prints, as tcp://HOST:8786"
-            raise DcrfError(Diagnostic("no-cluster", message, help=remedy)) from None
+            raise data_error("no-cluster", message, help=remedy) from None
         with client:
             yield client
         return
@@ -379,4 +379,4 @@ def require_shared(client: Any, folder: Path) -> None:
     if missing:
         message = f"{len(missing)} of {len(found)} workers do not see the folder `{folder}`, as {missing[0]}"
         remedy = "name a folder that all machines share: `--cache DIR`"
-        raise DcrfError(Diagnostic("no-shared-folder", message, help=remedy))
+        raise data_error("no-shared-folder", message, help=remedy)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...criteria import FeatureMoments, TrainingProblem, number_features
 from ...features import RegisteredFeature
-from ...foundation import DcrfError, Diagnostic, data_error, memory_in_use
+from ...foundation import data_error, memory_in_use
 from ...graph import Gold
 from ...inference import Workers
 from ...model import TrainedModel
@@ -77,7 +77,7 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
         f"{', '.join(f'`{name}`' for name in FULL)}, by `hmsvm` or `perceptron` with `auto`, or on data in memory: one "
         "file without `--memory`, `--cache`, `--workers` and `--cluster`"
     )
-    raise DcrfError(Diagnostic("no-sum-over-parts", message, help=remedy))
+    raise data_error("no-sum-over-parts", message, help=remedy)
 
 
 def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
@@ -150,12 +150,12 @@ def parse_memory(text: str | int) -> int:
         found = _SIZE.fullmatch(text.strip())
         if found is None:
             message = f"`{text}` is no amount of memory"
-            raise DcrfError(Diagnostic("bad-setting", message, help="write it as `2GB`, `500MB` or `1.5GiB`"))
+            raise data_error("bad-setting", message, help="write it as `2GB`, `500MB` or `1.5GiB`")
         base = _UNITS[found[2].upper()]
         number = int(float(found[1]) * (1 << (10 * round(len(str(base)) / 3)) if found[3] else base))
     if number < LEAST:
         message = f"{number:,} bytes of memory are too few: the libraries alone take about {LEAST:,}"
-        raise DcrfError(Diagnostic("bad-setting", message, help="write `--memory 2GB`, or what the machine has"))
+        raise data_error("bad-setting", message, help="write `--memory 2GB`, or what the machine has")
     return number
 
 
@@ -190,7 +190,7 @@ class PartResources:
                 "allow more; or have fewer features: `with min_count = 2` leaves out those that occur once; or train "
                 "by `lbfgs(memory = 3)`, which remembers less"
             )
-            raise DcrfError(Diagnostic("out-of-memory", message, help=remedy))
+            raise data_error("out-of-memory", message, help=remedy)
 
 
 def untrained_on_parts(

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...criteria import CRITERIA, Criterion, Hmsvm, margin_remarks
 from ...features import FeatureExtractor
-from ...foundation import DcrfError, Diagnostic, Floats
+from ...foundation import Floats, data_error
 from ...inference import RunStatus, Workers
 from ...kernels.optimization import Cuts
 from ...optimizers import MarginProblem, PartedPasses, PassOfPart, concatenate_cuts, perceptron_pass
@@ -156,7 +156,7 @@ def _refuse_unknown(term: Hmsvm, stage: str) -> None:
     if term.clamped is not None:
         message = f"stage `{stage}` cannot train on data in parts: `hmsvm` completes labels that are not known"
         remedy = "give all labels, or train on data in memory, or by `likelihood`"
-        raise DcrfError(Diagnostic("no-sum-over-parts", message, help=remedy))
+        raise data_error("no-sum-over-parts", message, help=remedy)
 
 
 class SummedMargins(SummedCriterion, MarginProblem):

@@ -12,8 +12,8 @@ import pytest
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, reliability_of
 from dcrfdsl.model.reporting.charts import Series, _ticks, line_chart
-from dcrfdsl.model.reporting.confusions import most_confused, segment_confusion, state_confusion
 from dcrfdsl.model.reporting.model_sections import frequency_table
+from dcrfdsl.model.reporting.quality_sections import most_confused, segment_confusion, state_confusion
 from dcrfdsl.model.reporting.wrong_labels import Why, error_list, error_pages
 from dcrfdsl.semantics.resolve.resolution import load_text
 
