@@ -6,7 +6,6 @@ Not here: tokens and corpora of texts (`data`), the probabilities (`calibration`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,10 +15,10 @@ from ..foundation import data_error
 from ..inference import Workers
 from ..semantics import DataSpec, ModelSpec
 from .calibration import Model, ModelCalibration
-from .prediction import require_possible
+from .prediction import require_possible, runs_of_tokens
 
 Text: TypeAlias = str | Mapping[str, Any]
-_TOKENS_AT_ONCE = 50_000
+_TOKENS_AT_ONCE = 50_000  # whose features fit in memory
 
 
 class Annotation(NamedTuple):
@@ -47,7 +46,7 @@ def annotated(
     data = data_of_texts(calibration.model.spec)
     corpus, numbers = corpus_of_texts(texts, data, calibration.model.labels)
     found: list[list[Annotation]] = [[] for _ in texts]
-    for first, last in _runs(corpus):
+    for first, last in runs_of_tokens(corpus, _TOKENS_AT_ONCE):
         part = corpus.slice(first, last)
         for s, annotation in _spans(calibration, part, threads, decode):
             number = int(numbers[first + s])
@@ -86,13 +85,6 @@ def data_of_texts(spec: ModelSpec) -> DataSpec:
                 help="`tag` takes tokens; a model of texts has `data spans(word = token, …)`",
             )  # fmt: skip
     return data
-
-
-def _runs(corpus: Corpus) -> list[tuple[int, int]]:
-    """Runs of sentences, (first, last + 1), whose features fit in memory."""
-    steps = np.arange(0, max(corpus.num_tokens, 1), _TOKENS_AT_ONCE)
-    cuts = np.unique([*np.searchsorted(corpus.sentence_off, steps, side="left"), corpus.num_sentences])
-    return list(pairwise(cuts.tolist()))
 
 
 def _of_characters(found: list[Annotation], text: Text, data: DataSpec) -> list[Annotation]:

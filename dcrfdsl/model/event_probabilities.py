@@ -17,7 +17,7 @@ import numpy as np
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
 from ..foundation import DcrfError, Floats, cached_property, data_error, require_kind, require_list
 from ..inference import CliqueMarginal, RunStatus, Workers
-from ..semantics import ALL, NONE, Case, EventText, LabelDiagrams
+from ..semantics import ALL, NONE, Case, Condition, LabelDiagrams, event_problem
 from .case_sums import CaseSums, PlacedCase, case_sums
 from .label_events import EventReader, Known
 from .predicting_model import PredictingModel
@@ -173,7 +173,7 @@ class ModelEvents:
         return self.model.prepare(corpus, given).clique_marginals(self.model.probability_weights)
 
     def _probabilities(
-        self, predictor: Predictor, events: Sequence[EventText], texts: Sequence[str], workers: Workers
+        self, predictor: Predictor, events: Sequence[Condition], texts: Sequence[str], workers: Workers
     ) -> list[list[EventProbability]]:
         """Of each sentence the probability of each event."""
         needed = frozenset().union(*map(self.reader.needed, events))
@@ -198,7 +198,7 @@ class ModelEvents:
         return out
 
     def _questions(
-        self, predictor: Predictor, events: Sequence[EventText], sentence: int, length: int, known: Known
+        self, predictor: Predictor, events: Sequence[Condition], sentence: int, length: int, known: Known
     ) -> Iterator[_Question]:
         """The events in one sentence. DcrfError for one that has too many cases."""
         diagrams = LabelDiagrams(predictor.structure.graph.cards)
@@ -208,7 +208,7 @@ class ModelEvents:
             if min(question.cases) > MOST_CASES:
                 message = f"the event falls into {min(question.cases):,} cases, and at most {MOST_CASES:,} are summed"
                 remedy = "ask for an event of fewer positions at once, or for several events"
-                raise event.problem("reads-too-much", message, (), help=remedy)
+                raise event_problem(event, "reads-too-much", message, help=remedy)
             yield question
 
     def _answers(

@@ -10,14 +10,14 @@ Not here: their probability (`event_probabilities`), how the text is parsed (`se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..data import ENDS, STARTS, mark_table
-from ..foundation import DcrfError, Mask, cached_property, did_you_mean, quoted_names
+from ..foundation import DcrfError, Mask, Span, cached_property, did_you_mean, quoted_names
 from ..graph import views_seen
 from ..semantics import (
     Apply,
@@ -25,7 +25,6 @@ from ..semantics import (
     ConditionReader,
     Connectives,
     Equals,
-    EventText,
     Here,
     InSet,
     Is,
@@ -37,17 +36,18 @@ from ..semantics import (
     Regex,
     Text,
     children,
+    event_problem,
+    fold,
     has_segments,
     is_word,
     nodes,
     place_offset,
     read_event,
 )
+from ..syntax import Node
 
 # The sets of states of each label at each position, as bits, under the words of `_LABELLINGS`.
 Known: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]
-
-_Path: TypeAlias = tuple[str | int, ...]  # of a part of an event
 
 _LABELLINGS = ("gold", "predicted")
 _SEGMENT = "segment"
@@ -79,25 +79,23 @@ class EventReader:
         """Where a label has its variable; that of a sentence is at the first position. position: from 0."""
         return 0 if label in self._of_sentence else position, self._number[label]
 
-    def read(self, text: str) -> EventText:
+    def read(self, text: str) -> Condition:
         """The event of a text. DcrfError if it is none, or none of this model."""
         event = read_event(text)
-        self._check(event, event.condition, ())
+        self._check(event)
         return event
 
-    def needed(self, event: EventText) -> frozenset[str]:
+    def needed(self, event: Condition) -> frozenset[str]:
         """Which of the labellings `gold` and `predicted` an event names."""
-        return frozenset(filter(None, (self._labelling(node) for _, node in nodes(event.condition))))
+        return frozenset(filter(None, (self._labelling(node) for _, node in nodes(event))))
 
-    def diagram(self, event: EventText, length: int, known: Known, diagrams: LabelDiagrams) -> int:
+    def diagram(self, event: Condition, length: int, known: Known, diagrams: LabelDiagrams) -> int:
         """The labellings of a sentence of this length in which the event holds. DcrfError if a position lies outside.
 
         known: the labellings that an event may name.
         """
         makers = Connectives(diagrams.negation, diagrams.conjunction, diagrams.disjunction)
-        return _folded(
-            event.condition, (), makers, lambda leaf, at: self._leaf(event, leaf, at, length, known, diagrams)
-        )
+        return fold(event, makers, lambda leaf: self._leaf(leaf, length, known, diagrams))
 
     # what it may say ------------------------------------------------------------------------------------------
 
@@ -107,50 +105,50 @@ class EventReader:
             return None
         return node.name if self.spec.settled(node) == node else None
 
-    def _check(self, event: EventText, node: Condition, at: _Path) -> None:
+    def _check(self, node: Condition) -> None:
         """DcrfError for the first part of an event that is not about labels of the model."""
         match node:
             case Apply(function="segment"):
-                self._segment(event, node, at)
+                self._segment(node)
             case Reference() if self._labelling(node) is not None:
                 return
             case Equals(left=left, right=right) if self._labelling(left) or self._labelling(right):
-                term, side = (right, "right") if self._labelling(left) else (left, "left")
+                term = right if self._labelling(left) else left
                 if not isinstance(term, Reference) or term.name not in self.labels:
                     message = f"only a label can be as it is in `{self._labelling(left) or self._labelling(right)}`"
-                    raise event.problem("bad-event", message, (*at, side), help=self._listed())
+                    raise event_problem(term, "bad-event", message, help=self._listed())
                 if term.place != Here():
-                    self._offset(event, term, (*at, side))
+                    self._offset(term)
             case Equals(left=left, right=right):
                 words = [is_word(self.spec, side) for side in (left, right)]
-                for term, name, is_state in zip((left, right), ("left", "right"), words, strict=True):
+                for term, is_state in zip((left, right), words, strict=True):
                     if not is_state:
-                        self._variable(event, term, (*at, name))
+                        self._variable(term)
                 if all(words):
-                    raise event.problem("bad-event", "neither side is a label at a position", at, help=self._listed())
+                    raise event_problem(node, "bad-event", "neither side is a label at a position", help=self._listed())
                 if any(words):
                     word, term = (left, right) if words[0] else (right, left)
-                    self._has_state(event, term, self._tables.word(word), (*at, "left" if words[0] else "right"))  # type: ignore[arg-type]
+                    self._has_state(term, self._tables.word(word), word)  # type: ignore[arg-type]
             case Is(term=term, state=state):
-                self._variable(event, term, (*at, "term"))
-                self._has_state(event, term, state, (*at, "state"))
+                self._variable(term)
+                self._has_state(term, state, node.part_spans.get("state", node))  # type: ignore[arg-type]
             case InSet(term=term, states=states):
-                self._variable(event, term, (*at, "term"))
-                for n, state in enumerate(states):
-                    self._has_state(event, term, state, (*at, "states", n))
+                self._variable(term)
+                for state, place in zip(states, node.part_spans["states"], strict=True):  # type: ignore[arg-type]
+                    self._has_state(term, state, place)
             case Reference() | Apply():
-                self._variable(event, node, at)
+                self._variable(node)
             case _:
-                for path, inner in children(node, at):
+                for _, inner in children(node):
                     if not isinstance(inner, Regex):
-                        self._check(event, inner, path)  # type: ignore[arg-type]
+                        self._check(inner)  # type: ignore[arg-type]
 
-    def _variable(self, event: EventText, term: Condition, at: _Path) -> None:
+    def _variable(self, term: Condition) -> None:
         """DcrfError unless the term is a variable of the model, or a view of one, at a position."""
         if isinstance(term, Apply):
             message = f"`{term.function}` cannot stand in an event, which is about labels"
             help = _FORM if did_you_mean(term.function, [_SEGMENT]) else self._listed()
-            raise event.problem("bad-event", message, at, help=help)
+            raise event_problem(term, "bad-event", message, help=help)
         assert isinstance(term, Reference)
         if term.name not in self._number and term.name not in self._tables.views:
             column = self.spec.column(term.name) is not None
@@ -158,18 +156,20 @@ class EventReader:
             message = (
                 f"`{term.name}` is {'a column of the data, which is known' if column else 'no label of the model'}"
             )
-            raise event.problem("bad-event", message, at, help=f"did you mean `{guess}`?" if guess else self._listed())
-        self._offset(event, term, at)
+            remedy = f"did you mean `{guess}`?" if guess else self._listed()
+            raise event_problem(term, "bad-event", message, help=remedy)
+        self._offset(term)
 
-    def _offset(self, event: EventText, term: Reference, at: _Path) -> int:
+    def _offset(self, term: Reference) -> int:
         """The position that a term names, from 1."""
         position = place_offset(term.place)
         if position is None or position < 1:
             found = "positions count from 1" if term.place != Here() else f"`{term.name}` has no position"
-            raise event.problem("no-such-position", found, at, help=_POSITION.format(name=term.name))
+            raise event_problem(term, "no-such-position", found, help=_POSITION.format(name=term.name))
         return position
 
-    def _has_state(self, event: EventText, term: Condition, state: str, at: _Path) -> None:
+    def _has_state(self, term: Condition, state: str, place: Node | Span) -> None:
+        """DcrfError unless the term's variable has the state.   place: of the state."""
         assert isinstance(term, Reference)
         views = self._tables.views
         states = list(dict.fromkeys(views[term.name][1])) if term.name in views else self.states[term.name]
@@ -179,7 +179,7 @@ class EventReader:
             if state in _LABELLINGS:
                 remedy = f"write `{term.name}[3] = {state}`, with `=`"
             message = f"`{state}` is no state of `{term.name}`"
-            raise event.problem("no-such-state", message, at, "no such state", remedy)
+            raise event_problem(place, "no-such-state", message, "no such state", remedy)
 
     def _listed(self) -> str:
         named = ", ".join(quoted_names(tuple(self.labels)))
@@ -187,13 +187,10 @@ class EventReader:
 
     # as sets of labellings --------------------------------------------------------------------------------------
 
-    def _leaf(
-        self, event: EventText, leaf: Condition, at: _Path, length: int, known: Known,
-        diagrams: LabelDiagrams,
-    ) -> int:  # fmt: skip
+    def _leaf(self, leaf: Condition, length: int, known: Known, diagrams: LabelDiagrams) -> int:
         if isinstance(leaf, Apply) and leaf.function == _SEGMENT:
-            label, first, last, kind = self._segment(event, leaf, at)
-            self._within(event, last, length, at)
+            label, first, last, kind = self._segment(leaf)
+            _require_within(leaf, last, length)
             return segment_set(diagrams, self._number[label], self.states[label], (first - 1, last - 1, kind), length)
         sides = (leaf.left, leaf.right) if isinstance(leaf, Equals) else (leaf,)
         word = next(filter(None, map(self._labelling, sides)), None)
@@ -204,8 +201,8 @@ class EventReader:
                 assert isinstance(term, Reference)
                 labels = [term.name]
                 if term.place != Here():
-                    position = self._offset(event, term, at)
-                    self._within(event, position, length, at)
+                    position = self._offset(term)
+                    _require_within(leaf, position, length)
                     where = range(position - 1, position)
             sets = known[word]
             node = diagrams.case({self._place(t, label): sets[label][t] for label in labels for t in where})
@@ -214,24 +211,19 @@ class EventReader:
             table = self._tables.truth(leaf)
         except DcrfError as error:
             problem = error.diagnostics[0]
-            raise event.problem(problem.slug, problem.message, at, help=problem.help) from None
+            raise event_problem(leaf, problem.slug, problem.message, help=problem.help) from None
         places = []
         for axis in table.axes:
             if isinstance(axis, Observed):
-                raise event.problem("bad-event", "an event reads labels alone", at, help=self._listed())
-            self._within(event, axis[1], length, at)
+                raise event_problem(leaf, "bad-event", "an event reads labels alone", help=self._listed())
+            _require_within(leaf, axis[1], length)
             places.append(self._place(axis[1] - 1, axis[0]))
         once = list(dict.fromkeys(places))  # of a label of the sentence, all positions are one place
         values = np.asarray(table.values, np.int64)
         values = np.einsum(values, [once.index(place) for place in places], list(range(len(once))))
         return diagrams.table(once, values > 0)
 
-    def _within(self, event: EventText, position: int, length: int, at: _Path) -> None:
-        if position > length:
-            message = f"there is no position {position:,}: the sentence has {length:,} token{'s' * (length != 1)}"
-            raise event.problem("no-such-position", message, at, help="positions count from 1")
-
-    def _segment(self, event: EventText, call: Apply, at: _Path) -> tuple[str, int, int, str]:
+    def _segment(self, call: Apply) -> tuple[str, int, int, str]:
         """Label, first and last position from 1, and type."""
         plain = call.place == Here() and not any(argument.name for argument in call.arguments)
         match [argument.value for argument in call.arguments]:
@@ -243,32 +235,27 @@ class EventReader:
             ] if plain:
                 pass
             case _:
-                raise event.problem("bad-event", "these are not the arguments of `segment`", at, help=_FORM)
+                raise event_problem(call, "bad-event", "these are not the arguments of `segment`", help=_FORM)
         if label not in self.labels or not has_segments(self.states[label]):
             with_segments = [name for name in self.labels if has_segments(self.states[name])]
             named = f"labels with segments are {', '.join(quoted_names(tuple(with_segments)))}"
             message = f"`{label}` is no label with segments"
-            raise event.problem("bad-event", message, at, help=named if with_segments else "the model has none")
+            raise event_problem(call, "bad-event", message, help=named if with_segments else "the model has none")
         types = mark_table(self.states[label])[2]
         if kind not in types:
             guess = did_you_mean(kind, types)
             remedy = f"did you mean `{guess}`?" if guess else f"the types are {', '.join(quoted_names(tuple(types)))}"
-            raise event.problem("no-such-state", f"`{label}` has no segments of type `{kind}`", at, help=remedy)
+            raise event_problem(call, "no-such-state", f"`{label}` has no segments of type `{kind}`", help=remedy)
         if not 1 <= first <= last:
             message = f"no segment reaches from position {first} to {last}"
-            raise event.problem("no-such-position", message, at, help="positions count from 1, the first one first")
+            raise event_problem(call, "no-such-position", message, help="positions count from 1, the first one first")
         return label, first, last, kind
 
 
-def _folded(
-    condition: Condition, at: _Path, makers: Connectives[int],
-    leaf: Callable[[Condition, _Path], int],
-) -> int:  # fmt: skip
-    """As `fold`, with the path of each leaf."""
-    made = {"not": lambda parts: makers.negation(parts[0]), "and": makers.conjunction, "or": makers.disjunction}
-    if condition.kind not in made:
-        return leaf(condition, at)
-    return made[condition.kind]([_folded(inner, path, makers, leaf) for path, inner in children(condition, at)])  # type: ignore[arg-type]
+def _require_within(leaf: Condition, position: int, length: int) -> None:
+    if position > length:
+        message = f"there is no position {position:,}: the sentence has {length:,} token{'s' * (length != 1)}"
+        raise event_problem(leaf, "no-such-position", message, help="positions count from 1")
 
 
 def segment_set(

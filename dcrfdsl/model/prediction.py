@@ -103,9 +103,13 @@ def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:
     """
     if compared * corpus.num_tokens <= MOST_COMPARED:
         return [(0, corpus.num_sentences)]
-    steps = np.arange(0, corpus.num_tokens, max(1, MOST_COMPARED // compared))
-    last = np.searchsorted(corpus.sentence_off, steps, side="left")
-    cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))
+    return runs_of_tokens(corpus, max(1, MOST_COMPARED // compared))
+
+
+def runs_of_tokens(corpus: Corpus, tokens: int) -> list[tuple[int, int]]:
+    """Runs of whole sentences, (first, last + 1), of about so many tokens each."""
+    steps = np.arange(0, max(corpus.num_tokens, 1), tokens)
+    cuts = np.unique([*np.searchsorted(corpus.sentence_off, steps, side="left"), corpus.num_sentences])
     return list(itertools.pairwise(cuts.tolist()))
 
 

@@ -51,7 +51,7 @@ from .reference.catalogue import (
 )
 from .reference.reference_entry import ReferenceEntry as ReferenceEntry, SettingEntry as SettingEntry
 from .resolve.draft import Draft as Draft, Entry as Entry
-from .resolve.event_text import EventText as EventText, read_event as read_event
+from .resolve.event_text import event_problem as event_problem, read_event as read_event
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
 from .resolve.specs_as_text import approve_stored as approve_stored, resolved_from_spec as resolved_from_spec
 from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants

@@ -7,31 +7,26 @@ Not here: what the condition means there (`model.label_events`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...foundation import DcrfError, Diagnostic, Label, Source, Span
-from ...syntax import Condition, Constraint, parse_partial, relocated
-from ..schema import Path, nearest_place
+from ...syntax import Condition, Constraint, Node, parse_partial, relocated
 
 _PREFIX = "require "
 _EXAMPLE = "for example `y[3] is B-LOC and y[4] is I-LOC`, with positions from 1"
 
 
-@dataclass(frozen=True)
-class EventText:
-    """A condition that was read from `source`, in which its parts have their places."""
-
-    source: Source
-    condition: Condition
-
-    def problem(self, slug: str, message: str, at: Path, words: str = "", help: str | None = None) -> DcrfError:
-        """The error about the part at a path, or about the nearest part around it."""
-        place = nearest_place(self.condition, at)
-        return DcrfError(Diagnostic(slug, message, Label(place or self.condition.span, words), help=help))
+def event_problem(place: Node | Span, slug: str, message: str, words: str = "", help: str | None = None) -> DcrfError:
+    """The error about a part of an event."""
+    span = place if isinstance(place, Span) else place.span
+    return DcrfError(Diagnostic(slug, message, Label(span, words), help=help))
 
 
-def read_event(text: str, name: str = "event") -> EventText:
-    """The condition of a text. DcrfError with every mistake in it.   name: stands in messages for that of a file."""
+def read_event(text: str, name: str = "event") -> Condition:
+    """The condition of a text, in which its parts have their places. DcrfError with every mistake in it.
+
+    name: stands in messages for that of a file.
+    """
     text = text.strip()
     source = Source(name, text)
 
@@ -46,7 +41,8 @@ def read_event(text: str, name: str = "event") -> EventText:
         raise DcrfError([_moved(problem, into_event) for problem in problems])
     match template.statements:
         case (Constraint(action="require", when=None, name=None, condition=condition),):
-            return EventText(source, relocated(condition, into_event))
+            placed: Condition = relocated(condition, into_event)
+            return placed
     raise _no_event(source, "is not one condition")
 
 
