@@ -82,7 +82,7 @@ class ModelFileError(DcrfError, ValueError):
 
 
 def read_crfsuite_file(path: str | Path) -> CrfsuiteModel:
-    """The model of a file. `ModelFileError` if it is no such model, or a damaged one."""
+    """The model of a file. `ModelFileError` if the file is not a CRFsuite model, or a damaged one."""
     with clear_os_errors(path, READING):
         content = Path(path).read_bytes()
     return read_crfsuite(content, os.fspath(path))
@@ -91,8 +91,8 @@ def read_crfsuite_file(path: str | Path) -> CrfsuiteModel:
 def read_crfsuite(content: bytes, name: str = "<bytes>") -> CrfsuiteModel:
     """The model whose file has this content; `name` is that of the file in messages.
 
-    `ModelFileError` if it is no such model, or if one of its parts contradicts another. Memory and time are
-    proportional to the length of the content.
+    `ModelFileError` if the content is not a CRFsuite model, or if one of its parts contradicts another. Memory and time
+    are proportional to the length of the content.
 
     >>> read_crfsuite(b"nothing of the kind")
     Traceback (most recent call last):

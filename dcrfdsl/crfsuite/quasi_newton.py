@@ -121,7 +121,7 @@ class _End(NamedTuple):
     slope: float
 
     def tilted(self, slope: float) -> _End:
-        """The same of the function ψ(t) = φ(t) − slope · t (§2)."""
+        """The end as one of the function ψ(t) = φ(t) − slope · t (§2)."""
         return _End(self.step, self.value - self.step * slope, self.slope - slope)
 
 

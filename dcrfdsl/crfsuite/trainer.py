@@ -1,7 +1,7 @@
 """A trainer shaped like `pycrfsuite.Trainer`: it gathers labelled sequences, trains, and writes CRFsuite's model files.
 
 `lbfgs` takes the steps of CRFsuite, so that features, objective and log are the same. The other algorithms see the
-sequences in another order. Differences, all for safety: a parameter with a value that is none is refused, where
+sequences in another order. Differences, all for safety: a value that a parameter cannot have is refused, where
 CRFsuite takes 0; a model that cannot be written is an error; so are values that are no finite numbers, and nothing to
 train on. Messages go to standard output, as there. Not here: the training (`training_run`), the wording of its messages
 (`trainer_log`).
@@ -119,7 +119,7 @@ class BaseTrainer:
     def set(self, name: str, value: Any) -> None:
         """Sets a parameter of the algorithm, from a number or its text.
 
-        ValueError if the algorithm has no such parameter, or the parameter no such value.
+        ValueError if the algorithm does not have this parameter, or the parameter cannot have this value.
 
         >>> trainer = Trainer(verbose=False)
         >>> trainer.set("c1", "0.5")

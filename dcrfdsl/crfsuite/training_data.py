@@ -57,7 +57,7 @@ class TrainingData:
     def add(self, xseq: Iterable[Item] | ItemSequence, yseq: Iterable[str | bytes], group: int) -> None:
         """Adds a sequence. ValueError if it has more or fewer labels than items, BadItem if a value is not finite.
 
-        TypeError for a label that is none.
+        TypeError for a label that is neither a text nor bytes.
         """
         sequence, labels = ItemSequence(xseq), [_label(label) for label in yseq]
         if len(labels) != len(sequence):

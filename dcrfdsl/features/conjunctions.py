@@ -38,7 +38,7 @@ class Conjunctions:
         return Conjunctions(self.first, np.concatenate([self.members, members]))
 
     def atoms(self, feature: int) -> frozenset[int]:
-        """The features of the alphabet that a feature is made of."""
+        """The features of the alphabet of which a feature consists."""
         met, left = {feature}, [feature]
         while left:  # each member once, however often it occurs
             if (at := left.pop() - self.first) >= 0:

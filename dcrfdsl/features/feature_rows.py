@@ -112,7 +112,7 @@ class PairBlock:
         return (self.second if which == 2 else self.first) + shift
 
     def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """As `Block.codes`, at the named position and shift that `offset` encodes."""
+        """`lut[codes]` at the named position and shift that `offset` encodes, [R]; outside as in `Block.codes`."""
         token = self._tokens(offset)
         inside = (token >= self.start) & (token < self.end)
         read = codes[np.where(inside, token, 0)] if len(codes) else np.full(len(token), -1, np.int32)
@@ -121,13 +121,11 @@ class PairBlock:
         return np.where(inside, known, np.where(token < self.start, before, after)).astype(np.int32)
 
     def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
-        """As `Block.numbers`."""
         token = self._tokens(offset)
         inside = (token >= self.start) & (token < self.end)
         return np.where(inside, np.append(numbers, outside)[np.where(inside, token, -1)], outside)
 
     def inside(self, offsets: Collection[int]) -> Mask:
-        """As `Block.inside`."""
         tokens = [self._tokens(offset) for offset in offsets]
         out = np.ones(self.num_rows, np.bool_)
         for token in tokens:

@@ -1,8 +1,9 @@
-"""The features of whole segments: a row for each candidate, a run of at most so many tokens of a sentence.
+"""The features of whole segments: a row for each candidate, which is any range of up to `limit` tokens of a sentence.
 
 A candidate is looked at as a token of a corpus of candidates, so that functions, tests, lexicons and crosses mean the
 same there. Its columns are what `first`, `last`, `any` and `joined` read of the tokens of the candidate, and its
-length. The alphabet is learned from the segments of the training data. Not here: which runs are segments (`graph`).
+length. The alphabet is learned from the segments of the training data. Not here: which candidates are segments
+(`graph`).
 Source: Sarawagi & Cohen (2004), §2: features g(s, x) of a segment s = (start, end, label).
 """
 
@@ -29,7 +30,7 @@ MOST_CANDIDATES = 2**27  # of a corpus: its rows take 8 bytes each, and their fe
 
 
 class Candidates(NamedTuple):
-    """Runs of tokens. A `start` of -1 stands for all segments that are longer than the limit; its length is limit + 1.
+    """Ranges of tokens. A `start` of -1 stands for all segments longer than the limit; its length is limit + 1.
 
     start, length: [C].
     """
@@ -90,13 +91,13 @@ class SegmentValues(CorpusValues):
         start, length = self.candidates
         codes, texts = np.full(len(start), NONE, np.int32), list[str]()
         values, tokens = column.values, column.codes.astype(np.int64)
-        run = tokens.copy()  # of each token, the number of the run of `size` values that begins there
+        text = tokens.copy()  # of each token, the number of the text of `size` values that begins there
         for size in range(1, self.limit + 1):
             if size > 1:
-                run = run[: max(0, len(tokens) - size + 1)] * len(values) + tokens[size - 1 :]
-                run = np.unique(run, return_inverse=True)[1]
+                text = text[: max(0, len(tokens) - size + 1)] * len(values) + tokens[size - 1 :]
+                text = np.unique(text, return_inverse=True)[1]
             chosen = np.flatnonzero((length == size) & (start >= 0))
-            _, earliest, which = np.unique(run[start[chosen]], return_index=True, return_inverse=True)
+            _, earliest, which = np.unique(text[start[chosen]], return_index=True, return_inverse=True)
             codes[chosen] = len(texts) + which
             for first in start[chosen[earliest]].tolist():
                 texts.append(" ".join([values[code] for code in column.codes[first : first + size].tolist()]))

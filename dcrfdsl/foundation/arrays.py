@@ -16,12 +16,12 @@ Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 Integers: TypeAlias = NDArray[np.integer]  # of any width
 Codes: TypeAlias = Ints32  #                 states or strings, each by its number
-Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n runs begins, and where the last one ends
+Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n ranges begins, and where the last one ends
 Mask: TypeAlias = NDArray[np.bool_]
 
 
 def chosen_ranges(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
-    """(first, last + 1) of each run of chosen items, counted from `start`."""
+    """(first, last + 1) of each range of chosen items, counted from `start`."""
     if not chosen.any():
         return []
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start

@@ -20,7 +20,7 @@ _CONTAINER_FILES = (("memory.max", "memory.current"), ("memory/memory.limit_in_b
 
 
 def memory_in_use() -> int:
-    """In bytes: now; at its peak where a system says no more; 0 where it says nothing."""
+    """The memory of this process in bytes; its peak where the system tells only that, 0 where it tells nothing."""
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -41,7 +41,7 @@ def give_back_memory() -> None:
 
 
 def memory_left() -> int | None:
-    """In bytes, that this process can still take: what the machine, its container and `ulimit -v` leave.
+    """How many bytes this process can still take: what the machine, its container and `ulimit -v` leave.
 
     None where the system does not say.
     """

@@ -2,8 +2,8 @@
 
     ECE = Σ_b n_b / n · |share right in b − mean probability in b|        over B bins ((b − 1)/B, b/B] of equal width
 
-The expected calibration error of Naeini, Cooper & Hauskrecht (2015), as in Guo, Pleiss, Sun & Weinberger (2017); 0 lies
-in the first bin. Bins without anything count nothing. Isotonic regression is the rising function that fits 0-1 outcomes
+It is the expected calibration error of Naeini, Cooper & Hauskrecht (2015), as in Guo, Pleiss, Sun & Weinberger (2017);
+0 lies in the first bin. Bins without anything count nothing. Isotonic regression is the rising function that fits 0-1 outcomes
 best,
 
     min Σ (f(p_i) − right_i)²        over all f with f(p) ≤ f(q) for p ≤ q
@@ -91,7 +91,7 @@ class Reliability:
 
 
 def reliability_of(probabilities: Floats, right: Mask, bins: int = 10) -> Reliability:
-    """Probabilities [n] from 0 to 1, each with whether what it is of is right [n], in so many bins."""
+    """Probabilities [n] from 0 to 1, and whether each came true [n], in `bins` bins."""
     inner = np.linspace(0.0, 1.0, bins + 1)[1:-1]
     bin_of = np.searchsorted(inner, probabilities, side="left")
     return Reliability(

@@ -33,7 +33,7 @@ OPENS, CONTINUES = (BEGIN, INSIDE), (INSIDE, END)  # marks that a segment may go
 
 
 class KnownSegments(NamedTuple):
-    """certain: gold segments.   unsure: what is known of the other ones, each run of known cells as one.
+    """certain: gold segments.   unsure: what is known of the other ones, each range of known cells as one.
     right, open: [G] of predicted segments: whether one is a certain gold segment, and whether it may be a gold segment.
     """
 

@@ -70,9 +70,9 @@ def bootstrap_intervals(
 def _drawn_sums(counts: Floats, draws: int, seed: int) -> Floats:
     """Sums of counts over sentences drawn with replacement, [draws, C]."""
     generator, size = np.random.default_rng(seed), max(1, len(counts))
-    sums, run = [np.zeros((0, counts.shape[1]))], max(1, AT_ONCE // size)
-    for first in range(0, draws, run):
-        number = min(run, draws - first)
+    sums, step = [np.zeros((0, counts.shape[1]))], max(1, AT_ONCE // size)
+    for first in range(0, draws, step):
+        number = min(step, draws - first)
         often = generator.multinomial(size, np.full(size, 1.0 / size), number) if len(counts) else np.zeros((number, 0))
         sums.append(often @ counts)
     return np.concatenate(sums)
@@ -89,10 +89,10 @@ def randomisation_test(
     one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
     generator, gap = np.random.default_rng(seed), one - other
     moves = np.flatnonzero(gap.any(axis=1))  # the exchange of equal counts changes nothing
-    sums, run, above = (one.sum(axis=0), other.sum(axis=0)), max(1, AT_ONCE // max(1, len(moves))), 0
+    sums, step, above = (one.sum(axis=0), other.sum(axis=0)), max(1, AT_ONCE // max(1, len(moves))), 0
     observed = abs(score(sums[0]) - score(sums[1]))
-    for start in range(0, draws, run):
-        exchanged = generator.random((min(run, draws - start), len(moves))) < 0.5
+    for start in range(0, draws, step):
+        exchanged = generator.random((min(step, draws - start), len(moves))) < 0.5
         moved = exchanged @ gap[moves]
         drawn = np.abs(score(sums[0] - moved) - score(sums[1] + moved))
         above += int((drawn >= observed - CLOSE).sum())

@@ -140,7 +140,7 @@ class PerceptronSchedule(NamedTuple):
     """The training schedule of a perceptron. Its loss sums, over sequences, the margin of the best labelling over gold.
 
     epochs: passes.   average: whether the result is the mean of the weights after each sequence, or the last weights.
-    vote: whether to keep all of them.   voters: at most so many of these, None: no limit.   seed: of the order of
+    vote: whether to keep all of them.   voters: the most that are kept, None: no limit.   seed: of the order of
     sequences.
     """
 

@@ -92,7 +92,7 @@ class Passes:
         return len(self.values)
 
     def rate(self, rate: float | None) -> float:
-        """The requested rate, or one found on a sample."""
+        """The given rate; if it is None, one that is found on a sample."""
         if rate is not None:
             return rate
         if self._rate is None:

@@ -1,4 +1,4 @@
-"""Minimises a sum of objectives of disjoint weights: each by itself, one after another.
+"""Minimises a sum of objectives of disjoint weights: each alone, one after another.
 
 Minimised jointly they would all take as many steps as the slowest. Converged: every part has converged, by the rule of
 the method. Not here: any method.

@@ -49,7 +49,7 @@ class WeightUnits:
         return not self.blocks and bool((self.size == 1.0).all())
 
     def sizes_alone(self, groups: WeightGroups | None = None) -> WeightUnits:
-        """Without blocks, and with one size, the largest, for all weights of a group."""
+        """These units without blocks, and with one size, the largest, for all weights of a group."""
         size = self.size
         if groups is not None:
             largest = np.zeros(len(groups.strength))
@@ -59,13 +59,13 @@ class WeightUnits:
         return WeightUnits(size)
 
     def part(self, numbers: Ints) -> WeightUnits:
-        """Those of some weights, which are numbered anew."""
+        """The units of some weights, in the order of `numbers`."""
         place = np.full(len(self.size), -1, np.int64)
         place[numbers] = np.arange(len(numbers))
         return replace(self._with_blocks(place >= 0, place), size=self.size[numbers])
 
     def among(self, moving: Mask) -> WeightUnits:
-        """Where only these weights [W] move: blocks consist of them alone."""
+        """The units where only these weights [W] move: blocks consist of them alone."""
         return self._with_blocks(moving, np.arange(len(self.size)))
 
     def _with_blocks(self, inside: Mask, place: Ints) -> WeightUnits:

@@ -16,7 +16,7 @@ from .lexicons import Lexicons
 from .user_functions import RegisteredFeature
 from .value_kinds import Bags, Texts
 
-WORTH = 1000  # one in so many tokens must match
+WORTH = 1000  # a lexicon must match at least one token in this many
 SHOWN = 3  # entries and tokens in a remedy
 
 

@@ -28,7 +28,7 @@ class Bags:
     texts: Sequence[str]
 
     def mapped(self, function: Callable[[str], Sequence[str]]) -> Bags:
-        """What a function gives for the texts, with their weights."""
+        """The texts that a function gives for these, with the weights of these."""
         numbers: dict[str, int] = {}
         results = [[numbers.setdefault(out, len(numbers)) for out in function(text)] for text in self.texts]
         list_off = np.cumsum([0, *map(len, results)])
