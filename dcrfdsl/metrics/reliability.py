@@ -3,8 +3,9 @@
     ECE = Σ_b n_b / n · |share right in b − mean probability in b|        over B bins ((b − 1)/B, b/B] of equal width
 
 It is the expected calibration error of Naeini, Cooper & Hauskrecht (2015), as in Guo, Pleiss, Sun & Weinberger (2017);
-0 lies in the first bin. Bins without anything count nothing. Isotonic regression is the rising function that fits 0-1 outcomes
-best,
+0 lies in the first bin. Bins without anything count nothing.
+
+Isotonic regression is the rising function that fits 0-1 outcomes best,
 
     min Σ (f(p_i) − right_i)²        over all f with f(p) ≤ f(q) for p ≤ q
 

@@ -145,7 +145,7 @@ def expand(spec: ModelSpec) -> Expansion:
 
 
 def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
-    """The features of a `segment` statement, which are of candidates and not of positions; and whether it has `bias`."""
+    """The features of a `segment` statement, which are of candidates, not of positions; whether it has `bias`."""
     features, bias = expand_features(spec, [with_length(feature) for feature in clique.features])
     count = spec.settled(clique.min_count) if isinstance(clique.min_count, Reference) else clique.min_count
     least = count.value if isinstance(count, Number) and isinstance(count.value, int) else count
