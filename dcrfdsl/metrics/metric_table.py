@@ -7,7 +7,8 @@ counts of each sentence:
     joint_accuracy: tokens right in all labels, scored ones       sentence_accuracy: sentences without a mistake, scored
     by_state(y).macro_f1, by_type(y).macro_f1: right, predicted and gold of each class
 
-To add a metric: a function that counts, and a line of `METRICS`. Not here: what is right (`evaluation`), scores of a
+To add a metric: a function that counts, and a line of `METRICS`. Not here: arguments and
+synonyms of metrics (`semantics.checks.training_rules`), what is right (`evaluation`), scores of a
 corpus (`corpus_scores`), intervals and tests (`significance`).
 """
 
@@ -20,7 +21,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
-from ..semantics import Argument, CallSpec, Reference, fits_metric, has_segments, metric_usages, plain, unmarked_state
+from ..semantics import (
+    METRICS as METRIC_WORDS,
+    Argument,
+    CallSpec,
+    Reference,
+    fits_metric,
+    has_segments,
+    metric_usages,
+    plain,
+    unmarked_state,
+)
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
 from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio
@@ -207,14 +218,14 @@ def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]
 def tally_of(evaluation: Evaluation, call: CallSpec) -> Tally:
     """What a metric counts in some sentences. `DcrfError` if it cannot be computed."""
     if call.name not in METRICS:
-        guess = METRICS.suggest(call.name)
+        guess = METRIC_WORDS.suggest(call.name)
         remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
         raise metric_error(f"`{call.name}` is not a metric", remedy)
     metric = METRICS[call.name]
     names = [str(plain(argument.value)) for argument in call.arguments]
     written = f"{call.name}({', '.join(names)})"
-    if not fits_metric(metric.takes, names):
-        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, metric.takes))
+    if not fits_metric(METRIC_WORDS[call.name].takes, names):
+        expected = " or ".join(f"`{usage}`" for usage in metric_usages(call.name, METRIC_WORDS[call.name].takes))
         raise metric_error(f"found `{written}`, expected {expected}", None)
     labels = judged_names(call)
     if unknown := [name for name in labels if name not in {*evaluation.views, *evaluation.gold}]:
@@ -279,7 +290,7 @@ def written_call(call: CallSpec) -> tuple[list[str], str]:
 def judged_names(call: CallSpec) -> list[str]:
     """The labels and views that a metric looks at, as its call names them."""
     names = written_call(call)[0]
-    return names if METRICS[call.name].takes[:1] == ("label*",) else names[:1]
+    return names if METRIC_WORDS[call.name].takes[:1] == ("label*",) else names[:1]
 
 
 # what can be counted, and counts that are none of sentences -----------------------------------------------------------
@@ -418,8 +429,6 @@ def _mean_rank(name: str, counts: Counts) -> Values:
 class Metric:
     """A metric of labels, whose `counts` of several parts of some data add up.
 
-    takes: the arguments of the call, a label first; those that may be left out end in `?`, and after the first they are
-    words; `label*` stands for any number of labels.
     sentences: the counts of each sentence, if they are such; of what, the name of the score, the arguments, all labels
     where none is named.
     values: of name and counts.   first: what the name of the first value ends in.
@@ -428,7 +437,6 @@ class Metric:
     computed.   lacking: words for what is absent if there is nothing to count.
     """
 
-    takes: tuple[str, ...]
     sentences: Callable[[Evaluation, str, Sequence[str]], Iterable[SentenceCounts]] | None
     values: Callable[[str, Counts], Values]
     first: str = ""
@@ -448,44 +456,23 @@ class Metric:
         return tuple(first.counts.sum(axis=0).tolist())
 
 
-_LABEL, _RUNS = ("label",), ("label", "runs?")
 METRICS: Table[Metric] = Table(
     "metric",
     {
-        "accuracy": Metric(_LABEL, _tokens, _share, lacking=_lacks_known),
-        "joint_accuracy": Metric(("label*",), _tokens_of_all, _share, lacking=_lacks_all_known),
-        "sentence_accuracy": Metric(("label?",), _sentences, _share, lacking=_lacks_some_known),
-        "segments": Metric(
-            _RUNS, _segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments
-        ),
-        "by_state": Metric(_LABEL, _states, _scores_of_classes, ".macro_f1", count=_by_state, lacking=_lacks_known),
+        "accuracy": Metric(_tokens, _share, lacking=_lacks_known),
+        "joint_accuracy": Metric(_tokens_of_all, _share, lacking=_lacks_all_known),
+        "sentence_accuracy": Metric(_sentences, _share, lacking=_lacks_some_known),
+        "segments": Metric(_segments, _scores_of_segments, ".f1", check=_require_segments, lacking=_lacks_segments),
+        "by_state": Metric(_states, _scores_of_classes, ".macro_f1", count=_by_state, lacking=_lacks_known),
         "by_type": Metric(
-            _RUNS,
-            _types,
-            _scores_of_classes,
-            ".macro_f1",
-            count=_by_type,
-            check=_require_segments,
-            lacking=_lacks_segments,
+            _types, _scores_of_classes, ".macro_f1", count=_by_type, check=_require_segments, lacking=_lacks_segments
         ),
-        "confusion": Metric(_LABEL, _right_states, _cells, ".right", count=_confusion, lacking=_lacks_known),
-        "oov_accuracy": Metric(
-            ("label", "column"), _new_words, _share, check=_require_known_words, lacking=_lacks_new_words
-        ),
-        "log_likelihood": Metric((), None, _sum, count=_log_likelihood),
-        "zero_one_risk": Metric((), _wrong_sentences, _share, is_risk=True, lacking=_lacks_some_known),
-        "hamming_risk": Metric((), _wrong_labels, _share, is_risk=True, lacking=_lacks_some_known),
-        "rank_risk": Metric((), None, _mean_rank, is_risk=True, count=_rank_risk),
-    },
-    {
-        "f1": "segments",
-        "fscore": "segments",
-        "conlleval": "segments",
-        "chunks": "segments",
-        "likelihood": "log_likelihood",
-        "classification_report": "by_state",
-        "macro_f1": "by_state",
-        "confusion_matrix": "confusion",
+        "confusion": Metric(_right_states, _cells, ".right", count=_confusion, lacking=_lacks_known),
+        "oov_accuracy": Metric(_new_words, _share, check=_require_known_words, lacking=_lacks_new_words),
+        "log_likelihood": Metric(None, _sum, count=_log_likelihood),
+        "zero_one_risk": Metric(_wrong_sentences, _share, is_risk=True, lacking=_lacks_some_known),
+        "hamming_risk": Metric(_wrong_labels, _share, is_risk=True, lacking=_lacks_some_known),
+        "rank_risk": Metric(None, _mean_rank, is_risk=True, count=_rank_risk),
     },
 )
 

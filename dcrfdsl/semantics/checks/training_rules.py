@@ -88,10 +88,12 @@ METRICS: Table[MetricWords] = Table(
     },
     {
         "f1": "segments",
+        "fscore": "segments",
         "conlleval": "segments",
         "chunks": "segments",
         "acc": "accuracy",
         "ll": "log_likelihood",
+        "likelihood": "log_likelihood",
         "classification_report": "by_state",
         "macro_f1": "by_state",
         "confusion_matrix": "confusion",

@@ -14,22 +14,6 @@ from .reference_entry import ReferenceEntry, SettingEntry
 
 Words = Mapping[str, tuple[str, str, str]]  # name -> usage, summary, example
 
-FUNCTION_EXAMPLES: Mapping[str, str] = {
-    "bias": "clique chunk as here: bias",
-    "lower": "clique chunk as here: lower(word)",
-    "prefix": "clique chunk as here: prefix(word, 1..4)",
-    "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
-    "extract": "clique chunk as here: extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
-    "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
-    "part": "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
-    "length": "clique chunk as here: length(word)",
-    "bin": "clique chunk as here: bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
-    "chars": "clique chunk as here: chars(word, 2..3)",
-    "span": 'lexicon places = "places.txt"\nclique chunk as here: span(word, places)',
-    "first": "clique chunk as here: first & lower(word)",
-    "last": "clique chunk as here: last",
-    "index": "clique chunk as here: index",
-}
 LENGTH_KINDS = {
     "term": "a column, or a function of one",
     "lengths": "a length from 1, or a range of lengths",
@@ -263,13 +247,13 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", PARAMETER_TEXTS.get(parameter.name, ""), FUNCTION_EXAMPLES[signature.name],
+            "", "", PARAMETER_TEXTS.get(parameter.name, ""), signature.example,
         )
         for parameter in signature.parameters
     )  # fmt: skip
     gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
     return ReferenceEntry(
         FUNCTIONS.kind, signature.name, signature.usage, f"{signature.summary[0].upper()}{signature.summary[1:]}.",
-        f"It gives {gives[signature.returns]}.", settings=settings, example=FUNCTION_EXAMPLES[signature.name],
+        f"It gives {gives[signature.returns]}.", settings=settings, example=signature.example,
         synonyms=FUNCTIONS.synonyms_of(signature.name),
     )  # fmt: skip

@@ -29,12 +29,16 @@ class Parameter:
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """`returns`: one `value` per position, several `values`, or a `test`. Without parameters it is a bare word."""
+    """returns: one `value` per position, several `values`, or a `test`.   example: a statement, for the reference.
+
+    Without parameters it is a bare word.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     returns: Literal["value", "values", "test"]
     summary: str
+    example: str
 
     @property
     def usage(self) -> str:
@@ -54,48 +58,59 @@ class ArgumentProblem:
 _TERM = Parameter("term", "term")
 _LENGTHS = Parameter("lengths", "lengths")
 
+_HERE = "clique chunk as here: "
+
 FUNCTIONS: Table[FunctionSignature] = Table(
     "feature function",
     {
         signature.name: signature
         for signature in (
-            FunctionSignature("bias", (), "test", "always fires"),
-            FunctionSignature("lower", (_TERM,), "value", "the value in lower case"),
-            FunctionSignature("prefix", (_TERM, _LENGTHS), "values", "the first characters, if there are so many"),
-            FunctionSignature("suffix", (_TERM, _LENGTHS), "values", "the last characters, if there are so many"),
+            FunctionSignature("bias", (), "test", "always fires", _HERE + "bias"),
+            FunctionSignature("lower", (_TERM,), "value", "the value in lower case", _HERE + "lower(word)"),
             FunctionSignature(
-                "extract",
-                (_TERM, Parameter("pattern", "pattern")),
-                "value",
+                "prefix", (_TERM, _LENGTHS), "values", "the first characters, if there are so many",
+                _HERE + "prefix(word, 1..4)",
+            ),
+            FunctionSignature(
+                "suffix", (_TERM, _LENGTHS), "values", "the last characters, if there are so many",
+                _HERE + "suffix(word, 3), suffix(word, 1..4)[-1]",
+            ),
+            FunctionSignature(
+                "extract", (_TERM, Parameter("pattern", "pattern")), "value",
                 "the first part of the value that a regular expression matches; nothing where it does not match",
+                _HERE + "extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
             ),
             FunctionSignature(
-                "shape",
-                (_TERM, Parameter("short", "flag", Reference(name="no"))),
-                "value",
+                "shape", (_TERM, Parameter("short", "flag", Reference(name="no"))), "value",
                 "letters as X or x, digits as d, the rest as it is; `short = yes` collapses runs",
+                _HERE + "shape(word), shape(word, short = yes)",
             ),
             FunctionSignature(
-                "part",
-                (_TERM, Parameter("number", "lengths")),
-                "values",
+                "part", (_TERM, Parameter("number", "lengths")), "values",
                 "a part of a value that has several, split by spaces; nothing where it has fewer",
+                "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
             ),
-            FunctionSignature("length", (_TERM,), "value", "the number of characters, 20 and more together"),
             FunctionSignature(
-                "bin",
-                (_TERM, Parameter("bins", "numbers")),
-                "value",
+                "length", (_TERM,), "value", "the number of characters, 20 and more together", _HERE + "length(word)"
+            ),
+            FunctionSignature(
+                "bin", (_TERM, Parameter("bins", "numbers")), "value",
                 "the range that a number lies in: one of so many with about as many training tokens each, or between "
                 "given edges; nothing where the value is no number",
+                _HERE + "bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
             ),
-            FunctionSignature("chars", (_TERM, _LENGTHS), "values", "every n-gram of characters"),
             FunctionSignature(
-                "span", (_TERM, Parameter("lexicon", "lexicon")), "value", "B and I on the longest lexicon entry"
+                "chars", (_TERM, _LENGTHS), "values", "every n-gram of characters", _HERE + "chars(word, 2..3)"
             ),
-            FunctionSignature("first", (), "test", "the first position of the sequence"),
-            FunctionSignature("last", (), "test", "the last position of the sequence"),
-            FunctionSignature("index", (), "value", "the position, counted from 1"),
+            FunctionSignature(
+                "span", (_TERM, Parameter("lexicon", "lexicon")), "value", "B and I on the longest lexicon entry",
+                f'lexicon places = "places.txt"\n{_HERE}span(word, places)',
+            ),
+            FunctionSignature(
+                "first", (), "test", "the first position of the sequence", _HERE + "first & lower(word)"
+            ),
+            FunctionSignature("last", (), "test", "the last position of the sequence", _HERE + "last"),
+            FunctionSignature("index", (), "value", "the position, counted from 1", _HERE + "index"),
         )
     },
     {
