@@ -1,10 +1,14 @@
-"""`dcrfdsl unroll`: the factor graph of one sentence, as a drawing or a list."""
+"""`dcrfdsl unroll`: the factor graph of one sentence, as a drawing, a list, or a file with its tables.
+
+Not here: drawings, the format UAI (`graph`).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import click
 
@@ -19,16 +23,20 @@ from .command_files import (
     refuse_sentence,
     resolved_template,
 )
-from .console import Talk
+from .console import Talk, refuse
 from .options import Argument, Features, Option, Quiet, SetPaths, StageName, is_stdout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from ..graph import GraphDrawing, ModelGraph, PieceMark, PieceTemplate
-    from ..semantics import Resolved
+    from ..data import Corpus
+    from ..features import FeatureExtractor, FeatureRows, Pairs
+    from ..foundation import Floats
+    from ..graph import GraphDrawing, ModelGraph, Parameters
+    from ..semantics import ModelSpec, Resolved
 
-Format = Literal["svg", "dot", "text"]
+Format = Literal["svg", "dot", "text", "uai"]
+MOST_ENTRIES = 1 << 24  # of the tables of a graph that is written: hundreds of megabytes
 
 
 def unroll(
@@ -36,7 +44,7 @@ def unroll(
     data: Annotated[str, Argument("DATA", help="Data, for a template with labels; - is stdin.")],
     sentence: Annotated[int, Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
     format: Annotated[
-        Format | None, Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
+        Format | None, Option("--format", metavar="svg|dot|text|uai", help="Default: the output's ending, else text.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -51,11 +59,16 @@ def unroll(
 
     A template learns its states and features from the data; a model has its own, and the data needs no labels.
 
+    uai writes the graph as a MARKOV file, the format of the UAI inference competitions, which other tools read: scopes,
+    and tables of potentials at the weights of the model; those of a template are 0. The variables of the first position
+    come first, in each position labels, latent variables and memories in the order of their declaration.
+
     \b
     Example:
       dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
       dcrfdsl unroll chunk.dcrf train.txt --format text
       dcrfdsl unroll chunk.model test.txt --format text
+      dcrfdsl unroll chunk.model test.txt --format uai -o sentence.uai
     """
     from ..foundation import write_whole
     from ..graph import FORMATS
@@ -67,14 +80,15 @@ def unroll(
     if header_of(template) is not None:
         if set_:
             raise click.BadParameter("--set changes a template, and a model has been trained")
-        drawing = _drawing_of_model(template, data, sentence, stage, features)
+        unrolled = _of_model(template, data, sentence, features)
     else:
         resolved = resolved_template(template, set_, stage, data)
         refuse_clash([Output("-o", output)], files_of_template(resolved))
-        drawing = _drawing(resolved, data, sentence, stage, features, talk)
-    endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+        unrolled = _of_template(resolved, data, sentence, stage, features, talk)
+    endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".uai": "uai"}
     chosen = format or endings.get(output.suffix if output else "", "text")
-    picture = FORMATS[chosen](drawing)
+    drawing = unrolled.drawing(sentence, stage)
+    picture = unrolled.uai() if chosen == "uai" else FORMATS[chosen](drawing)
     if output is None:
         print(picture, end="")
         return
@@ -82,12 +96,68 @@ def unroll(
     talk(f"{output} written: {drawing.title}")
 
 
-def _drawing(
+class _Unrolled(NamedTuple):
+    """A sentence, the one of this `number` (from 0) in a corpus, with what its graph consists of.
+
+    weights: the parameters of the model, and their values [W].
+    """
+
+    spec: ModelSpec
+    graph: ModelGraph
+    corpus: Corpus
+    number: int
+    extractor: FeatureExtractor
+    rows: tuple[FeatureRows, ...]
+    relations: Mapping[int, Pairs]
+    weights: Callable[[], tuple[Parameters, Floats]]
+
+    def drawing(self, sentence: int, stage: str | None) -> GraphDrawing:
+        """The drawing of the graph, with the pieces of the stage.   sentence: its number in the file, from 1."""
+        from ..graph import PieceMark, PieceUnrolling, piece_templates
+        from ..model import sentence_graph
+        from ..semantics import last_pieces
+
+        graph, number, pairs = self.graph, self.number, self._pairs()
+        drawing = sentence_graph(graph, self.corpus, number, self.extractor, self.rows, pairs)
+        title = drawing.title.replace(f"sentence {number + 1}", f"sentence {sentence}", 1)
+        templates = piece_templates(self.spec, graph, last_pieces(self.spec, stage))
+        unrolling = PieceUnrolling(graph, graph.shape(len(drawing.words), pairs))
+        pieces = tuple(
+            PieceMark(
+                templates[n].name, piece.over, piece.conditioned, tuple(piece.members),
+                frozenset(f for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
+            )
+            for n, piece in unrolling.instances(templates)
+        )  # fmt: skip
+        return replace(drawing, title=title, pieces=pieces)
+
+    def _pairs(self) -> list[Sequence[tuple[int, int]]]:
+        """The positions that each relational clique joins."""
+        cliques = [self.graph.templates[n].clique for n in self.graph.relational]
+        return [self.relations[clique].local(self.number, self.corpus.sentence_off) for clique in cliques]
+
+    def uai(self) -> str:
+        """The graph with its potentials. DcrfError if these are no tables of finite numbers."""
+        from ..graph import uai_text
+        from ..inference import Binder, sequence_graph
+
+        shape = self.graph.shape(int(self.corpus.lengths()[self.number]), self._pairs())
+        entries = sum(math.prod(shape.cards[v] for v in scope) for scope in shape.scopes)
+        if entries > MOST_ENTRIES:
+            message = f"its tables have {entries:,} entries, at most {MOST_ENTRIES:,} are written"
+            refuse("cannot-export", f"the graph cannot be written as UAI: {message}", "choose a shorter sentence")
+        parameters, weights = self.weights()
+        data = Binder(self.graph, parameters, programs=False).bind(self.rows, self.corpus.sentence_off, self.relations)
+        return uai_text(sequence_graph(data, data.potentials(weights), self.number))
+
+
+def _of_template(
     resolved: Resolved, data: str, sentence: int, stage: str | None, features: list[str] | None, talk: Talk
-) -> GraphDrawing:
-    from ..graph import piece_templates
-    from ..model import sentence_graph
-    from ..semantics import check_or_raise, last_pieces
+) -> _Unrolled:
+    """By a template, whose states and features come from the data."""
+    import numpy as np
+
+    from ..semantics import check_or_raise
     from ..training import assemble
 
     registered = read_features(features)
@@ -96,45 +166,21 @@ def _drawing(
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
         refuse_sentence(data, corpus.num_sentences, sentence)
-    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans)
-    graph, relations = problem.graph, problem.relations
-    pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    drawing = sentence_graph(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
-    pieces = piece_templates(spec, graph, last_pieces(spec, stage))
-    return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
+    made = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans)
+
+    def weights() -> tuple[Parameters, Floats]:
+        parameters, _ = made.learn_parameters()
+        return parameters, np.zeros(parameters.num_weights)
+
+    return _Unrolled(spec, made.graph, corpus, sentence - 1, made.extractor, made.rows, made.relations, weights)
 
 
-def _drawing_of_model(
-    path: str, data: str, sentence: int, stage: str | None, features: list[str] | None
-) -> GraphDrawing:
-    from ..graph import piece_templates
-    from ..model import sentence_graph
-    from ..semantics import last_pieces
-
+def _of_model(path: str, data: str, sentence: int, features: list[str] | None) -> _Unrolled:
+    """By a model, at its weights times its temperature: what probabilities are of."""
     model = load_model(path, read_features(features))
-    corpus, graph = read_sentence(data, model.spec, sentence), model.graph
+    corpus = read_sentence(data, model.spec, sentence)
     rows, relations = model.prepare(corpus).structure.features(corpus)
-    pairs = [relations[graph.templates[n].clique].local(0, corpus.sentence_off) for n in graph.relational]
-    drawing = sentence_graph(graph, corpus, 0, model.extractor, rows, pairs)
-    drawing = replace(drawing, title=drawing.title.replace("sentence 1", f"sentence {sentence}", 1))
-    pieces = piece_templates(model.spec, graph, last_pieces(model.spec, stage))
-    return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
-
-
-def _piece_marks(
-    graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
-) -> tuple[PieceMark, ...]:
-    """The instances of the pieces of a stage."""
-    from ..graph import PieceMark, PieceUnrolling
-
-    unrolling = PieceUnrolling(graph, graph.shape(length, pairs))
-    return tuple(
-        PieceMark(
-            pieces[n].name,
-            piece.over,
-            piece.conditioned,
-            tuple(piece.members),
-            frozenset(f for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
-        )
-        for n, piece in unrolling.instances(pieces)
-    )
+    return _Unrolled(
+        model.spec, model.graph, corpus, 0, model.extractor, rows, relations,
+        lambda: (model.parameters, model.temperature * model.weights),
+    )  # fmt: skip

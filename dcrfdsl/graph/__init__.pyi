@@ -106,5 +106,5 @@ from .templates import (
     variable_names as variable_names,
     views_seen as views_seen,
 )
-from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence
+from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence, uai_text as uai_text
 from .unroll import ModelGraph as ModelGraph

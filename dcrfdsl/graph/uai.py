@@ -1,4 +1,4 @@
-"""Reads factor graphs in the text format of the UAI competition, with evidence.
+"""Reads factor graphs in the text format of the UAI competition, with evidence, and writes them.
 
 A file is separated by white space: `MARKOV` (or `BAYES`), the number of variables, their states, the number of factors,
 their scopes, and for each factor the number of entries and the potentials, the last variable of the scope varying
@@ -18,6 +18,7 @@ from ..foundation import DcrfError, data_error, near_name
 from .factor_graph import FactorGraph
 
 MAX_ENTRIES = 2**28
+LARGEST_LOG = 700.0  # of a potential; a number of double precision holds exp(709), and all digits of exp(-708)
 BLOCK = 1 << 20  # bytes that are read at once
 MOST_VARIABLES = 32  # of a factor; arrays of numpy have no more axes in every version. Kernels count on less than 64
 
@@ -143,3 +144,22 @@ def read_uai_evidence(path: str | Path, graph: FactorGraph) -> dict[int, int]:
         if not (0 <= variable < len(graph.cards) and 0 <= state < graph.cards[variable]):
             raise tokens.fail(f"evidence names variable {variable} in state {state}, which the model does not have")
     return dict(pairs)
+
+
+def uai_text(graph: FactorGraph) -> str:
+    """The graph as a `MARKOV` file, which `read_uai` reads. DcrfError for a potential too large or too small for it."""
+    factors = list(zip(graph.scopes, graph.log_tables, strict=True))
+    if graph.constant:
+        factors.append(((), np.array(graph.constant)))
+    lines = ["MARKOV", str(len(graph.cards)), " ".join(map(str, graph.cards)), str(len(factors))]
+    lines += [" ".join(map(str, (len(scope), *scope))) for scope, _ in factors]
+    for scope, table in factors:
+        most = float(np.abs(table[table != -np.inf]).max(initial=0.0))
+        if most > LARGEST_LOG:
+            message = (
+                f"the factor over the variables {' '.join(map(str, scope))} has a log potential of size {most:.4g}"
+            )
+            remedy = f"potentials are written as numbers, and their logarithms are at most {LARGEST_LOG:.0f} in size"
+            raise data_error("cannot-export", f"the graph cannot be written as UAI: {message}", help=remedy)
+        lines += ["", str(table.size), " ".join(map(repr, np.exp(table).ravel().tolist()))]
+    return "\n".join(lines) + "\n"

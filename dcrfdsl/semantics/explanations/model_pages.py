@@ -198,7 +198,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`clique coarse[-1], coarse`.",
     ),
     "cannot-export": (
-        "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
+        "An exported tagger does exact inference with built-in features and one set of weights, and a `.uai` file has "
+        "tables of finite numbers; the model needs more.",
         "The message names the statement: train without it, or tag with `dcrfdsl tag`.",
     ),
     "idle-option": (
