@@ -293,7 +293,7 @@ def test_most_guesses_are_fixes() -> None:
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
-def test_a_schema_is_one(kind: str, capsys: Captured) -> None:
+def test_every_schema_is_valid(kind: str, capsys: Captured) -> None:
     assert run(["schema", kind]) == 0
     Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
 

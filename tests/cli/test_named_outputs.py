@@ -79,7 +79,7 @@ TO_FILES = {
 
 
 @pytest.mark.parametrize("case", TO_FILES)
-def test_what_is_no_text_does_not_go_to_stdout(case: str, here: Path, capsys: Captured) -> None:
+def test_binary_outputs_are_not_written_to_stdout(case: str, here: Path, capsys: Captured) -> None:
     assert run([*TO_FILES[case], "-"]) == 2
     out, error = capsys.readouterr()
     assert out == "" and "this is not written to stdout" in error and "`./-`" in error
@@ -133,7 +133,7 @@ def test_scores_of_several_files_are_those_of_one(files: tuple[str, ...], here: 
     assert Path("one").read_text().split() == Path("two").read_text().split()
 
 
-def test_a_mistake_has_its_file(here: Path, capsys: Captured) -> None:
+def test_a_message_names_its_file(here: Path, capsys: Captured) -> None:
     out = printed(capsys, "eval", "a.model", "data", "more", "--errors", "9", "-q")
     assert "sentence 3, more:1" in out
 

@@ -132,7 +132,7 @@ def test_pieces_of_a_shorthand_take_no_name_of_another_thing() -> None:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=name)
-def test_a_specification_is_json_and_comes_back(path: Path) -> None:
+def test_a_specification_is_read_back_from_its_json(path: Path) -> None:
     resolved = load_template(path)
     record = json.loads(PASSES["spec"](resolved, None, path.parent))
     SPECIFICATION.validate(record)

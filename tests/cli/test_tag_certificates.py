@@ -89,7 +89,7 @@ def test_a_bound_above_the_score_is_no_proof(folder: Path, capsys: Captured) -> 
             assert record["bound"] >= other["score"] - 1e-9 >= record["score"] - 2e-9
 
 
-def test_without_such_a_rule_there_are_none(folder: Path, capsys: Captured) -> None:
+def test_records_of_other_decoding_rules_have_no_certificates(folder: Path, capsys: Captured) -> None:
     for options in (["--decode", "joint"], ["--decode", "marginal"], ["--nbest", "2"]):
         assert all("bound" not in record and "proven" not in record for record in records(folder, capsys, *options))
 

@@ -143,7 +143,7 @@ def test_a_wrong_parameter_is_marked() -> None:
         "{" + "'c1': 1," * 20_000 + "}",
     ],
 )
-def test_what_is_no_dict_is_one_error(text: str) -> None:
+def test_anything_but_a_dict_is_one_error(text: str) -> None:
     with pytest.raises(DcrfError) as error:
         convert_template(text, tool="sklearn-crfsuite")
     assert len(error.value.diagnostics) == 1

@@ -42,7 +42,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("sequence", REFUSED, ids=repr)
-def test_what_is_no_item_is_refused_for_the_same_reason(sequence: Any) -> None:
+def test_bad_items_raise_the_errors_of_pycrfsuite(sequence: Any) -> None:
     with pytest.raises(Exception) as theirs:
         pycrfsuite.ItemSequence(sequence).items()
     with pytest.raises(type(theirs.value.__cause__ or theirs.value)):  # there the reason is wrapped in a SystemError

@@ -32,7 +32,7 @@ def test_a_model_read_and_written_is_the_same_file(tmp_path: Path, kind: str, de
     assert crfsuite_bytes(read_crfsuite_file(tmp_path / "m")) == without_flags(content)
 
 
-def test_what_is_read_is_what_crfsuite_prints(tmp_path: Path) -> None:
+def test_models_are_read_as_crfsuite_prints_them(tmp_path: Path) -> None:
     trained_file(tmp_path / "m", nested_items(9), c1=0.05)
     model, tagger = read_crfsuite_file(tmp_path / "m"), pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "m"))

@@ -84,7 +84,7 @@ BAGS = "data crfsuite(tag, attributes: weighted_bag)\nlabel tag\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_of_a_bag_are_attributes_as_they_are(tmp_path: Path, kind: str) -> None:
+def test_names_of_a_bag_are_attributes_unchanged(tmp_path: Path, kind: str) -> None:
     sequences = KINDS[kind](2)
     rows = [
         [{"attributes": item, "tag": tag} for item, tag in zip(items, tags, strict=True)] for items, tags in sequences

@@ -190,7 +190,7 @@ def test_a_tagger_closes_itself(tmp_path: Path) -> None:
         tagger.labels()
 
 
-def test_what_is_inside_is_what_crfsuite_says(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_info_equals_that_of_crfsuite(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     theirs, ours = both(tmp_path, nested_items(2))
     mine, other = ours.info(), theirs.info()
     for part in ("header", "labels", "attributes"):

@@ -214,7 +214,7 @@ def test_what_counts_gold_labels_refuses_hidden_ones(name: str, criterion: str) 
 
 
 @pytest.mark.parametrize("name", ["factorial", "skip"])
-def test_an_hmm_refuses_what_is_none(name: str) -> None:
+def test_models_that_are_no_hmm_are_refused(name: str) -> None:
     assert refusal(problem(name, "plain")[0], "hmm") == "cannot-count"
 
 

@@ -27,7 +27,7 @@ def read(lines: list[str]) -> Corpus:
 
 
 @pytest.mark.parametrize("chosen", [[0, 1, 2, 3], [1, 3], [2], [3, 0], [0, 0, 2]])
-def test_it_is_what_reading_these_alone_gives(chosen: list[int]) -> None:
+def test_taking_sentences_equals_reading_these_alone(chosen: list[int]) -> None:
     found, expected = read(SENTENCES).take(chosen), read([SENTENCES[s] for s in chosen])
     assert found.sentence_off.tolist() == expected.sentence_off.tolist()
     for name in ("word", "y"):

@@ -296,7 +296,7 @@ LABELS = ("pos", "chunk")
 
 
 @pytest.mark.parametrize("format", THREE)
-def test_labels_are_all_there_or_none(format: str, tmp_path: Path) -> None:
+def test_a_file_has_all_labels_or_none(format: str, tmp_path: Path) -> None:
     data = THREE[format]
     full = read(LABELLED[format], data, tmp_path, optional=LABELS)
     assert sentences(full) == [[("DT", "the", "O")], [("NN", "dog", "B")]]

@@ -110,7 +110,7 @@ def test_texts_come_back_through_any_format(given: Any, first: str, second: str)
 
 @given(corpora(any_text), st.sampled_from(ANY_TEXTS), st.sampled_from(ANY_TEXTS))
 @settings(max_examples=30)
-def test_any_text_comes_back_through_formats_that_hold_any(given: Any, first: str, second: str) -> None:
+def test_formats_that_hold_any_text_read_back_what_they_wrote(given: Any, first: str, second: str) -> None:
     if {first, second} <= set(TEXTS):
         there_and_back(given, first, second)
 

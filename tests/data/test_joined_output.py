@@ -26,7 +26,7 @@ FILES = {  # two sentences each, with neither a newline nor a blank row at the e
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "bom"])
 @pytest.mark.parametrize("name", FILES)
-def test_files_stay_apart(name: str, mark: str, newline: str, end: str, tmp_path: Path) -> None:
+def test_joined_outputs_keep_files_apart(name: str, mark: str, newline: str, end: str, tmp_path: Path) -> None:
     statement, text = FILES[name]
     data = load_text(f"data {statement}\nlabel y in {{P, Q}}\nclique y: word").require().data
     assert data is not None

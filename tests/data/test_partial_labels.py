@@ -303,7 +303,7 @@ def test_a_given_value_that_is_no_state_is_an_error_with_its_lines_and_a_remedy(
     assert "`X`, which the model does not know (lines 2, 3)" in second
 
 
-def test_what_is_not_there_is_not_given() -> None:
+def test_a_label_without_a_column_is_an_error() -> None:
     slug, _, words = complaint(lambda: encode_known_labels(spec("label x"), {"x": ("A",)}, sentences("A")))
     assert slug == "missing-label"
     assert "`x`" in words

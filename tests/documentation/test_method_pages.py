@@ -13,7 +13,7 @@ PLACES = ("", "dcrfdsl/", "tests/inference/")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_has_its_four_parts(path: Path) -> None:
+def test_every_method_page_has_four_sections(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     equations, _, results = text.partition("\n## Results beside the paper's\n")
     assert "\n## Equations and template lines\n" in equations and equations.count("$$") >= 2

@@ -220,7 +220,7 @@ def test_given_labels_that_break_the_rule(searched, monkeypatch):
     assert [len(best) for best in own.model.nbest(corpus, 2, given=given).sentences] == [0, 2]
 
 
-def test_a_saved_model_keeps_to_it(tmp_path):
+def test_a_saved_model_tags_with_once_too(tmp_path):
     own = Own("bio")
     own.model.save(tmp_path / "m.model")
     again = TrainedModel.load(tmp_path / "m.model")

@@ -60,7 +60,7 @@ def test_templates_check_clean_and_are_in_the_canonical_layout(name: str, capsys
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_every_row_has_its_stage(name: str) -> None:
+def test_every_row_of_the_table_has_a_stage(name: str) -> None:
     stages = {stage.label for stage in load_template(FOLDER / f"{name}.dcrf").require().stages}
     assert stages == {row.stage for row in run.ROWS.values()}
     assert set(run.ROWS) == set(tables.MODELS)

@@ -55,7 +55,7 @@ def test_a_bad_feature_file(case, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "message"), [(".", "it is a folder"), ("/dev/zero", "it is no file")])
-def test_what_is_no_feature_file_is_not_read(name, message, tmp_path, monkeypatch):
+def test_a_device_or_folder_is_not_read_as_a_feature_file(name, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if not Path(name).exists():
         pytest.skip("another system has no such device")

@@ -240,7 +240,7 @@ def test_a_text_that_training_did_not_see_has_no_feature():
     assert [set(row) for row in described(extractor, rows)] == [{"word=b"}, set()]
 
 
-def test_values_are_left_out_where_all_are_one():
+def test_rows_store_no_values_where_all_are_1():
     _, (rows,) = learn(spec_of(ref("temp"), ref("word")), [sentence("a b", temp=[1.0, 0.0])])
     assert (len(rows.value), len(rows.feature)) == (0, 3)
     _, (rows,) = learn(spec_of(ref("temp"), ref("word")), [sentence("a b", temp=[2.0, 0.0])])

@@ -45,11 +45,11 @@ def test_ties_inside_a_position_have_a_product(name: str) -> None:
         "clique x, y: word\nclique y, z: word\nclique x[-1], x\nclique y[-1], y\nclique z[-1], z\n",  # features
     ],
 )
-def test_where_programs_gain_nothing_there_is_none(cliques: str) -> None:
+def test_no_product_table_where_programs_gain_nothing(cliques: str) -> None:
     assert graph_of(LAYERS + cliques, "AB", "CDE", "FG").shared.products == ()
 
 
-def test_large_ties_get_none() -> None:
+def test_no_product_table_for_large_ties() -> None:
     states = [f"s{n}" for n in range(40)]
     text = LAYERS.replace(
         "label x\nlabel y\nlabel z", "\n".join(f"label {y} in {{{', '.join(states)}}}" for y in "xyz")

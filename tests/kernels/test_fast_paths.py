@@ -198,7 +198,7 @@ def test_sentences_without_a_labelling_are_told() -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_chain_goes_the_general_way(name: str) -> None:
+def test_models_that_are_no_chains_use_the_general_method(name: str) -> None:
     problem = Problem(CASES[name])
     runs = METHODS["exact"].build(problem.packed, ExactSettings()).chain
     assert runs is None or not runs.scatters

@@ -308,7 +308,7 @@ def test_a_folder_for_temporary_files_is_made_only_where_it_is_needed(tree: Path
     assert not list(tree.glob("dcrfdsl-*"))
 
 
-def test_the_parser_has_a_place_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parser_is_kept_where_a_user_has_no_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(places.os.path, "expanduser", lambda path: path)  # as for a user that the system does not know
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))

@@ -36,7 +36,7 @@ def test_columns_count_units_of_the_encoding(encoding: str, column: int) -> None
 
 @pytest.mark.parametrize("encoding", UNITS)
 @given(TEXTS)
-def test_every_place_comes_back(encoding: str, raw: str) -> None:
+def test_every_place_is_read_back(encoding: str, raw: str) -> None:
     text = EditorText(raw, encoding)
     lines = lines_of(raw)
     assert text.lines == len(lines)

@@ -35,7 +35,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert said(tmp_path, INITIALIZE, EXIT) == (1, "")
 
 
-def test_what_is_no_json_is_told_in_one_line(tmp_path: Path) -> None:
+def test_bad_json_is_said_in_one_line(tmp_path: Path) -> None:
     code, errors = said(tmp_path, INITIALIZE, b"{abc}", SHUTDOWN, EXIT)
     assert code == 0
     assert errors.startswith("what came is no JSON: ") and errors.count("\n") == 1

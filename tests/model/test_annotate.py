@@ -164,13 +164,13 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_text_is_one_message(name: str) -> None:
+def test_anything_but_a_text_is_one_message(name: str) -> None:
     asked, kind, words = BAD[name]
     with pytest.raises(kind, match=words):
         trained(SINGLE).annotate(asked)
 
 
-def test_a_model_of_tokens_says_that_it_takes_none() -> None:
+def test_a_model_without_texts_refuses_to_annotate() -> None:
     spec = dcrfdsl.load_text("data conll(word, y)\nlabel y\nclique y: word\n").require()
     assert spec.data is not None
     model = dcrfdsl.fit(spec, dcrfdsl.corpus_from_rows([[("a", "X")]], spec.data))

@@ -330,7 +330,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("event", WRONG)
-def test_what_is_no_event_is_refused_with_its_place(event):
+def test_a_bad_event_is_refused_with_its_place(event):
     model, corpus = trained(CASES["chain"])
     with pytest.raises(DcrfError) as caught:
         model.events.probability(corpus.slice(3, 4), event)

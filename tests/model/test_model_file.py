@@ -155,7 +155,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_no_whole_model_is_refused_by_name(case: str, model: Path) -> None:
+def test_incomplete_models_are_refused_by_name(case: str, model: Path) -> None:
     breaks, slug = BROKEN[case]
     breaks(model)
     assert slug_of(lambda: read_model(model)) == slug

@@ -43,7 +43,7 @@ CASES: dict[str, tuple[NDArray[Any], str, int]] = {  # an array, the form it tak
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_comes_back_from_the_narrowest_form(name: str) -> None:
+def test_arrays_read_from_the_narrowest_type_are_the_same(name: str) -> None:
     array, form, size = CASES[name]
     stored, forms = narrowed({"a": array})
     assert (forms["a"].form if forms else "") == form

@@ -86,7 +86,7 @@ def test_parts_score_as_the_whole(cut: Callable[[Corpus], list[Corpus]]) -> None
     assert model().scores.evaluate_parts(model().prepare(part) for part in cut(gold()) if part.num_tokens) == whole
 
 
-def test_each_part_has_its_status() -> None:
+def test_the_status_of_each_part_is_told() -> None:
     told: list[tuple[RunStatus, Corpus]] = []
     parts = cut_at(5)(gold())
     model().scores.evaluate_parts(parts, on_status=lambda status, part: told.append((status, part)))

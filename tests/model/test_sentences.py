@@ -132,7 +132,7 @@ def test_every_form_of_a_sentence_is_the_same_sentence(name: str) -> None:
         (None, "expected a sentence"),
     ],
 )
-def test_what_is_no_sentence_is_refused_in_words(sentence: Any, words: str) -> None:
+def test_anything_but_a_sentence_is_refused_in_words(sentence: Any, words: str) -> None:
     model, _ = model_of("chain")
     for ask in (model.tag, model.marginals, lambda one: model.nbest(one, 2), lambda one: model.tag_all([one])):
         with pytest.raises(DcrfError, match=re.escape(words)):

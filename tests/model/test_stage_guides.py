@@ -52,7 +52,7 @@ def trained(text: str, **more: object) -> tuple[TrainedModel, object]:
 
 
 @pytest.mark.parametrize("text", [COARSE, NESTED, VIEW], ids=["stage", "nested", "view"])
-def test_it_comes_back_from_a_file_a_pickle_and_a_copy(text: str, tmp_path: Path) -> None:
+def test_a_pruned_model_is_read_from_a_file_a_pickle_and_a_copy(text: str, tmp_path: Path) -> None:
     model, corpus = trained(text)
     assert tuple(model.guides) == {COARSE: ("coarse",), NESTED: ("middle", "coarse"), VIEW: ()}[text]
     model.save(tmp_path / "model")

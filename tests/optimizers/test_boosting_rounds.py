@@ -77,7 +77,7 @@ def test_the_chosen_bound_is_the_least_of_any_bounds(seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["turned", "padded", "forbidden moves", "factorial", "skip chain", "segments"])
 @pytest.mark.parametrize("update", ["sequential", "steepest"])
-def test_what_is_kept_from_point_to_point_is_what_it_would_be_anew(name: str, update: Any) -> None:
+def test_sums_kept_between_points_equal_sums_computed_anew(name: str, update: Any) -> None:
     """Weights move one by one, far and back, then all at once."""
     objective, weights = boosting_of(name, update=update)
     rng, at = np.random.default_rng(4), 0.3 * weights

@@ -102,7 +102,7 @@ def test_each_sentence_gets_the_labelling_that_most_weight_vectors_find_best(nam
     assert np.isnan(prediction.scores).all()
 
 
-def test_what_is_no_election_goes_by_the_mean_of_the_voters() -> None:
+def test_other_answers_go_by_the_mean_of_the_voters() -> None:
     case = two_stages(CASES["chain"])
     corpus = case.corpus()
     model = fit(case.resolved(), corpus, threads=1)

@@ -161,7 +161,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("text", IMPOSSIBLE)
-def test_what_no_table_can_say_is_refused(text: str) -> None:
+def test_a_constraint_that_no_table_can_express_is_refused(text: str) -> None:
     spec = load_text(f'{SPEC_TEXT}lexicon days = "days.txt"\n{text}\n').require(unchecked=True)
     with pytest.raises(DcrfError) as caught:
         constraint_table(spec, spec.constraints[0], LABELS)

@@ -504,7 +504,7 @@ def test_defaults_of_training() -> None:
     assert (found.infer, found.restarts, found.seed, found.patience) == (None, 1, 0, None)
 
 
-def test_block_settings_and_arguments_are_one() -> None:
+def test_settings_in_a_block_and_in_brackets_mean_the_same() -> None:
     block = load_text("infer trp: tolerance = 1e-4, seed = 3\n").require(unchecked=True)
     inside = load_text("infer trp(tolerance = 1e-4, seed = 3)\n").require(unchecked=True)
     assert inference_settings(block) == inference_settings(inside) == TrpSettings(tolerance=1e-4, seed=3)

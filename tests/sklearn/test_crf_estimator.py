@@ -62,7 +62,7 @@ def crf() -> CRF:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_what_python_crfsuite_trains(case: str, tmp_path: Path) -> None:
+def test_weights_are_those_of_python_crfsuite(case: str, tmp_path: Path) -> None:
     pycrfsuite = pytest.importorskip("pycrfsuite")
     names = {
         "all_possible_states": "feature.possible_states",
@@ -268,7 +268,7 @@ def test_a_value_that_is_no_number_is_refused_by_every_door(case: str, crf: CRF)
         crf.predict_single(bad[1])
 
 
-def test_a_cell_that_is_infinite_has_its_row(crf: CRF) -> None:
+def test_an_infinite_cell_is_reported_with_its_row(crf: CRF) -> None:
     frame = pandas.DataFrame({"sentence": [1, 1, 2, 2], "len": [1.0, 2.0, 3.0, np.inf]})
     for act in (lambda: crf.predict(frame), lambda: CRF().fit(frame, ["D", "N", "D", "N"])):
         with pytest.raises(InputError) as caught:

@@ -459,7 +459,7 @@ def trained() -> SequenceTagger:
         (lambda t: t.set_params(template=5).fit(WORDS, TAGS), "`template` takes a template"),
     ],
 )
-def test_what_is_no_argument_is_a_type_error(
+def test_bad_arguments_are_type_errors(
     act: Callable[[SequenceTagger], object], words: str, single: SequenceTagger
 ) -> None:
     with pytest.raises(TypeError) as caught:

@@ -44,7 +44,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_machine(text: str, tmp_path
         assert model.record.objective == alone.record.objective
 
 
-def test_it_goes_on_when_workers_are_killed(tmp_path: Path) -> None:
+def test_training_goes_on_when_workers_are_killed(tmp_path: Path) -> None:
     resolved, path = load_text(TEXT), written(tmp_path)
     parts = parted(path, resolved, tmp_path)
     alone, killed = fit(resolved, parts), list[int]()
@@ -155,7 +155,7 @@ class _Fake:
         return dict.fromkeys(self.alive, 1)
 
 
-def test_parts_stay_at_home_while_their_worker_lives() -> None:
+def test_parts_stay_with_their_worker_while_it_lives() -> None:
     client = _Fake()
     runner = ClusterRunner(client)
 

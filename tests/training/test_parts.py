@@ -164,7 +164,7 @@ def test_objectives_are_sums_over_parts(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_sum_is_refused(case: str, tmp_path: Path) -> None:
+def test_a_criterion_that_is_no_sum_over_parts_is_refused(case: str, tmp_path: Path) -> None:
     resolved = load_text(REFUSED[case])
     with pytest.raises(DcrfError) as refused:
         fit(resolved, parted(written(tmp_path), resolved, tmp_path))

@@ -232,7 +232,7 @@ def test_trials_at_once_give_the_same_search(search: str) -> None:
         assert model.record.objective == alone.record.objective
 
 
-def test_what_trials_warn_about_comes_home() -> None:
+def test_warnings_of_trials_are_shown_by_the_caller() -> None:
     resolved = load_text(VARIANCE + "evaluate accuracy(y), oov_accuracy(y, word)\n")
     known = data(resolved, 0)
     for jobs in (1, 2):
@@ -253,7 +253,7 @@ def test_a_stop_ends_the_trials_that_run_at_once() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_an_error_of_a_trial_comes_home_and_leaves_no_process() -> None:
+def test_an_error_of_a_trial_is_raised_here_and_no_process_is_left() -> None:
     def late() -> bool:
         raise RuntimeError("later")
 
