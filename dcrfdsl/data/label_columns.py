@@ -2,7 +2,8 @@
 
 A label of sentences is read from the cells of all tokens of a sentence. A cell may hold the value or say nothing (the
 label's mark of a missing value); cells that say something have to agree. Not here: how a cell is read
-(`semantics.schema.label_cells`), the numbers of states (`labels`, `metrics`), the unrolled variable (`graph.unroll`).
+(`semantics.schema.missing_values`), the numbers of states (`labels`, `metrics`), the unrolled variable
+(`graph.unroll`).
 """
 
 from __future__ import annotations

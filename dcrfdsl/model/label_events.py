@@ -5,7 +5,7 @@
     y = gold, y[3] = predicted           a layer, or a position, has the labels of the data, or those that are predicted
     predicted                            so has the whole sentence
 
-Not here: their probability (`event_probabilities`), how the text is parsed (`semantics.resolve.event_text`).
+Not here: their probability (`event_probabilities`), how the text is parsed (`semantics.resolve.fragments`).
 """
 
 from __future__ import annotations

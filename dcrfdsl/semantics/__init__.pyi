@@ -51,7 +51,7 @@ from .reference.catalogue import (
 )
 from .reference.reference_entry import ReferenceEntry as ReferenceEntry, SettingEntry as SettingEntry
 from .resolve.draft import Draft as Draft, Entry as Entry
-from .resolve.event_text import event_problem as event_problem, read_event as read_event
+from .resolve.fragments import event_problem as event_problem, read_event as read_event
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
 from .resolve.specs_as_text import approve_stored as approve_stored, resolved_from_spec as resolved_from_spec
 from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants
@@ -61,14 +61,28 @@ from .schema.condition_tree import (
     conjuncts as conjuncts,
     fold as fold,
     nodes as nodes,
+    place_offset as place_offset,
+    place_text as place_text,
     rewritten as rewritten,
+    shift_of_site as shift_of_site,
     terms as terms,
     with_children as with_children,
 )
-from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
-from .schema.label_cells import Reading as Reading, read_cell as read_cell
+from .schema.function_signatures import (
+    FUNCTIONS as FUNCTIONS,
+    Bins as Bins,
+    bin_names as bin_names,
+    bind as bind,
+    read_bins as read_bins,
+)
 from .schema.located_spec import LocatedSpec as LocatedSpec, Path as Path, SpanTable as SpanTable
-from .schema.missing_numbers import gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
+from .schema.missing_values import (
+    Reading as Reading,
+    gap_of as gap_of,
+    missing_mark as missing_mark,
+    read_cell as read_cell,
+    tests_gap as tests_gap,
+)
 from .schema.model_spec import (
     NUMERIC as NUMERIC,
     And as And,
@@ -127,25 +141,21 @@ from .schema.model_spec import (
     validated as validated,
     value_text as value_text,
 )
-from .schema.number_bins import Bins as Bins, bin_names as bin_names, read_bins as read_bins
-from .schema.places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
-from .schema.segment_options import (
-    LENGTH as LENGTH,
-    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
-    SegmentClass as SegmentClass,
-    longest_segment as longest_segment,
-    segment_classes as segment_classes,
-)
 from .schema.segment_schemes import (
+    LENGTH as LENGTH,
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
     WITH_ENDS as WITH_ENDS,
+    SegmentClass as SegmentClass,
     bare_marks as bare_marks,
     has_segments as has_segments,
     learn_types as learn_types,
     legal_moves as legal_moves,
+    longest_segment as longest_segment,
     scheme_states as scheme_states,
+    segment_classes as segment_classes,
     split_mark as split_mark,
     split_state as split_state,
     state_text as state_text,

@@ -6,10 +6,12 @@ from .data_statement import (
     DataSpec as DataSpec,
     SpanScheme as SpanScheme,
 )
+from .foreign import RegexProblem as RegexProblem, WapitiRegex as WapitiRegex, wapiti_regex as wapiti_regex
 from .format import (
     format_plainly as format_plainly,
     format_template as format_template,
     statement_text as statement_text,
+    tree_text as tree_text,
     value_text as value_text,
 )
 from .highlighting import DcrfLexer as DcrfLexer, highlighted as highlighted
@@ -104,7 +106,4 @@ from .statements import (
     Use as Use,
     View as View,
 )
-from .token_rules import CLAUSE_WORDS as CLAUSE_WORDS
-from .tree_listing import tree_text as tree_text
-from .vocabulary import SYNONYMS as SYNONYMS
-from .wapiti_regexes import RegexProblem as RegexProblem, WapitiRegex as WapitiRegex, wapiti_regex as wapiti_regex
+from .vocabulary import CLAUSE_WORDS as CLAUSE_WORDS, SYNONYMS as SYNONYMS

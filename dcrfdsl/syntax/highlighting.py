@@ -1,6 +1,6 @@
 """A Pygments lexer of templates, for pages, notebooks and terminals: `pygmentize -l dcrf FILE`.
 
-Not here: what is coloured (`token_rules`), the parser (`parser`).
+Not here: what is coloured (`vocabulary`), the parser (`parser`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace, _TokenType
 
-from .token_rules import STATES, TokenRule
+from .vocabulary import STATES, TokenRule
 
 _TOKENS: Mapping[str, _TokenType] = {
     "blank": Whitespace,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..foundation import Diagnostic
-from . import mistakes, punctuation, python_syntax_hints
+from . import mistakes, python_syntax_hints
 from .failure import Failure
 
 
@@ -37,11 +37,11 @@ def explain(failure: Failure) -> Diagnostic:
 # Mistakes of layout come first: a misplaced line says nothing about its words.
 HINTS = (
     Hint("unmatched-bracket", "features f: lower(word]", mistakes.unmatched_bracket),
-    Hint("uneven-block", "features f:\n    word\n      pos", punctuation.uneven_block),
-    Hint("indented-statement", "infer exact\n  decode joint", punctuation.indented_statement),
-    Hint("continued-line", "clique a[-1],\n    a", punctuation.continued_line),
-    Hint("missing-colon", "features f\n    word", punctuation.missing_colon_before_block),
-    Hint("unexpected-block", "label a\n    in {A, B}", punctuation.unexpected_block),
+    Hint("uneven-block", "features f:\n    word\n      pos", mistakes.uneven_block),
+    Hint("indented-statement", "infer exact\n  decode joint", mistakes.indented_statement),
+    Hint("continued-line", "clique a[-1],\n    a", mistakes.continued_line),
+    Hint("missing-colon", "features f\n    word", mistakes.missing_colon_before_block),
+    Hint("unexpected-block", "label a\n    in {A, B}", mistakes.unexpected_block),
     Hint("unclosed-string", 'use "nouns.dcrf', mistakes.unclosed_string),
     Hint("quoted-regex", 'features f: word matches "[A-Z]+"', mistakes.quoted_regex),
     Hint("strange-character", "features f: word\u00a0& pos", mistakes.strange_character),
@@ -77,14 +77,14 @@ HINTS = (
     Hint("clause-order", "clique a[i], a[j]:\n    bias\n    where w[i] = w[j]", mistakes.late_clause),
     Hint("two-statements", "infer exact decode joint", mistakes.two_statements),
     Hint("misspelt-word", "clique a wiht states = all", mistakes.misspelt_word),
-    Hint("semicolon", "infer exact;", punctuation.semicolon),
+    Hint("semicolon", "infer exact;", mistakes.semicolon),
     Hint("odd-name", "features my-group: word", mistakes.odd_name),
     Hint("unquoted-state", "label a with others = B-NP", mistakes.odd_name),
     Hint("unquoted-state", "label a in {A, :}", mistakes.unquoted_state),
     Hint("unquoted-text", "use nouns.dcrf", mistakes.unquoted_text),
-    Hint("missing-brackets", "data conll word, pos", punctuation.missing_parentheses),
-    Hint("missing-with", "features f min_count = 2: word", punctuation.missing_with),
-    Hint("empty-list", "features f:", punctuation.empty_list),
-    Hint("missing-comma", "features f: word pos", punctuation.missing_comma),
-    Hint("missing-colon", "features f word", punctuation.missing_colon),
+    Hint("missing-brackets", "data conll word, pos", mistakes.missing_parentheses),
+    Hint("missing-with", "features f min_count = 2: word", mistakes.missing_with),
+    Hint("empty-list", "features f:", mistakes.empty_list),
+    Hint("missing-comma", "features f: word pos", mistakes.missing_comma),
+    Hint("missing-colon", "features f word", mistakes.missing_colon),
 )

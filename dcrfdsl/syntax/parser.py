@@ -7,25 +7,38 @@ comments. A statement with an error is left out of the tree and the others conti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from lark import Token
 from lark.exceptions import UnexpectedInput
 from lark.utils import TextSlice
 
 from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind, shell_word
-from . import trivia
-from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
-from .comments import SLUG as COMMENT, about, blanked, comment_lines, merged
+from .comments import (
+    SLUG as COMMENT,
+    about,
+    between,
+    blanked,
+    comment_lines,
+    head,
+    inner,
+    is_plain,
+    kept_lines,
+    merged,
+    split_doc,
+    strip,
+    strip_end,
+)
 from .failure import Failure
 from .foreign import tool_of
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
-from .parsed_statements import KeptStatements, is_block
-from .split import Chunk, Line, split_statements
+from .nodes import relocated
+from .split import Chunk, Line, split_statements, unindented_lines
 from .statement_base import Statement, Trivia
 from .statement_start_errors import NO_ADVICE, look_at_opening
 from .statements import Template
@@ -90,10 +103,10 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
             continue
         statement, tokens = parsed
         block = is_block(tokens)
-        tail, rest = trivia.between(rest, block)
+        tail, rest = between(rest, block)
         # a comment of another language would not be a comment in the formatted statement
-        bare = comments or mistakes or (not tail and trivia.is_plain(chunk.text))
-        inner_comments = ((), Trivia()) if bare else trivia.inner(chunk, tokens, tail)
+        bare = comments or mistakes or (not tail and is_plain(chunk.text))
+        inner_comments = ((), Trivia()) if bare else inner(chunk, tokens, tail)
         read.append(_Read(statement, tuple(above), *inner_comments))
     return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
 
@@ -178,9 +191,6 @@ def _parse_alone(chunk: Chunk) -> tuple[Statement, Sequence[Token]] | None:
     return (statement, tokens) if isinstance(statement, Statement) and not statement.problems else None
 
 
-_KEPT = KeptStatements(_parse_alone)
-
-
 def _check_edition(edition: Edition, previous: Chunk | None) -> None:
     if previous is not None:
         message = "`dcrf` names the edition of the language and stands at the top of a file"
@@ -226,7 +236,7 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
     """The statements with their comments. `closing` are the lines after the last statement."""
     edition = read[0] if read and isinstance(read[0].statement, Edition) else None
     body = read[1:] if edition else read
-    top = trivia.head(
+    top = head(
         edition.above if edition else (),
         body[0].above if body else closing,
         edition=edition is not None,
@@ -234,18 +244,85 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
     )
     statements = []
     for i, item in enumerate(body):
-        doc, before = trivia.split_doc(item.above if i else top.rest)
+        doc, before = split_doc(item.above if i else top.rest)
         if i == 0 and edition is None and not top.doc:
-            before = trivia.strip(before)
+            before = strip(before)
         if isinstance(item.statement, Statement):
             around = replace(item.trivia, before=(*before, *item.lifted))
             statements.append(item.statement.model_copy(update={"doc": doc, "trivia": around}))
-    after = trivia.comments(closing if body else top.rest)
+    after = kept_lines(closing if body else top.rest)
     return Template(
         statements=tuple(statements),
         edition=edition.statement.number if edition and isinstance(edition.statement, Edition) else None,
         doc=top.doc,
         opening=top.opening,
         edition_end=edition.trivia.end if edition else "",
-        closing=trivia.strip_end(after),
+        closing=strip_end(after),
     ).at(Span(source, 0, len(source.text)))
+
+
+# statements that were parsed before -----------------------------------------------------------------------------
+
+# An editor sends the whole text at each key pressed. A statement is kept by its text, with places that count from its
+# first character, and moved to where it stands. One with a mistake is not, as its messages depend on what is around it.
+MOST_KEPT = 1024
+LONGEST_KEPT = 5_000  # characters of a statement
+
+Parse = Callable[[Chunk], "tuple[Statement, Sequence[Token]] | None"]
+
+
+class KeptStatements:
+    """parse: gives the statement of a chunk with its tokens, or None if it has a mistake or is none."""
+
+    def __init__(self, parse: Parse):
+        def parse_alone(text: str) -> tuple[Statement, Sequence[Token]] | None:
+            return parse(Chunk(Source("", text), 0, len(text), ()))
+
+        self._kept = lru_cache(maxsize=MOST_KEPT)(parse_alone)
+
+    def get(self, chunk: Chunk, places: bool = True) -> tuple[Statement, Sequence[Token]] | None:
+        """The statement at its place with its tokens; None if it has to be parsed where it stands.
+
+        places: False leaves those of the nodes as they were, which is most of the work.
+        """
+        if chunk.indented or chunk.end - chunk.start > LONGEST_KEPT:
+            return None
+        kept = self._kept(chunk.text)
+        if kept is None:
+            return None
+        statement, tokens = kept
+        moved = _moved(statement, chunk.source, chunk.start) if places else statement
+        return moved, _MovedTokens(tokens, chunk.start)
+
+
+def _moved(statement: Statement, source: Source, by: int) -> Statement:
+    """The same statement in another text, `by` characters further on."""
+    moved: Statement = relocated(statement, lambda span: Span(source, span.start + by, span.end + by))
+    return moved
+
+
+class _MovedTokens(Sequence[Token]):
+    """Tokens further on. Most statements have no comments inside them, and nobody asks where their tokens are."""
+
+    def __init__(self, tokens: Sequence[Token], by: int):
+        self._tokens, self._by = tokens, by
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __getitem__(self, number: Any) -> Any:
+        return _moved_token(self._tokens[number], self._by)
+
+
+def _moved_token(token: Token, by: int) -> Token:
+    start, end = token.start_pos, token.end_pos
+    place = None if start is None else start + by
+    return Token(token.type, str(token), start_pos=place, end_pos=None if end is None else end + by)
+
+
+def is_block(tokens: Sequence[Token]) -> bool:
+    """Whether the tokens are those of a statement with indented lines."""
+    return any(token.type == "_INDENT" for token in (tokens._tokens if isinstance(tokens, _MovedTokens) else tokens))
+
+
+_KEPT = KeptStatements(_parse_alone)

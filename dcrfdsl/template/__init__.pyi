@@ -1,11 +1,12 @@
 from .builder_nodes import as_setting_value as as_setting_value
-from .builder_places import Position as Position, positions as positions
 from .builder_terms import (
     Expression as Expression,
+    Position as Position,
     Term as Term,
     all_of as all_of,
     any_of as any_of,
     if_else as if_else,
+    positions as positions,
 )
 from .template_builder import Template as Template
 from .term_functions import (

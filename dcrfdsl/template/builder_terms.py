@@ -1,6 +1,6 @@
 """Terms in Python: references with places, tests, crosses, conditions, and the values of settings.
 
-Each object wraps a node of `semantics.schema.expressions`; operators return new objects and change none. Not here:
+Each object wraps a node of `syntax.nodes`; operators return new objects and change none. Not here:
 statements (`template_builder`), feature functions (`term_functions`).
 """
 
@@ -10,12 +10,12 @@ import operator
 import re
 from dataclasses import dataclass
 from numbers import Real
-from typing import TypeAlias
+from types import EllipsisType
+from typing import SupportsIndex, TypeAlias
 
 from ..foundation import plain_number
 from ..semantics import validated
 from ..syntax import nodes as ex
-from .builder_places import HERE, PlaceKey, as_place
 
 
 class Expression:
@@ -245,7 +245,7 @@ class Member:
     """
 
     clique: str
-    place: ex.Place = HERE
+    place: ex.Place = ex.HERE
     locked: bool = False
 
 
@@ -392,3 +392,56 @@ def _compared(left: _Ordered, sign: ex.Sign, other: object) -> Expression:
         case _:
             raise TypeError(f"a number is compared with a number, a term or a constant, found {other!r}")
     return Expression(ex.Compares(left=left.node, sign=sign, right=right))
+
+
+@dataclass(frozen=True)
+class Position:
+    """A named position of a relational clique. Made by `positions`; adding a number gives one further on.
+
+    name: in the template.
+    shift: how far from it, in positions.
+
+    >>> i, j = positions("i", "j")
+    >>> i - 1
+    Position(name='i', shift=-1)
+    """
+
+    name: str
+    shift: int = 0
+
+    def __add__(self, other: int) -> Position:
+        return Position(self.name, self.shift + operator.index(other))
+
+    def __sub__(self, other: int) -> Position:
+        return self + -operator.index(other)
+
+
+def positions(*names: str) -> tuple[Position, ...]:
+    """Names for the positions of a relational clique, one `Position` each.
+
+    names: as they will stand in the template.
+
+    >>> i, j = positions("i", "j")
+    >>> i - 1
+    Position(name='i', shift=-1)
+    """
+    return tuple(Position(name) for name in names)
+
+
+PlaceKey: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | Position | EllipsisType
+
+
+def as_place(key: PlaceKey) -> ex.Place:
+    """The place for an index. Raises TypeError for a slice: a slice of Python leaves its end out, a window does not."""
+    match key:
+        case EllipsisType():
+            return ex.All
+        case Position():
+            return ex.Named(position=key.name, shift=key.shift)
+        case slice():
+            raise TypeError("a slice leaves out its end; a window has both its ends: word.window(-2, 2)")
+        case tuple():
+            return ex.Several(offsets=tuple(operator.index(offset) for offset in key))
+        case _:
+            offset = operator.index(key)
+            return ex.Here() if offset == 0 else ex.At(offset=offset)

@@ -1,7 +1,7 @@
 """Writes the highlighters of editors from the table of the package: `python grammar/editors/generate.py`.
 
 `--check` writes nothing, and fails where a file is not what the table makes. The table is
-`dcrfdsl/syntax/token_rules.py`; run this after a change of it, or of the words of the language. Not here: what is
+`dcrfdsl/syntax/vocabulary.py`; run this after a change of it, or of the words of the language. Not here: what is
 coloured, and the grammar of tree-sitter, which is written by hand: a syntax tree needs more than words.
 """
 
@@ -13,16 +13,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dcrfdsl.syntax.token_rules import (
+from dcrfdsl.syntax.vocabulary import (
     CLAUSE_WORDS,
     CONSTANT_WORDS,
+    KEYWORDS,
     METHOD_WORDS,
     NAMING_WORDS,
     OPERATOR_WORDS,
     STATES,
     TokenRule,
 )
-from dcrfdsl.syntax.vocabulary import KEYWORDS
 
 HERE = Path(__file__).parent
 

@@ -20,7 +20,7 @@ from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.settings.piece_shorthands import expanded
-from dcrfdsl.syntax import format_template, parse_partial, parsed_statements, parser as parser_module
+from dcrfdsl.syntax import format_template, parse_partial, parser as parser_module
 
 pytestmark = pytest.mark.long
 
@@ -33,7 +33,7 @@ LARGE = 5_000
 @pytest.fixture(autouse=True)
 def read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements of earlier tests are parsed again, and each is parsed once a test, however long."""
-    monkeypatch.setattr(parsed_statements, "LONGEST_KEPT", 1_000_000)
+    monkeypatch.setattr(parser_module, "LONGEST_KEPT", 1_000_000)
     kept = parser_module.KeptStatements(parser_module._parse_alone)
     monkeypatch.setattr(parser_module, "_KEPT", kept)
 

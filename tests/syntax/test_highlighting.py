@@ -26,7 +26,7 @@ from dcrfdsl.syntax import KEYWORDS, DcrfLexer, highlighted
 from dcrfdsl.syntax.highlighting import _TOKENS
 from dcrfdsl.syntax.lexing import parser
 from dcrfdsl.syntax.split import split_statements
-from dcrfdsl.syntax.token_rules import CLAUSE_WORDS, CONSTANT_WORDS, METHOD_WORDS, NAMING_WORDS, OPERATOR_WORDS
+from dcrfdsl.syntax.vocabulary import CLAUSE_WORDS, CONSTANT_WORDS, METHOD_WORDS, NAMING_WORDS, OPERATOR_WORDS
 
 EDITORS = ROOT / "grammar" / "editors"
 (GENERATE,) = example_modules(EDITORS, "generate")

@@ -16,7 +16,7 @@ from ...syntax import Template, Use, parse_partial
 from ..checks import check
 from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants
 from .draft import Draft
-from .overrides import apply_override, read_override
+from .fragments import apply_override, read_override
 
 DEEPEST_USE = 64  # files that use each other in a chain; each is read inside the previous one
 

@@ -2,23 +2,37 @@ from .condition_tree import (
     children as children,
     conjuncts as conjuncts,
     nodes as nodes,
+    place_offset as place_offset,
+    place_text as place_text,
     reference_names as reference_names,
+    shift_of_site as shift_of_site,
     term_places as term_places,
     terms as terms,
     value_if_nodes as value_if_nodes,
     with_children as with_children,
 )
-from .function_signatures import FUNCTIONS as FUNCTIONS, FunctionSignature as FunctionSignature, bind as bind
-from .label_cells import read_cell as read_cell
+from .function_signatures import (
+    FUNCTIONS as FUNCTIONS,
+    BinProblem as BinProblem,
+    FunctionSignature as FunctionSignature,
+    bind as bind,
+    read_bins as read_bins,
+)
 from .located_spec import (
     LocatedSpec as LocatedSpec,
     Path as Path,
     SpanTable as SpanTable,
     check_constants as check_constants,
-    nearest_place as nearest_place,
+    stage_cycle as stage_cycle,
+    unknown_stage as unknown_stage,
 )
-from .method_calls import as_call as as_call
-from .missing_numbers import MISSING as MISSING, gap_of as gap_of, missing_mark as missing_mark, tests_gap as tests_gap
+from .missing_values import (
+    MISSING as MISSING,
+    gap_of as gap_of,
+    missing_mark as missing_mark,
+    read_cell as read_cell,
+    tests_gap as tests_gap,
+)
 from .model_spec import (
     NUMERIC as NUMERIC,
     And as And,
@@ -89,35 +103,31 @@ from .model_spec import (
     validated as validated,
     value_text as value_text,
 )
-from .number_bins import BinProblem as BinProblem, read_bins as read_bins
-from .places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .search_ranges import (
     RANGES as RANGES,
     Candidates as Candidates,
     Interval as Interval,
     SearchRange as SearchRange,
+    as_call as as_call,
     read_range as read_range,
 )
-from .segment_options import (
-    LENGTH as LENGTH,
-    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
-    SegmentClass as SegmentClass,
-    longest_segment as longest_segment,
-    segment_classes as segment_classes,
-)
 from .segment_schemes import (
+    LENGTH as LENGTH,
     OUTSIDE as OUTSIDE,
     SCHEMES as SCHEMES,
+    SEGMENT_FUNCTIONS as SEGMENT_FUNCTIONS,
     WITH_ENDS as WITH_ENDS,
+    SegmentClass as SegmentClass,
     bare_marks as bare_marks,
     has_segments as has_segments,
     learn_types as learn_types,
     legal_moves as legal_moves,
+    longest_segment as longest_segment,
     scheme_states as scheme_states,
+    segment_classes as segment_classes,
     split_mark as split_mark,
     split_state as split_state,
     state_text as state_text,
     unmarked_state as unmarked_state,
 )
 from .spec_display import checked_html as checked_html
-from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage

@@ -1,6 +1,7 @@
 """Conditions, features and terms as one tree, which is walked, folded and rewritten alike for all kinds of nodes.
 
-Not here: the meaning of each kind, which belongs to the code that evaluates, checks or writes conditions.
+The places in brackets are here, too: as they are written, and as offsets. Not here: the meaning of each kind, which
+belongs to the code that evaluates, checks or writes conditions.
 """
 
 from __future__ import annotations
@@ -12,22 +13,27 @@ from ...syntax import (
     And,
     Apply,
     Argument,
+    At,
     Compares,
     Condition,
     Cross,
     Difference,
     Equals,
     Has,
+    Here,
     InLexicon,
     InSet,
     Is,
     Matches,
+    Named,
     Node,
     Not,
     Or,
     Place,
     Reference,
+    Several,
     ValueIf,
+    Window,
 )
 from .located_spec import Path
 
@@ -159,3 +165,31 @@ def with_children(node: N, fresh: Iterable[Node]) -> N:
 def rewritten(node: N, change: Callable[[Any], Node]) -> N:
     """`node` with `change` applied to each of its children."""
     return with_children(node, [change(inner) for _, inner in children(node)])
+
+
+def place_text(place: Place) -> str:
+    """A place as it is written, `[-1]`; "" for the current position."""
+    match place:
+        case Here() | At(offset=0):
+            return ""
+        case At(offset=offset):
+            return f"[{offset}]"
+        case Window(first=first, last=last):
+            return f"[{first}..{last}]"
+        case Several(offsets=offsets):
+            return f"[{', '.join(str(offset) for offset in offsets)}]"
+        case Named(position=position, shift=0):
+            return f"[{position}]"
+        case Named(position=position, shift=shift):
+            return f"[{position}{shift:+d}]"
+    raise AssertionError(place)
+
+
+def place_offset(place: Place) -> int | None:
+    """The one offset that a place stands for; None if it is a window or a named position."""
+    return place.offset if isinstance(place, At) else 0 if isinstance(place, Here) else None
+
+
+def shift_of_site(place: Place) -> int:
+    """The offset of a clique's site from its anchor, or from its named position."""
+    return place.shift if isinstance(place, Named) else place_offset(place) or 0

@@ -1,20 +1,21 @@
 """A specification with the places of its parts, which its nodes know.
 
 A path follows the fields of the specification: `("cliques", 2, "features", 0)` is the first feature of the third
-clique. A part that was not written (a default) has no place; it is then shown at the part around it. Not here: reading
-a specification, or checking it.
+clique. A part that was not written (a default) has no place; it is then shown at the part around it. Here are
+also the problems that only a whole specification shows and that need no rule of the checker: constants in place of
+numbers, and the order of stages. Not here: reading a specification, or checking it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from ...foundation import Diagnostic, Label, Span, SpellingGuesses
+from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
 from ...syntax import NAMED_STATEMENTS, Expected, Node, Reference, count, count_or_none, shown
-from .model_spec import ModelSpec
+from .model_spec import ModelSpec, Stage
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -115,3 +116,34 @@ def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
                 message = f"{described}, and `{field}` needs a whole number, at least 1"
                 problems.append(Diagnostic("bad-setting", message, label))
     return problems
+
+
+def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
+    """The error for an unknown stage. `place`: where it is named."""
+    names = list(known)
+    guess = did_you_mean(label, names)
+    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(quoted_names(names))}"
+    return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
+
+
+def stage_cycle(stages: Sequence[Stage], circle: Sequence[int], spans: SpanTable) -> Diagnostic:
+    """The error for stages that wait for each other. `circle`: their numbers; each stage comes after the next one, and
+    the last after the first.
+
+    Points at the first `after` that names a later stage or its own stage, because stages run in the order of the text.
+    """
+    number = {stages[n].label: n for n in circle}
+    first = min(n for n in circle if number[stages[n].after or ""] >= n)
+    others = sorted(n for n in circle if n != first)
+    places = {n: spans.label(*(_path(n)), text=f"`{stages[n].label}` after `{stages[n].after}`") for n in circle}
+    there = tuple(place for n in others if (place := places[n]) is not None)
+    names = quoted_names([stages[n].label for n in sorted(circle)])
+    message = f"stage {names[0]} comes after itself"
+    if others:
+        message = f"stages {', '.join(names[:-1])} and {names[-1]} come after each other"
+    remedy = f"leave out one `after`, as in `train {stages[first].criterion.name} as {stages[first].label}`"
+    return Diagnostic("stage-cycle", message, places[first], there, remedy)
+
+
+def _path(number: int) -> tuple[str | int, ...]:
+    return ("stages", number, "after")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...foundation import Table
-from ...syntax import Number, Value
+from ...syntax import Apply, Here, Number, Reference, Value
 from .model_spec import CallSpec
 
 
@@ -73,3 +73,15 @@ def read_range(call: CallSpec) -> SearchRange | None:
     if call.name not in RANGES or call.settings or any(argument.name is not None for argument in call.arguments):
         return None
     return RANGES[call.name].read(tuple(argument.value for argument in call.arguments))
+
+
+def as_call(value: Value) -> CallSpec | None:
+    """A value that names a method, `exact` or `lbfgs(memory = 7)`, as a call; None for any other value."""
+    match value:
+        case Reference(place=Here()):
+            call, name = CallSpec(name=value.name), "name"
+        case Apply(place=Here()):
+            call, name = CallSpec(name=value.function, arguments=value.arguments), "function"
+        case _:
+            return None
+    return call.at(value.span, name=value.place_of(name)) if value.is_written else call

@@ -3,7 +3,9 @@
 `bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. `bilou` and
 `bmes` are `bioes` in other letters, B I L U and B M E S; in `bmes` marks may be bare letters, of segments of one kind.
 An I-X that no B-X began is illegal, also at the first position. `iob1`: a segment is I-X …, and B-X I-X … directly
-after one of its type; any other B-X is illegal. Not here: reading segments from labels (`data.segment_types`, which
+after one of its type; any other B-X is illegal. A `segment` statement weights the segments that the scheme marks; of a
+label without a scheme, the longest runs of one state (Sarawagi & Cohen 2004, semi-Markov conditional random fields).
+Not here: features of segments (`features`), reading segments from labels (`data.segment_types`, which
 follows conlleval and accepts illegal output).
 """
 
@@ -11,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule, Table
+from ...syntax import CliqueSpec, Domain, Number, Reference, Scheme
+from .model_spec import ModelSpec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -182,3 +186,54 @@ def violations(
     last = ends[known[ends]]
     bad[last] |= ~allowed[codes[last], num_states]
     return np.flatnonzero(bad)
+
+
+LENGTH = "length"  # alone in the list of a `segment`: the number of tokens
+SEGMENT_FUNCTIONS = {
+    "joined": "the values of all tokens of the segment, joined by blanks",
+    "any": "each value that some token of the segment has, once however many have it",
+    "first": "the value of the first token of the segment; `first(word[-1])` is the one before it",
+    "last": "the value of the last token of the segment; `last(word[1])` is the one after it",
+}
+
+
+def longest_segment(spec: ModelSpec, clique: CliqueSpec) -> int:
+    """The most tokens of a segment of a `segment` statement that fires features of its own."""
+    value = clique.up_to
+    if isinstance(value, Reference):
+        settled = spec.settled(value)
+        value = settled.value if isinstance(settled, Number) and isinstance(settled.value, int) else 1
+    return value or 1
+
+
+class SegmentClass(NamedTuple):
+    """The states, by number, of the tokens of a kind of segment: a single one, or the first, inner and last ones.
+
+    name: its type, or its state; empty for what is no segment and always a token long.
+    """
+
+    name: str
+    single: int
+    first: int
+    inside: int
+    last: int
+
+
+def segment_classes(domain: Domain, states: Sequence[str]) -> tuple[SegmentClass, ...]:
+    """The kinds of segments of a label with these states: those with a name first."""
+    if not isinstance(domain, Scheme):
+        return tuple(SegmentClass(state, n, n, n, n) for n, state in enumerate(states))
+    found: dict[str, dict[str, int]] = {}
+    outside = []
+    for n, state in enumerate(states):
+        mark, kind = split_state(domain.name, state) or (OUTSIDE, "")
+        if mark != OUTSIDE:
+            found.setdefault(kind, {})[mark] = n
+        else:
+            outside.append(SegmentClass("", n, n, n, n))
+    classes = []
+    for kind, marks in found.items():
+        begin, inside, *rest = (marks[mark] for mark in SCHEMES[domain.name].marks)
+        last, single = rest or (inside, begin)
+        classes.append(SegmentClass(kind or "segment", single, begin, inside, last))
+    return (*classes, *outside)

@@ -1,13 +1,21 @@
-"""Numbers that the data lack: the option `missing` of `data`, and the test `temp is missing`.
+"""What the data lack: numbers, the option `missing` of `data` and the test `temp is missing`; and cells of labels.
 
 With the option, a column of numbers may have gaps. Where there is one, no feature of the number fires, every comparison
-is false, and `temp is missing` is true. Not here: how a cell is read (`data.columns`), labels (`label_cells`).
+is false, and `temp is missing` is true.
+
+The cell of a label is one value, one of several (`ambiguous`), or none (`missing`). The mark of a missing value always
+means "unknown", alone or as a member of a set. A value that is itself a state is never split.
+
+Not here: how a cell of numbers is read (`data.columns`), whole columns of labels (`data.label_columns`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import TypeAlias
+
 from ...syntax import Condition, Is, Reference, Text
-from .model_spec import NUMERIC, DataSpec, ModelSpec
+from .model_spec import NUMERIC, DataSpec, Label, ModelSpec
 
 MISSING = "missing"  # the name of the option, and the word of the test
 
@@ -34,3 +42,16 @@ def tests_gap(spec: ModelSpec, condition: Condition) -> bool:
 def _is_number(spec: ModelSpec, term: object) -> bool:
     column = spec.column(term.name) if isinstance(term, Reference) else None
     return column is not None and column.type.name in NUMERIC and column.type.size is None
+
+
+Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if unknown
+
+
+def read_cell(label: Label, value: str, states: Collection[str], marks: Collection[str | None]) -> Reading:
+    """The reading of one value; `marks` are those of a missing value."""
+    if value in marks:
+        return ()
+    if value in states or not label.ambiguous or label.ambiguous not in value:
+        return (value,)
+    members = tuple(dict.fromkeys(value.split(label.ambiguous)))
+    return () if any(member in marks for member in members) else members

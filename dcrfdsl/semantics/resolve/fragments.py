@@ -1,23 +1,37 @@
-"""`--set PATH=VALUE`: changes to a draft from the command line.
+"""Fragments of the language that stand outside of a template: `--set PATH=VALUE`, and events.
+
+The grammar of the language reads both, so `train.optimizer=lbfgs(max_iterations=15)` has its meaning in a file.
+Problems point into the text as it was typed.
 
 PATH is the name of a constant, `infer` or `decode`, `infer.KEY`, `train.KEY` (the stage that runs) or `STAGE.KEY`,
-with a warning if that stage neither runs nor comes before the one that does.
-VALUE is read by the grammar of the language, so `train.optimizer=lbfgs(max_iterations=15)` has its meaning in a file.
-Problems point into the argument as it was typed.
+with a warning if that stage neither runs nor comes before the one that does. An event is a condition such as
+`y[3] is B-LOC and y[4] is I-LOC`. Not here: what the condition means there (`model.label_events`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...foundation import Diagnostic, Label, Source, Span, did_you_mean
-from ...syntax import Argument, CallSpec, Let, Setting, Stage, Value, parse_partial, relocated
+from ...foundation import DcrfError, Diagnostic, Label, Source, Span, did_you_mean
+from ...syntax import (
+    Argument,
+    CallSpec,
+    Condition,
+    Constraint,
+    Let,
+    Node,
+    Setting,
+    Stage,
+    Value,
+    parse_partial,
+    relocated,
+)
 from ..schema import as_call
 from .draft import Draft
 
-_PREFIX = "let value = "
+_LET = "let value = "
 _MINUS_INFINITY = re.compile(r"-\s*inf\b")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -38,7 +52,7 @@ class Override:
 
 def _moved(span: Span, source: Source, split: int) -> Span:
     """From the parsed text to the argument."""
-    shift = split + 1 - len(_PREFIX)
+    shift = split + 1 - len(_LET)
     return Span(source, max(0, span.start + shift), min(len(source.text), max(0, span.end + shift)))
 
 
@@ -50,7 +64,7 @@ def read_override(text: str) -> Override | Diagnostic:
     if not equals or not _PATH.fullmatch(path.strip()) or not value.strip() or "\n" in text or "\r" in text:
         remedy = "for example `--set train.optimizer=lbfgs(max_iterations=15)`"
         return Diagnostic("bad-override", f"expected `PATH=VALUE`, found `{text}`", whole, help=remedy)
-    template, problems = parse_partial(_PREFIX + value + "\n", "--set")
+    template, problems = parse_partial(_LET + value + "\n", "--set")
     match template.statements:
         case (Let(value=parsed, tune=None),) if not problems:
             there = relocated(parsed, lambda span: _moved(span, source, len(path)))
@@ -171,3 +185,54 @@ def _unknown(draft: Draft, override: Override, name: str) -> None:
 def _complain(draft: Draft, override: Override, message: str) -> None:
     place = Label(Span(override.source, override.split + 1, len(override.source.text)))
     draft.problems.append(Diagnostic("bad-override", message, place))
+
+
+# events ---------------------------------------------------------------------------------------------------------
+
+_REQUIRE = "require "
+_EVENT = "for example `y[3] is B-LOC and y[4] is I-LOC`, with positions from 1"
+
+
+def event_problem(place: Node | Span, slug: str, message: str, words: str = "", help: str | None = None) -> DcrfError:
+    """The error about a part of an event."""
+    span = place if isinstance(place, Span) else place.span
+    return DcrfError(Diagnostic(slug, message, Label(span, words), help=help))
+
+
+def read_event(text: str, name: str = "event") -> Condition:
+    """The condition of a text, in which its parts have their places. DcrfError with every mistake in it.
+
+    name: stands in messages for that of a file.
+    """
+    text = text.strip()
+    source = Source(name, text)
+
+    def into_event(span: Span) -> Span:
+        start, end = (min(len(text), max(0, at - len(_REQUIRE))) for at in (span.start, span.end))
+        return Span(source, start, end)
+
+    if "\n" in text or "\r" in text or not text:
+        raise _no_event(source, "has several lines" if text else "is empty")
+    template, problems = parse_partial(f"{_REQUIRE}{text}\n", name)
+    if problems:
+        raise DcrfError([_in_event(problem, into_event) for problem in problems])
+    match template.statements:
+        case (Constraint(action="require", when=None, name=None, condition=condition),):
+            placed: Condition = relocated(condition, into_event)
+            return placed
+    raise _no_event(source, "is not one condition")
+
+
+def _no_event(source: Source, why: str) -> DcrfError:
+    label = Label(Span(source, 0, len(source.text)))
+    return DcrfError(Diagnostic("bad-event", f"the event {why}", label, help=_EVENT))
+
+
+def _in_event(problem: Diagnostic, into_event: Callable[[Span], Span]) -> Diagnostic:
+    """A problem of the parsed text as one of the event."""
+
+    def moved(label: Label) -> Label:
+        return replace(label, span=into_event(label.span))
+
+    primary = None if problem.primary is None else moved(problem.primary)
+    return replace(problem, primary=primary, secondary=tuple(map(moved, problem.secondary)))
