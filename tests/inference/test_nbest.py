@@ -80,7 +80,7 @@ class Compiled:
         log_space = state == UNDERFLOW
         if log_space:
             value = self.logs.copy()
-            called(forward_log)(*self.steps, self.programs, self.patterns, value)
+            called(forward_log)(*self.steps, self.programs, self.patterns, value, True)
         else:
             assert state == OK
         out, share = np.zeros((count, len(self.graph.cards)), np.int32), np.empty(max(self.graph.cards))

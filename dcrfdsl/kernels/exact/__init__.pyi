@@ -8,7 +8,6 @@ from .contraction import (
 from .forward_sampling import (
     decision_order as decision_order,
     exact_samples as exact_samples,
-    operand_places as operand_places,
     sum_forward as sum_forward,
 )
 from .linear_sweeps import backward_linear as backward_linear, forward_linear as forward_linear
@@ -23,4 +22,5 @@ from .max_marginal_backtrace import (
 )
 from .max_sweeps import TurnedTables as TurnedTables, sweep_down as sweep_down, sweep_up as sweep_up
 from .reverse_steps import sweep_memory as sweep_memory
+from .step_layout import best_state as best_state, operand_places as operand_places
 from .tangent_sweep import exact_tangents as exact_tangents

@@ -100,7 +100,7 @@ def _sweep_up(s, space, factors, steps, patterns, potentials, value, scale):
         total, state = forward_linear(np.int64(0), count, steps, patterns, value, scale)
         return total + shift, state
     if space == LOG:
-        total = forward_log(np.int64(0), count, steps, patterns, value)
+        total = forward_log(np.int64(0), count, steps, patterns, value, True)
     else:
         total = forward_max(np.int64(0), count, steps, patterns, value)
     return total, OK if total > -np.inf else IMPOSSIBLE

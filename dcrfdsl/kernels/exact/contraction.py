@@ -18,48 +18,44 @@ import numpy as np
 
 from ..runtime import inner
 from .max_sweeps import sweep_up
+from .step_layout import best_state, group_sizes, log_normaliser, offset_lists, operand_places, operands
 
 
 @inner
-def forward_log(first, last, programs, patterns, value):
-    """The same program on logarithms: C = log Σ exp(A + B). Returns log Z, -inf if no labelling is possible."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+def forward_log(first, last, programs, patterns, value, rescaled):
+    """The same program on logarithms: C = log Σ exp(A + B). Returns log Z, -inf if no labelling is possible.
+
+    rescaled: whether the maximum of each result is taken out of it, so that sums over 10⁶ positions keep their digits.
+    """
+    dims, index = patterns.dims, patterns.offsets
     log_z = 0.0
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        pattern, a, b, c = operands(i, programs)
+        num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
         if dims[pattern, 5]:
-            at = start[pattern, 0]
+            at = patterns.start[pattern, 0]
             for j in range(num_b * num_l * num_r):
                 value[c + j] = value[a + j] + value[b + index[at + j]]
             continue
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
         out, top = c, -np.inf
         for ib in range(num_b):
             for il in range(num_l):
-                a0 = a + index[a_b + ib] + index[a_l + il]
-                b0 = b + index[b_b + ib]
+                left = a + index[a_b + ib] + index[a_l + il]
                 for r in range(num_r):
-                    right = b0 + index[b_r + r]
-                    peak = -np.inf
-                    for k in range(num_k):
-                        peak = max(peak, value[a0 + index[a_k + k]] + value[right + index[b_k + k]])
-                    total = 0.0
-                    if peak > -np.inf:
-                        for k in range(num_k):
-                            total += np.exp(value[a0 + index[a_k + k]] + value[right + index[b_k + k]] - peak)
-                        value[out] = peak + np.log(total)
-                    else:
-                        value[out] = -np.inf
+                    right = b + index[b_b + ib] + index[b_r + r]
+                    peak, total = log_normaliser(value, index, left, a_k, right, b_k, num_k)
+                    value[out] = peak + np.log(total) if peak > -np.inf else -np.inf
                     top = max(top, value[out])
                     out += 1
-        if top == -np.inf:
-            return -np.inf
-        # the maximum is subtracted here too: sums over 10⁶ positions keep their digits
-        for j in range(c, out):
-            value[j] -= top
-        log_z += top
+        if rescaled:
+            if top == -np.inf:
+                return -np.inf
+            for j in range(c, out):
+                value[j] -= top
+            log_z += top
+        elif programs.step[i, 4]:
+            log_z += value[c]
     return log_z
 
 
@@ -70,41 +66,34 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
     C lies in the arena less its maximum, so its normaliser is computed again. Adds to `belief`, which must
     be zero where results lie; `marginal` and `root` as in `backward_linear`.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    dims, index = patterns.dims, patterns.offsets
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        pattern, a, b, c = operands(i, programs)
+        num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
         if programs.step[i, 4]:
             belief[c] = root
         if dims[pattern, 5]:
-            at = start[pattern, 0]
+            at = patterns.start[pattern, 0]
             for j in range(num_b * num_l * num_r):
                 belief[a + j] += belief[c + j]
                 belief[b + index[at + j]] += belief[c + j]
             continue
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
         counted = wanted and programs.variable[i] >= 0
         states = state_off[programs.variable[i]] if counted else 0
         out = c
         for ib in range(num_b):
             for il in range(num_l):
-                a0 = a + index[a_b + ib] + index[a_l + il]
-                b0 = b + index[b_b + ib]
+                left = a + index[a_b + ib] + index[a_l + il]
                 for r in range(num_r):
                     share = belief[out]
                     if share != 0.0:
-                        right = b0 + index[b_r + r]
-                        peak = -np.inf
-                        for k in range(num_k):
-                            peak = max(peak, value[a0 + index[a_k + k]] + value[right + index[b_k + k]])
-                        total = 0.0
-                        for k in range(num_k):
-                            total += np.exp(value[a0 + index[a_k + k]] + value[right + index[b_k + k]] - peak)
+                        right = b + index[b_b + ib] + index[b_r + r]
+                        peak, total = log_normaliser(value, index, left, a_k, right, b_k, num_k)
                         share /= total
                         for k in range(num_k):
-                            x, y = a0 + index[a_k + k], right + index[b_k + k]
+                            x, y = left + index[a_k + k], right + index[b_k + k]
                             p = share * np.exp(value[x] + value[y] - peak)
                             belief[x] += p
                             belief[y] += p
@@ -129,21 +118,6 @@ def trace_back(first, last, programs, value, assignment):
         v = programs.variable[i]
         if v < 0:
             continue
-        at_a, stride_a = programs.step[i, 1], 0
-        for j in range(programs.axis_off[2 * i], programs.axis_off[2 * i + 1]):
-            if programs.axis_var[j] == v:
-                stride_a = programs.axis_stride[j]
-            else:
-                at_a += assignment[programs.axis_var[j]] * programs.axis_stride[j]
-        at_b, stride_b = programs.step[i, 2], 0
-        for j in range(programs.axis_off[2 * i + 1], programs.axis_off[2 * i + 2]):
-            if programs.axis_var[j] == v:
-                stride_b = programs.axis_stride[j]
-            else:
-                at_b += assignment[programs.axis_var[j]] * programs.axis_stride[j]
-        best, chosen = -np.inf, 0
-        for x in range(programs.step_card[i]):
-            score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
-            if score > best:
-                best, chosen = score, x
+        places = operand_places(i, v, programs, assignment)
+        _, chosen = best_state(value, places, programs.step_card[i])
         assignment[v] = chosen

@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel, next_random
-from ..tables import exponentiate, fill_tables
+from ..tables import exponentiate, fill_tables, shared_peaks
 from .contraction import forward_log
 from .linear_sweeps import forward_linear
+from .step_layout import operand_places
 
 IN_NO_FACTOR = -1
 
@@ -36,15 +37,12 @@ def sum_forward(s, problem, programs, patterns, potentials, value, logs, scale):
         shift, fits = exponentiate(g, shapes, value)
         if fits:
             total, state = forward_linear(a, b, programs, patterns, value, scale)
-            total += shift
-            for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-                if shapes.fac_table[f] < shapes.local_start:
-                    total += peaks[shapes.fac_kind[f]]
+            total += shift + shared_peaks(g, shapes, peaks)
     log_space = state == UNDERFLOW
     if log_space:
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         logs[0] = 0.0
-        total = forward_log(a, b, programs, patterns, logs)
+        total = forward_log(a, b, programs, patterns, logs, True)
         state = OK if total > -np.inf else IMPOSSIBLE
     return total + shapes.log_const[g] if state == OK else -np.inf, log_space, state
 
@@ -73,29 +71,6 @@ def decision_order(g, shapes, programs, step, variable):
         if programs.variable[i] >= 0:
             at -= 1
             step[at], variable[at] = i, programs.variable[i]
-
-
-@inner
-def operand_places(i, variable, programs, assignment):
-    """Where the two operands of step i lie at the decided states: (start, stride) of each along `variable`.
-
-    A variable in no factor (i negative) reads the constant in cell 0 twice.
-    """
-    if i < 0:
-        return 0, 0, 0, 0
-    at_a, stride_a = programs.step[i, 1], 0
-    for j in range(programs.axis_off[2 * i], programs.axis_off[2 * i + 1]):
-        if programs.axis_var[j] == variable:
-            stride_a = programs.axis_stride[j]
-        else:
-            at_a += assignment[programs.axis_var[j]] * programs.axis_stride[j]
-    at_b, stride_b = programs.step[i, 2], 0
-    for j in range(programs.axis_off[2 * i + 1], programs.axis_off[2 * i + 2]):
-        if programs.axis_var[j] == variable:
-            stride_b = programs.axis_stride[j]
-        else:
-            at_b += assignment[programs.axis_var[j]] * programs.axis_stride[j]
-    return at_a, stride_a, at_b, stride_b
 
 
 @inner

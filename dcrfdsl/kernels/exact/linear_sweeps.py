@@ -18,6 +18,7 @@ from ..tables import TINY, scale_run
 from .contraction_steps import Terms, extremes, product
 from .reverse_steps import clear_operands, distance, pull, settle_all
 from .run_products import multiply_runs, pull_runs, scale_rows
+from .step_layout import group_sizes, offset_lists, operands
 
 LOW, HIGH = 1e-10, 1e10  # a result whose maximum lies between these is left as it is
 
@@ -31,7 +32,7 @@ def forward_linear(first, last, programs, patterns, value, scale):
     dims, start, index = patterns
     log_z = 0.0
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         smallest_bad = False
         if dims[pattern, 5]:
@@ -64,10 +65,9 @@ def forward_linear(first, last, programs, patterns, value, scale):
 @inlined
 def contract(pattern, patterns, value, a, b, c):
     """C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]"""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    dims, index = patterns.dims, patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     by_rows, x_row, out = dims[pattern, 4] == 1 and num_r > 1, dims[pattern, 6], c
     rows = num_l if by_rows and x_row >= 0 else 1
     x_step, y_step = distance(index, a_k, num_k), distance(index, b_k, num_k)
@@ -111,7 +111,7 @@ def backward_linear(
     state_off, marginal = marginals
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:
             adjoint[c] = root

@@ -33,9 +33,9 @@ from ..runtime import (
     store,
     subtract,
 )
-from ..tables import NARROW, WIDE, load_some, store_some
+from ..tables import NARROW, WIDE, highest, load_some, store_some
 from .run_products import add_by_index, raise_by_index
-from .step_layout import group_sizes, offset_lists, operands
+from .step_layout import group_sizes, offset_lists, operands, turn_table
 
 
 class TurnedTables(NamedTuple):
@@ -57,18 +57,6 @@ class _States(NamedTuple):
     b_k: int
     chosen: NDArray[np.int32]
     number: int
-
-
-@inlined
-def _highest(value, at, size):
-    """The maximum of a run."""
-    whole = size // LANES * LANES
-    high, peak = broadcast(NARROW, -np.inf), -np.inf
-    for j in range(at, at + whole, LANES):
-        high = maximum(high, load(NARROW, value, j))
-    for j in range(at + whole, at + size):
-        peak = max(peak, value[j])
-    return max(peak, largest(high))
 
 
 @inlined
@@ -164,7 +152,7 @@ def sweep_up(first, last, programs, patterns, value, top, every):
             add_by_index(value, a, value, b, value, c, pattern, patterns)
             continue
         contract_maxima(pattern, patterns, value, a, value, b, value, c, every, dims[pattern, 2])
-        peak = _highest(value, c, size)
+        peak = highest(value, c, size)
         if peak == -np.inf:
             return -np.inf
         take_out(value, c, size, peak)
@@ -190,22 +178,6 @@ def _pull_rows(registers, value, outside, x, y, b0, states, num_r, top, row, rea
         outside[x + at] = max(outside[x + at], largest(one) - top)
         if x != y:
             outside[y + at] = max(outside[y + at], largest(two) - top)
-
-
-@inlined
-def _turn(pattern, patterns, value, b, turned):
-    """Writes the shared table B[b, k, r] as [b, r, k], unless that was done before."""
-    if turned.by[b] == pattern + 1:
-        return
-    turned.by[b] = pattern + 1
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    at = b
-    for ib in range(dims[pattern, 0]):
-        here = b + index[start[pattern, 3] + ib]
-        for r in range(dims[pattern, 3]):
-            for k in range(dims[pattern, 2]):
-                turned.value[at] = value[here + index[start[pattern, 4] + k] + r]
-                at += 1
 
 
 @inlined
@@ -239,7 +211,9 @@ def _pull_left_shared(pattern, patterns, value, outside, a, b, c, top, row, turn
     num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     out, reach = c, len(row) // 2
-    _turn(pattern, patterns, value, b, turned)
+    if turned.by[b] != pattern + 1:
+        turned.by[b] = pattern + 1
+        turn_table(pattern, patterns, value, b, turned.value, b)
     for ib in range(num_b):
         place = b + ib * num_k * num_r
         for il in range(0, num_l, 2):

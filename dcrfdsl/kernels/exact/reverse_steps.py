@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..runtime import LANES, fast_inner, inlined, kernel
 from .contraction_steps import Terms, add_listed, dots, product
 from .run_products import pull_rows
+from .step_layout import group_sizes, offset_lists, turn_table
 
 SLOTS = 8  # shared tables whose derivatives wait at the same time …
 ROOM = 64  # … and rows of results that each of them waits for
@@ -74,7 +75,7 @@ def clear_operands(pattern, patterns, adjoint, a, b, results, writes):
     writes: whether those are left out that the step writes (`writes_operands`).
     """
     dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     last_a = num_b * num_l * num_r - 1  # the last entry of each group of axes lies last
     last_b = start[pattern, 0] + last_a
     if dims[pattern, 5]:
@@ -134,8 +135,8 @@ def _settle(slot, patterns, value, adjoint, memory):
 @inlined
 def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory, is_new):
     """B̄[b, k, r] += Σ A[b, l, k] C̄[b, l, r], or =, over the first rows of a slot, which are those of batch 0."""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    start, index = patterns.start, patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     x_row, out_row = distance(index, start[pattern, 2], num_k), distance(index, start[pattern, 4], num_k)
     lists, sizes = slot * 2 * ROOM, (count, num_k, num_r)
     of_a, of_c = memory.place[lists : lists + ROOM], memory.place[lists + ROOM : lists + 2 * ROOM]
@@ -148,20 +149,12 @@ def _add_right(pattern, patterns, value, adjoint, b, slot, count, memory, is_new
 @inlined
 def _turn(pattern, patterns, value, b, memory):
     """Turns B[b, k, r] to [b, r, k]. Returns where it lies: a shared table keeps its place for the next step."""
-    dims, start, index = patterns
-    num_k, num_r, at = dims[pattern, 2], dims[pattern, 3], len(memory.turned_by)
+    at = len(memory.turned_by)
     if b < at:
         if memory.turned_by[b] == pattern + 1:
             return b
         memory.turned_by[b], at = pattern + 1, b
-    turned, there = memory.turned, at
-    for ib in range(dims[pattern, 0]):
-        here = b + index[start[pattern, 3] + ib]
-        for k in range(num_k):
-            row = here + index[start[pattern, 4] + k]
-            for r in range(num_r):
-                turned[there + r * num_k + k] = value[row + r]
-        there += num_k * num_r
+    turn_table(pattern, patterns, value, b, memory.turned, at)
     return at
 
 
@@ -198,7 +191,7 @@ def _add_mass(pattern, patterns, value, adjoint, left, rows, marginal, states, m
 def _pull_left(pattern, patterns, value, adjoint, a, b, c, marginal, states, memory, is_new):
     """Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r], where rows of B are contiguous; see `pull`."""
     dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
     a_b, a_l, b_b, b_k = start[pattern, 0], start[pattern, 1], start[pattern, 3], start[pattern, 4]
     rows, mass, out, at = num_l if dims[pattern, 6] >= 0 else 1, memory.mass, c, 0
     # where A is the same in all batches, so is its derivative: one sum over all of them
@@ -243,10 +236,9 @@ def _pull_right(pattern, patterns, value, adjoint, a, b, c, shift, memory, is_ne
 @inlined
 def _pull_entries(pattern, patterns, value, adjoint, a, b, c, shift, marginal, states):
     """Ā and B̄ entry by entry; see `pull_tangents` for `shift`."""
-    dims, start, index = patterns
-    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     out = c + shift
     for ib in range(num_b):
         for il in range(num_l):

@@ -29,6 +29,7 @@ from .contraction import backward_log, forward_log
 from .linear_sweeps import backward_linear, contract, forward_linear
 from .reverse_steps import clear_operands, pull_tangents, settle_all, sweep_memory
 from .run_products import pull_runs, tangents_of_runs
+from .step_layout import group_sizes, log_normaliser, offset_lists, operands
 
 LEAST = 1e-200  # probability whose reciprocal is still a number in log space …
 LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbers
@@ -84,10 +85,9 @@ def _lift_state(pattern, patterns, values, source, target, state, u):
 @fast_inner
 def _add_lift(pattern, patterns, value, places, half, state, u):
     """Ċ[b, l, r] += u A[b, l, state] B[b, state, r], where A is a table."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    num_b, num_l, _, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     a, b, c = places
     out = c + half
     for ib in range(num_b):
@@ -102,10 +102,9 @@ def _add_lift(pattern, patterns, value, places, half, state, u):
 @fast_inner
 def _pull_lift(pattern, patterns, value, adjoint, places, half, state, u):
     """The reverse of `_add_lift`."""
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    num_b, num_l, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 3]
-    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    index = patterns.offsets
+    num_b, num_l, _, num_r = group_sizes(pattern, patterns)
+    a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
     a, b, c = places
     out = c + half
     for ib in range(num_b):
@@ -130,7 +129,7 @@ def _forward(first, last, programs, patterns, value, scale, peak, half, local_en
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     spare = 2 * half
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         peak[c] = 1.0 / scale[i]
         if dims[pattern, 5]:
@@ -164,7 +163,7 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
     """Adds the tangents of the derivatives by every table entry to `adjoint`, which must be 0 there."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        pattern, a, b, c = operands(i, programs)
         size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:  # of 1 / Z, where Z is 1
             adjoint[c] = -value[half + c]
@@ -194,31 +193,18 @@ def _backward(first, last, programs, patterns, value, scale, peak, adjoint, half
 
 
 @inner
-def _normaliser(value, index, left, a_k, right, b_k, num_k):
-    """(maximum, Σ exp) of A + B over the states that are summed out."""
-    peak, total = -np.inf, 0.0
-    for k in range(num_k):
-        peak = max(peak, value[left + index[a_k + k]] + value[right + index[b_k + k]])
-    if peak > -np.inf:
-        for k in range(num_k):
-            total += np.exp(value[left + index[a_k + k]] + value[right + index[b_k + k]] - peak)
-    return peak, total
-
-
-@inner
 def _forward_log(first, last, programs, patterns, value, dot, lifts):
     """Tangents of every result of a finished `forward_log`: averages of the terms' tangents, weighted by the terms."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        pattern, a, b, c = operands(i, programs)
+        num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
         if dims[pattern, 5]:
             at = start[pattern, 0]
             for j in range(num_b * num_l * num_r):
                 dot[c + j] = dot[a + j] + dot[b + index[at + j]]
             continue
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
         v = programs.variable[i]
         raised = lifts.state[v] if v >= 0 and lifts.by[v] > 0.0 else -1
         out = c
@@ -227,7 +213,7 @@ def _forward_log(first, last, programs, patterns, value, dot, lifts):
                 left = a + index[a_b + ib] + index[a_l + il]
                 for r in range(num_r):
                     right = b + index[b_b + ib] + index[b_r + r]
-                    peak, total = _normaliser(value, index, left, a_k, right, b_k, num_k)
+                    peak, total = log_normaliser(value, index, left, a_k, right, b_k, num_k)
                     mean = 0.0
                     for k in range(num_k if total > 0.0 else 0):
                         x, y = left + index[a_k + k], right + index[b_k + k]
@@ -243,8 +229,8 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
     """Adds the marginals of all tables to `belief` and their tangents to `change`; both must be 0."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(last - 1, first - 1, -1):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        pattern, a, b, c = operands(i, programs)
+        num_b, num_l, num_k, num_r = group_sizes(pattern, patterns)
         if programs.step[i, 4]:
             belief[c] = 1.0
         if dims[pattern, 5]:
@@ -254,8 +240,7 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                     belief[x] += belief[c + j]
                     change[x] += change[c + j]
             continue
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        a_b, a_l, a_k, b_b, b_k, b_r = offset_lists(pattern, patterns)
         v = programs.variable[i]
         raised = lifts.state[v] if v >= 0 and lifts.by[v] > 0.0 else -1
         out = c
@@ -264,7 +249,7 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                 left = a + index[a_b + ib] + index[a_l + il]
                 for r in range(num_r):
                     right = b + index[b_b + ib] + index[b_r + r]
-                    peak, total = _normaliser(value, index, left, a_k, right, b_k, num_k)
+                    peak, total = log_normaliser(value, index, left, a_k, right, b_k, num_k)
                     for k in range(num_k if total > 0.0 else 0):
                         x, y = left + index[a_k + k], right + index[b_k + k]
                         share = np.exp(value[x] + value[y] - peak) / total
@@ -344,7 +329,7 @@ def exact_tangents(first, last, problem, programs, patterns, potentials, labelli
                 copy_run(log_base, 0, shared, logs)
                 logs[0] = 0.0
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-            state = OK if forward_log(a, b, programs, patterns, logs) > -np.inf else IMPOSSIBLE
+            state = OK if forward_log(a, b, programs, patterns, logs, True) > -np.inf else IMPOSSIBLE
             if state == OK:
                 belief[:arena_end] = 0.0
                 marginal[:] = 0.0

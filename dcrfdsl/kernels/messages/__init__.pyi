@@ -1,6 +1,10 @@
 from .beliefs import read_beliefs as read_beliefs, read_labelling as read_labelling, score_labelling as score_labelling
 from .expectation_propagation import forest_expectations as forest_expectations
-from .feasible_search import message_labelling as message_labelling, round_marginals as round_marginals
+from .feasible_search import (
+    largest_sequence as largest_sequence,
+    message_labelling as message_labelling,
+    round_marginals as round_marginals,
+)
 from .gibbs_sampling import CHAINS as CHAINS, Sampling as Sampling, gibbs as gibbs, gibbs_sequences as gibbs_sequences
 from .mean_field_ascent import mean_field_expectations as mean_field_expectations
 from .propagation import (
@@ -19,5 +23,12 @@ from .score_bounds import (
     prune_states as prune_states,
     state_bounds as state_bounds,
 )
-from .sum_product import node_potentials as node_potentials, recall as recall, remember as remember
+from .sum_product import (
+    LEAST_RECALLED as LEAST_RECALLED,
+    add_up as add_up,
+    node_potentials as node_potentials,
+    recall as recall,
+    record_run as record_run,
+    remember as remember,
+)
 from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations

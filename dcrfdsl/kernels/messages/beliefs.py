@@ -13,7 +13,7 @@ import numpy as np
 
 from ..runtime import fast_inner, inner, kernel
 from ..tables import matrix_times
-from .sum_product import incoming, outgoing
+from .sum_product import entry_term, incoming, largest_shape, outgoing
 
 
 @fast_inner
@@ -88,11 +88,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
         if log_norm == -np.inf:
             return -np.inf
         log_z += (1 - (last - first)) * log_norm
-    largest, arity = 1, 1
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
-    for v in range(v0, shapes.var_off[g + 1]):
-        largest = max(largest, shapes.card[v])
+    largest, arity = largest_shape(g, shapes)
     q = np.empty((arity, largest))
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         s0, size, table = shapes.scope_off[f], shapes.fac_size[f], shapes.fac_table[f]
@@ -115,12 +111,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                     scratch[at + j] = q[0, i] + value[table + at + j] + q[1, j]
         else:
             for j in range(size):
-                rest, term = j, value[table + j]
-                for i in range(arity - 1, -1, -1):
-                    card = shapes.card[v0 + shapes.scope[s0 + i]]
-                    term = term + q[i, rest % card] if log_space else term * q[i, rest % card]
-                    rest //= card
-                scratch[j] = term
+                _, scratch[j] = entry_term(j, value[table + j], f, -1, shapes, v0, q, log_space)
         log_norm = _normalise(scratch, 0, size, log_space)
         if log_norm == -np.inf:
             return -np.inf
@@ -138,11 +129,7 @@ def read_labelling(g, shapes, edges, value, node, message, assignment):
     on a tree the result is the Viterbi labelling. Overwrites `node` with the decisions.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
-    largest, arity = 1, 2
-    for v in range(v0, shapes.var_off[g + 1]):
-        largest = max(largest, shapes.card[v])
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
+    largest, arity = largest_shape(g, shapes)
     q, new = np.empty((arity + 1, largest)), np.empty(largest)
     total = np.empty(largest)
     for v in range(v0, shapes.var_off[g + 1]):

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
-from ..tables import fill_tables, scatter_gradient
+from ..tables import fill_tables
 from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
 from .feasible_search import largest_sequence
 from .forest_walks import WalkTables, sum_walk
-from .sum_product import node_potentials
+from .sum_product import add_up, node_potentials, recall, record_run, remember
 from .tilted_walks import TiltedTables, project, tilt
 
 Floats = NDArray[np.float64]
@@ -49,28 +49,24 @@ class _State(NamedTuple):
 
 
 @inner
-def _add(state, zeros, at, value, sign):
-    """Adds a logarithm to a sum, or takes it out."""
+def _add(logs, zeros, at, value):
+    """Adds a logarithm to a sum."""
     if value == -np.inf:
-        zeros[at] += sign
+        zeros[at] += 1
     else:
-        state[at] += sign * value
+        logs[at] += value
 
 
 @inner
-def _add_term(w, sign, walks, offsets, cards, state):
-    """Multiplies f̃ into q, or divides it out."""
-    cell = walks.walk_cell[w]
-    for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        for j in range(walks.item_size[item]):
-            at = walks.item_cell[item] + j
-            _add(state.table, state.table_zeros, at, state.term[cell + walks.item_local[item] + j], sign)
-    cell += walks.walk_table[w]
-    for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
-        for x in range(cards[walks.var[u]]):
-            _add(
-                state.node, state.node_zeros, offsets[walks.var[u]] + x, state.term[cell + walks.var_local[u] + x], sign
-            )
+def _exponentiate(logs, zeros, cell, count, out, at):
+    """out[at + j] = exp(logs[cell + j] − their maximum), and 0 where `zeros` is not; returns the maximum, or -inf."""
+    peak = -np.inf
+    for j in range(cell, cell + count):
+        if zeros[j] == 0:
+            peak = max(peak, logs[j])
+    for j in range(count):
+        out[at + j] = np.exp(logs[cell + j] - peak) if zeros[cell + j] == 0 else 0.0
+    return peak
 
 
 @inner
@@ -78,25 +74,13 @@ def _load(w, walks, offsets, cards, state, tables):
     """The potentials of q on a walk into linear tables. Returns the logarithm taken out, -inf if nothing is left."""
     taken = 0.0
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        peak, cell, at = -np.inf, walks.item_cell[item], walks.item_local[item]
-        for j in range(walks.item_size[item]):
-            if state.table_zeros[cell + j] == 0:
-                peak = max(peak, state.table[cell + j])
-        if peak == -np.inf:
-            return -np.inf
-        for j in range(walks.item_size[item]):
-            tables.table[at + j] = np.exp(state.table[cell + j] - peak) if state.table_zeros[cell + j] == 0 else 0.0
-        taken += peak
+        taken += _exponentiate(
+            state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], tables.table,
+            walks.item_local[item],
+        )  # fmt: skip
     for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
-        peak, cell, at = -np.inf, offsets[walks.var[u]], walks.var_local[u]
-        for x in range(cards[walks.var[u]]):
-            if state.node_zeros[cell + x] == 0:
-                peak = max(peak, state.node[cell + x])
-        if peak == -np.inf:
-            return -np.inf
-        for x in range(cards[walks.var[u]]):
-            tables.node[at + x] = np.exp(state.node[cell + x] - peak) if state.node_zeros[cell + x] == 0 else 0.0
-        taken += peak
+        v = walks.var[u]
+        taken += _exponentiate(state.node, state.node_zeros, offsets[v], cards[v], tables.node, walks.var_local[u])
     return taken
 
 
@@ -109,17 +93,12 @@ def _start(g, shapes, walks, logs, node, state):
     for h in range(walks.held_end[g], walks.held_end[g + 1]):
         table = shapes.fac_table[f0 + walks.held_factor[h]]
         for j in range(walks.held_size[h]):
-            _add(
-                state.table,
-                state.table_zeros,
-                walks.held_cell[h] + j,
-                logs[table + walks.map[walks.held_map[h] + j]],
-                1,
-            )
+            at, value = walks.held_cell[h] + j, logs[table + walks.map[walks.held_map[h] + j]]
+            _add(state.table, state.table_zeros, at, value)
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         for x in range(shapes.state_off[v], shapes.state_off[v] + shapes.card[v]):
             state.node[x], state.node_zeros[x] = 0.0, 0
-            _add(state.node, state.node_zeros, x, node[x], 1)
+            _add(state.node, state.node_zeros, x, node[x])
 
 
 @inner
@@ -148,21 +127,15 @@ def _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole):
     """The potentials of q on a walk into the linear tables of the whole forest, after a change."""
     i0, u0 = walks.walk_item[whole], walks.walk_var[whole]
     for item in range(walks.walk_item[w], walks.walk_item[w + 1]):
-        peak, cell = -np.inf, walks.item_cell[item]
         at = walks.item_local[i0 + item_of[walks.item_tree[item]]]
-        for j in range(walks.item_size[item]):
-            if state.table_zeros[cell + j] == 0:
-                peak = max(peak, state.table[cell + j])
-        for j in range(walks.item_size[item]):
-            full.table[at + j] = np.exp(state.table[cell + j] - peak) if state.table_zeros[cell + j] == 0 else 0.0
+        _exponentiate(
+            state.table, state.table_zeros, walks.item_cell[item], walks.item_size[item], full.table, at
+        )  # fmt: skip
     for u in range(walks.walk_var[w], walks.walk_var[w + 1]):
-        peak, cell = -np.inf, offsets[walks.var[u]]
-        at = walks.var_local[u0 + full_of[walks.var[u]]]
-        for x in range(cards[walks.var[u]]):
-            if state.node_zeros[cell + x] == 0:
-                peak = max(peak, state.node[cell + x])
-        for x in range(cards[walks.var[u]]):
-            full.node[at + x] = np.exp(state.node[cell + x] - peak) if state.node_zeros[cell + x] == 0 else 0.0
+        v = walks.var[u]
+        _exponentiate(
+            state.node, state.node_zeros, offsets[v], cards[v], full.node, walks.var_local[u0 + full_of[v]]
+        )  # fmt: skip
 
 
 @inner
@@ -200,9 +173,9 @@ def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, 
             tables.node[x] = term.kept[x]
         if sum_walk(w, walks, cards, longest, tables) == -np.inf:
             return 0.0, 0.0, IMPOSSIBLE
-        _add_term(w, -1, walks, offsets, cards, state)
+        _exchange(w, 1.0, -1, walks, offsets, cards, state)
         project(w, alpha, damping, walks, cards, tables, term, state)
-        _add_term(w, 1, walks, offsets, cards, state)
+        _exchange(w, 1.0, 1, walks, offsets, cards, state)
         _refresh(w, walks, offsets, cards, state, full, full_of, item_of, whole)
         forget(w, whole, walks, full_of, item_of, kept)
     difference = 0.0
@@ -213,6 +186,28 @@ def _renew(w, whole, alpha, damping, update, factor, logs, walks, sites, state, 
     return difference, tilted + taken - before - whole_sum, OK
 
 
+@inner
+def _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief):
+    """Marginals of q after a sum over the whole forest: into `var_belief`, of the factors of q added to `belief`."""
+    f0 = shapes.fac_off[g]
+    for h in range(walks.held_end[g], walks.held_end[g + 1]):
+        table = shapes.fac_table[f0 + walks.held_factor[h]]
+        for item in range(walks.walk_item[whole], walks.walk_item[whole + 1]):
+            if walks.item_cell[item] == walks.held_cell[h]:
+                for j in range(walks.held_size[h]):
+                    entry = table + walks.map[walks.held_map[h] + j]
+                    belief[entry] += full.belief[walks.item_local[item] + j]
+    for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
+        v = walks.var[u]
+        for x in range(cards[v]):
+            var_belief[offsets[v] + x] = full.single[walks.var_local[u] + x]
+    for f in range(f0, shapes.fac_off[g + 1]):
+        if shapes.scope_off[f + 1] - shapes.scope_off[f] == 1:
+            at = offsets[shapes.scope[shapes.scope_off[f]]]
+            for x in range(shapes.fac_size[f]):
+                belief[shapes.fac_table[f] + x] += var_belief[at + x]
+
+
 @kernel
 def forest_expectations(
     first, last, problem, edges, potentials, walks, control, alpha, totals, results, marginals, start
@@ -220,11 +215,8 @@ def forest_expectations(
     """As `sequences.message_expectations`, by expectation propagation."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    status, log_z = results.status, results.log_z
     arena, states = largest_sequence(shapes, rows, first, last)
-    shared, longest, entries, cells, variables, items, largest, keeps = (
-        shapes.local_start, 1, 1, 1, 1, 1, 1, len(start.value) > 0,
-    )  # fmt: skip
+    shared, longest, entries, cells, variables, items, largest = shapes.local_start, 1, 1, 1, 1, 1, 1
     for s in range(first, last):
         g = rows.shape[s]
         entries, cells = max(entries, walks.tree_cells[g]), max(cells, walks.cells[g])
@@ -235,7 +227,7 @@ def forest_expectations(
             longest = max(longest, shapes.card[v])
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
             largest = max(largest, shapes.fac_size[f])
-    logs, belief, node = np.empty(arena), np.zeros(arena), np.empty(states)
+    logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
     state = _State(
         np.zeros(entries), np.zeros(entries, np.int64), np.zeros(states), np.zeros(states, np.int64), np.zeros(cells)
     )
@@ -276,12 +268,11 @@ def forest_expectations(
         rounds, left, calm, lowest, waited = 0, np.inf, False, np.inf, 0
         if code == OK:
             _start(g, shapes, walks, logs, node, state)
-            warm = keeps and start.is_kept[s]
-            for x in range(walks.cells[g]):
-                state.term[x] = start.value[start.off[s] + x] if warm else 0.0
-            if warm:
+            if recall(start, s, walks.cells[g], -np.inf, state.term):
                 for w in range(w0, whole):
-                    _add_term(w, 1, walks, offsets, cards, state)
+                    _exchange(w, 1.0, 1, walks, offsets, cards, state)
+            else:
+                state.term[: walks.cells[g]] = 0.0
             # All messages at once; from here on those that a renewal changes and another one asks for.
             if (
                 _load(whole, walks, offsets, cards, state, full) == -np.inf
@@ -309,53 +300,28 @@ def forest_expectations(
                     lowest, waited = left, 0
                 elif waited >= 15 and damping < 0.9:  # it swings
                     damping, lowest, waited = 0.5 * (1.0 + damping), np.inf, 0
-        status[s], results.residual[s], results.damped[s] = code, left, damping > max(0.0, control.damping)
-        results.iterations[s] = rounds if calm else -rounds
-        log_z[s] = -np.inf
-        if keeps:
-            start.is_kept[s] = code == OK
-            for x in range(walks.cells[g]):
-                start.value[start.off[s] + x] = state.term[x]
-        if code != OK:
-            continue
-        belief[shared : shapes.local_end[g]] = 0.0
-        total = taken
-        for w in range(w0, whole):
-            f = f0 + walks.walk_factor[w]
-            sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
-            factor = shapes.fac_table[f], sizes
-            _, value, code = _renew(w, whole, alpha, 0.0, False, factor, logs, walks, sites, state, memory, spare)
-            if code != OK:
-                break
-            total += value / alpha
-            for j in range(shapes.fac_size[f]):
-                belief[shapes.fac_table[f] + j] += joint[j]
-        out = -np.inf
+        remember(start, s, code, state.term, walks.cells[g])
+        run, log_z = (calm, rounds, left, damping > max(0.0, control.damping)), -np.inf
         if code == OK:
-            out = _load(whole, walks, offsets, cards, state, full)
-            out = out + sum_walk(whole, walks, cards, longest, full) if out > -np.inf else out
-        if out == -np.inf:
-            status[s] = IMPOSSIBLE
-            continue
-        log_z[s] = total + out
-        for h in range(walks.held_end[g], walks.held_end[g + 1]):
-            table = shapes.fac_table[f0 + walks.held_factor[h]]
-            for item in range(walks.walk_item[whole], walks.walk_item[whole + 1]):
-                if walks.item_cell[item] == walks.held_cell[h]:
-                    for j in range(walks.held_size[h]):
-                        entry = table + walks.map[walks.held_map[h] + j]
-                        belief[entry] += full.belief[walks.item_local[item] + j]
-        for f in range(f0, shapes.fac_off[g + 1]):
-            if shapes.scope_off[f + 1] - shapes.scope_off[f] == 1:
-                at = walks.var_local[walks.walk_var[whole] + full_of[shapes.scope[shapes.scope_off[f]]]]
-                for x in range(shapes.fac_size[f]):
-                    belief[shapes.fac_table[f] + x] += full.single[at + x]
-        if len(marginals.value) > 0:
-            for u in range(walks.walk_var[whole], walks.walk_var[whole + 1]):
-                v = walks.var[u]
-                for x in range(cards[v]):
-                    marginals.value[marginals.off[s] + offsets[v] + x] = full.single[walks.var_local[u] + x]
-        if len(totals.gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+            belief[shared : shapes.local_end[g]] = 0.0
+            log_z = taken
+            for w in range(w0, whole):
+                f = f0 + walks.walk_factor[w]
+                sizes = (shapes.scope_off[f + 1] - shapes.scope_off[f], shapes.fac_size[f])
+                factor = shapes.fac_table[f], sizes
+                _, value, code = _renew(w, whole, alpha, 0.0, False, factor, logs, walks, sites, state, memory, spare)
+                if code != OK:
+                    break
+                log_z += value / alpha
+                for j in range(shapes.fac_size[f]):
+                    belief[shapes.fac_table[f] + j] += joint[j]
+        if code == OK:
+            log_z += _load(whole, walks, offsets, cards, state, full)
+            log_z = log_z + sum_walk(whole, walks, cards, longest, full) if log_z > -np.inf else log_z
+            code = OK if log_z > -np.inf else IMPOSSIBLE
+        if code == OK:
+            _read_forest(g, whole, shapes, walks, offsets, cards, full, var_belief, belief)
+        record_run(s, code, run, results)
+        add_up(s, code, log_z, problem, var_belief, belief, totals, results, marginals)
     for j in range(shared):
         totals.expected[j] += belief[j]

@@ -17,7 +17,7 @@ from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import Control, Schedules, Sweeps, copy_run, fill_tables
 from .beliefs import read_labelling, score_labelling
 from .propagation import ORDERED, propagate
-from .sum_product import node_potentials
+from .sum_product import largest_shape, node_potentials
 
 BUDGET = 20_000  # states that the search tries, and as many again …
 BUDGET_OF_VARIABLE = 50  # … as this times the number of variables
@@ -44,15 +44,6 @@ def conditional(g, v, shapes, edges, logs, node, labelling, out):
             stride *= shapes.card[v0 + u]
         for x in range(states):
             out[x] += logs[entry + x * step]
-
-
-@inner
-def _most_states(g, shapes):
-    """The most states of a variable."""
-    most = 1
-    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
-        most = max(most, shapes.card[v])
-    return most
 
 
 @inner
@@ -182,7 +173,7 @@ def _search(g, shapes, edges, logs, hard, preference, labelling, seen):
 def _climb(g, shapes, edges, logs, node, labelling):
     """Moves single variables to better states until none gains."""
     v0 = shapes.var_off[g]
-    scores = np.empty(_most_states(g, shapes))
+    scores = np.empty(largest_shape(g, shapes)[0])
     for _ in range(CLIMBS):
         moved = False
         for v in range(v0, shapes.var_off[g + 1]):
@@ -207,7 +198,7 @@ def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling
     for x in range(len(preference)):
         if node[x] == -np.inf:
             preference[x] = -np.inf
-    seen = np.empty(_most_states(g, shapes), np.bool_)
+    seen = np.empty(largest_shape(g, shapes)[0], np.bool_)
     labelling[:] = -1
     if hard.any() and not _prune(g, shapes, edges, logs, hard, labelling, preference, seen):
         return IMPOSSIBLE

@@ -25,7 +25,7 @@ from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
 from ..tables import fill_tables
 from .beliefs import score_labelling
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
-from .sum_product import node_potentials
+from .sum_product import largest_shape, node_potentials
 
 Floats = NDArray[np.float64]
 
@@ -179,9 +179,7 @@ def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, h
     samples, burn_in, thin, _ = sampling
     marginal, mean, squares, belief, share = tally
     v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
-    largest = 1
-    for v in range(v0, v0 + count):
-        largest = max(largest, shapes.card[v])
+    largest, _ = largest_shape(g, shapes)
     probability, batch, total = np.empty(largest), np.zeros(len(mean)), np.zeros(len(mean))
     own_squares = np.zeros(len(mean))
     size = max(1, int(np.sqrt(samples)))  # samples of a batch

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
-from ..tables import Control, add_run, fill_tables, matrix_times, scatter_gradient, times_matrix
+from ..runtime import GAVE_UP, OK, fast_inner, inner, kernel, next_random
+from ..tables import Control, add_run, fill_tables, matrix_times, times_matrix
 from .feasible_search import find_hard, largest_sequence, start_labelling
-from .sum_product import node_potentials
+from .sum_product import add_up, largest_shape, node_potentials, recall, record_run, remember
 
 UNEVEN = 0.1  # noise of the uniform start, which leads away from saddle points of symmetric models
 
@@ -115,9 +115,7 @@ def mean_field(g, shapes, edges, logs, node, control, warm, q):
     """
     tolerance, max_iterations, damping, seed = control
     v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
-    largest = 1
-    for v in range(v0, v0 + count):
-        largest = max(largest, shapes.card[v])
+    largest, _ = largest_shape(g, shapes)
     hard = find_hard(g, shapes, logs)
     if not warm:
         if hard.any():
@@ -187,40 +185,29 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    status, log_z = results.status, results.log_z
     tolerance, max_iterations, damping, seed = control
     arena, states = largest_sequence(shapes, rows, first, last)
-    shared, keeps = shapes.local_start, len(start.value) > 0
+    shared = shapes.local_start
     logs, belief, node, q = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        at, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
+        count = marginals.off[s + 1] - marginals.off[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left = False, 0, np.inf
         if state == OK:
-            warm = keeps and start.is_kept[s]
-            if warm:
-                for x in range(count):
-                    q[x] = start.value[start.off[s] + x]
+            warm = recall(start, s, count, -np.inf, q)
             seeded = Control(tolerance, max_iterations, damping, seed + s)
             converged, rounds, left, state = mean_field(g, shapes, edges, logs, node[:count], seeded, warm, q[:count])
-            if keeps:
-                start.is_kept[s] = state == OK
-                for x in range(count):
-                    start.value[start.off[s] + x] = q[x]
-        status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
-        results.iterations[s] = rounds if converged else -max(rounds, 1)
-        results.residual[s] = left
-        log_z[s] = -np.inf if state == IMPOSSIBLE else np.nan
-        if state != OK:
-            continue
-        belief[shared : shapes.local_end[g]] = 0.0
-        log_z[s] = mean_field_beliefs(g, shapes, logs, q, belief)
-        if len(marginals.value) > 0:
-            marginals.value[at : at + count] = q[:count]
-        if len(totals.gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+            remember(start, s, state, q, count)
+        log_z = np.nan
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            log_z = mean_field_beliefs(g, shapes, logs, q, belief)
+        add_up(s, state, log_z, problem, q, belief, totals, results, marginals)
+        if state == GAVE_UP:
+            state, results.log_z[s] = OK, log_z
+        record_run(s, state, (converged, max(rounds, 1), left, False), results)
     for j in range(shared):
         totals.expected[j] += belief[j]

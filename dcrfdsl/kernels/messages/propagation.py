@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, direct_edges, inner, kernel, shuffle
 from ..tables import copy_run
 from .random_trees import draw_tree, prepare_growth
-from .sum_product import Limits, Scratch, send, send_pair
+from .sum_product import Limits, Scratch, largest_shape, send, send_pair
 
 ORDERED, RANDOM, FLOOD, RESIDUAL, TREES, COVER = 0, 1, 2, 3, 4, 5  # how the next edges to send are chosen
 PATIENCE = 100  # rounds within which the residual must fall; runs that converge by themselves need fewer …
@@ -98,12 +98,9 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
     sends as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
-    largest, arity, degree = 1, 2, 1
+    (largest, arity), degree = largest_shape(g, shapes), 1
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
-        largest = max(largest, shapes.card[v])
         degree = max(degree, edges.var_edge_off[v + 1] - edges.var_edge_off[v])
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
     for e in range(count):
         m, states = edges.message_off[e0 + e], shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
         if not warm:
@@ -200,22 +197,11 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
                 damping, lowest, waited = _dampened(damping), np.inf, 0
         if best[1] < tolerance:
             # changes too small to be sent may still add up: before stopping, everything is sent both ways
-            moved = 0.0
+            moved, limits = 0.0, Limits(damping, floor)
             for i in range(2 * count):
                 e = i if i < count else 2 * count - 1 - i
                 change, status = send(
-                    g,
-                    e,
-                    shapes,
-                    edges,
-                    value,
-                    node,
-                    message,
-                    message,
-                    log_space,
-                    maximise,
-                    Limits(damping, floor),
-                    scratch,
+                    g, e, shapes, edges, value, node, message, message, log_space, maximise, limits, scratch
                 )
                 if status != OK:
                     return False, sends // count + 1, np.inf, status, damping > asked

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import OK, fast_inner, inner, kernel
-from ..tables import fill_tables, scatter_gradient
+from ..tables import fill_tables
 from .feasible_search import largest_sequence
 from .region_messages import RegionTables, propagate_regions
-from .sum_product import node_potentials
+from .sum_product import add_up, node_potentials, recall, record_run, remember
 
 
 @fast_inner
@@ -115,10 +115,9 @@ def region_expectations(
     """As `sequences.message_expectations`, by generalised belief propagation: log Z is the Kikuchi approximation."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    status, log_z = results.status, results.log_z
     arena, states = largest_sequence(shapes, rows, first, last)
     entries, clusters, cells, longest, messages = _largest_regions(rows, regions, first, last)
-    shared, keeps = shapes.local_start, len(start.value) > 0
+    shared = shapes.local_start
     logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
     tables = RegionTables(
         np.empty(entries), np.empty(entries), np.empty(clusters), np.empty(cells), np.empty(cells), np.empty(longest),
@@ -128,34 +127,21 @@ def region_expectations(
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        count, length = marginals.off[s + 1] - marginals.off[s], regions.messages[g]
+        length = regions.messages[g]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         taken, state = node_potentials(g, shapes, logs, True, node)
-        converged, rounds, left, damped = False, 0, np.inf, False
+        run, log_z = (False, 0, np.inf, False), -np.inf
         if state == OK:
             _fill_clusters(g, shapes, regions, logs, node, tables.log_phi)
-            warm = keeps and start.is_kept[s]
-            if warm:
-                for x in range(length):
-                    message[x] = start.value[start.off[s] + x]
-            else:
+            if not recall(start, s, length, -np.inf, message):
                 _start_messages(g, shapes, regions, logs, node, message)
             converged, rounds, left, state, damped = propagate_regions(g, regions, control, doubling, tables, message)
-            if keeps:
-                start.is_kept[s] = state == OK
-                for x in range(length):
-                    start.value[start.off[s] + x] = message[x]
-        status[s], results.residual[s], results.damped[s] = state, left, damped
-        results.iterations[s] = rounds if converged else -rounds
-        log_z[s] = -np.inf
-        if state != OK:
-            continue
-        belief[shared : shapes.local_end[g]] = 0.0
-        log_z[s] = taken + _read_clusters(g, shapes, regions, tables, var_belief, belief)
-        if len(marginals.value) > 0:
-            for x in range(count):
-                marginals.value[marginals.off[s] + x] = var_belief[x]
-        if len(totals.gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+            run = converged, rounds, left, damped
+            remember(start, s, state, message, length)
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            log_z = taken + _read_clusters(g, shapes, regions, tables, var_belief, belief)
+        record_run(s, state, run, results)
+        add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals)
     for j in range(shared):
         totals.expected[j] += belief[j]

@@ -40,7 +40,7 @@ from ..runtime import (
     subtract,
     total,
 )
-from ..tables import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
+from ..tables import NARROW, WIDE, copy_run, load_some, matrix_times, scatter_gradient, store_some, times_matrix
 
 LEAST_RECALLED = 1e-30
 
@@ -61,6 +61,17 @@ class Scratch(NamedTuple):
 
     q: NDArray[np.float64]  #   [arity + 1, states]  messages variable → factor
     new: NDArray[np.float64]  # [states]             the message
+
+
+@inner
+def largest_shape(g, shapes):
+    """The most states of a variable, and the most variables of a factor but at least 2."""
+    states, arity = 1, 2
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        states = max(states, shapes.card[v])
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
+    return states, arity
 
 
 @entry
@@ -128,6 +139,24 @@ def incoming(g, e, shapes, edges, node, message, log_space, out):
         _incoming_block(WIDE, g, e, shapes, edges, node, message, log_space, at, out)
 
 
+@inlined
+def entry_term(j, start, f, axis, shapes, v0, q, log_space):
+    """(the state of the variable `axis` in entry j of factor f, `start` times the messages q[i] of the others).
+
+    In log space their sum.   axis: -1 for none, so that all messages count.
+    """
+    rest, term, axis_state = j, start, 0
+    for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f] - 1, -1, -1):
+        card = shapes.card[v0 + shapes.scope[shapes.scope_off[f] + i]]
+        state = rest % card
+        rest //= card
+        if i == axis:
+            axis_state = state
+        else:
+            term = term + q[i, state] if log_space else term * q[i, state]
+    return axis_state, term
+
+
 @fast_inner
 def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new):
     """The message that edge e = (f, v) would send now, not normalised, into `new` [states of v]."""
@@ -171,15 +200,7 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
     size = shapes.fac_size[f]
     if not log_space:
         for j in range(size):
-            rest, term, x = j, value[table + j], 0
-            for i in range(arity - 1, -1, -1):
-                card = shapes.card[v0 + shapes.scope[s0 + i]]
-                state = rest % card
-                rest //= card
-                if i == axis:
-                    x = state
-                else:
-                    term *= q[i, state]
+            x, term = entry_term(j, value[table + j], f, axis, shapes, v0, q, False)
             new[x] += term
         return
     sums = q[arity]
@@ -187,15 +208,7 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
         sums[x] = 0.0
     for turn in range(1 if maximise else 2):
         for j in range(size):
-            rest, term, x = j, value[table + j], 0
-            for i in range(arity - 1, -1, -1):
-                card = shapes.card[v0 + shapes.scope[s0 + i]]
-                state = rest % card
-                rest //= card
-                if i == axis:
-                    x = state
-                else:
-                    term += q[i, state]
+            x, term = entry_term(j, value[table + j], f, axis, shapes, v0, q, True)
             if turn == 0:
                 new[x] = max(new[x], term)
             elif new[x] > -np.inf:
@@ -305,16 +318,48 @@ def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
 
 
 @inner
-def recall(kept, count, message):
-    """Fills `message` [count] from single precision. Zeros become tiny: new messages decide what is impossible."""
-    out, stored = message[:count], kept[:count]
+def recall(start, s, count, least, message):
+    """Fills `message` [count] with what sequence s has left for this call, at least `least`. False if there is nothing.
+
+    least: positive for linear messages: their zeros become tiny, as new messages decide what is impossible.
+    """
+    if len(start.value) == 0 or not start.is_kept[s]:
+        return False
+    out, stored = message[:count], start.value[start.off[s] : start.off[s] + count]
     for x in range(count):
-        out[x] = max(stored[x], LEAST_RECALLED)
+        out[x] = max(stored[x], least)
+    return True
 
 
 @inner
-def remember(message, count, kept):
-    """Stores `message` [count] in single precision, which is enough for a warm start."""
-    out, current = kept[:count], message[:count]
+def remember(start, s, state, message, count):
+    """Leaves `message` [count] for the next call, in single precision, which is enough for a start."""
+    if len(start.value) == 0:
+        return
+    start.is_kept[s] = state == OK
+    out, current = start.value[start.off[s] : start.off[s] + count], message[:count]
     for x in range(count):
         out[x] = current[x]
+
+
+@inner
+def record_run(s, state, run, results):
+    """Records how message passing ended on sequence s.   run: converged, rounds, residual, damped."""
+    converged, rounds, left, damped = run
+    results.status[s], results.damped[s] = state, damped
+    results.iterations[s] = rounds if converged else -rounds
+    results.residual[s] = left
+
+
+@inner
+def add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals):
+    """Writes log Z and the marginals of sequence s, and adds its beliefs to the totals; unless `state` is OK: -inf."""
+    shapes, kinds, bindings, rows = problem
+    results.log_z[s] = log_z if state == OK else -np.inf
+    if state != OK:
+        return
+    if len(marginals.value) > 0:
+        at = marginals.off[s]
+        copy_run(var_belief, 0, marginals.off[s + 1] - at, marginals.value[at:])
+    if len(totals.gradient) > 0:
+        scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)

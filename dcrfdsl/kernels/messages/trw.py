@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import matrix_times, times_matrix
+from .sum_product import entry_term, largest_shape
 
 Floats = NDArray[np.float64]
 
@@ -161,14 +162,7 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
             for x in range(states):
                 new[x] = 0.0
             for j in range(size):
-                rest, term, axis_state = j, stretched[1, at + j], 0
-                for i in range(arity - 1, -1, -1):
-                    card = shapes.card[v0 + shapes.scope[s0 + i]]
-                    if i == axis:
-                        axis_state = rest % card
-                    else:
-                        term *= q[i, rest % card]
-                    rest //= card
+                axis_state, term = entry_term(j, stretched[1, at + j], f, axis, shapes, v0, q, False)
                 new[axis_state] += term
         for x in range(states):
             new[x] = np.log(new[x]) + shift if new[x] > 0.0 else -np.inf
@@ -178,14 +172,7 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
         sums[x] = 0.0
     for turn in range(1 if maximise else 2):  # the largest term first, so that the sum is stable
         for j in range(size):
-            rest, term, axis_state = j, stretched[0, at + j], 0
-            for i in range(arity - 1, -1, -1):
-                card = shapes.card[v0 + shapes.scope[s0 + i]]
-                if i == axis:
-                    axis_state = rest % card
-                else:
-                    term += q[i, rest % card]
-                rest //= card
+            axis_state, term = entry_term(j, stretched[0, at + j], f, axis, shapes, v0, q, True)
             if turn == 0:
                 new[axis_state] = max(new[axis_state], term)
             elif new[axis_state] > -np.inf:
@@ -211,17 +198,6 @@ def _store(new, states, message, m, damping):
             fresh = (1.0 - damping) * fresh + damping * old
         message[m + x] = fresh
     return change
-
-
-@inner
-def largest_shape(g, shapes):
-    """The most states of a variable and variables of a factor."""
-    states, arity = 1, 2
-    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
-        states = max(states, shapes.card[v])
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
-    return states, arity
 
 
 @kernel

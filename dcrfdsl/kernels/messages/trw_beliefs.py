@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
-from ..tables import Schedules, fill_tables, scatter_gradient
+from ..tables import Schedules, fill_tables
 from .feasible_search import largest_sequence
-from .sum_product import node_potentials
+from .sum_product import add_up, entry_term, largest_shape, node_potentials, recall, record_run, remember
 from .trw import (
     Reweighting,
     exponentiate_incoming,
-    largest_shape,
     marginalise,
     pair_belief,
     reweighted_incoming,
@@ -88,12 +87,7 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
             log_norm = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
         else:
             for j in range(size):
-                rest, term = j, stretched[0, stretched_off[f] + j]
-                for i in range(arity - 1, -1, -1):
-                    card = shapes.card[v0 + shapes.scope[s0 + i]]
-                    term += q[i, rest % card]
-                    rest //= card
-                scratch[j] = term
+                _, scratch[j] = entry_term(j, stretched[0, stretched_off[f] + j], f, -1, shapes, v0, q, True)
             log_norm = _log_sum(scratch, 0, size)
         if log_norm == -np.inf or shift == -np.inf:
             return -np.inf
@@ -172,10 +166,9 @@ def reweighted_expectations(
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    status, log_z = results.status, results.log_z
     arena, states = largest_sequence(shapes, rows, first, last)
     tables, factors, longest = _largest_tables(shapes, rows, edges, first, last)
-    shared, keeps = shapes.local_start, len(start.value) > 0
+    shared = shapes.local_start
     logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
     peak, fits = np.zeros(factors), np.zeros(factors, np.bool_)
     reweighting = Reweighting(forests.appearance, forests.off, np.empty((2, tables)), peak, fits)
@@ -186,21 +179,15 @@ def reweighted_expectations(
         count, length = marginals.off[s + 1] - marginals.off[s], edges.messages[g]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         taken, state = node_potentials(g, shapes, logs, True, node)
-        converged, rounds, left = False, 0, np.inf
+        converged, rounds, left, log_z = False, 0, np.inf, -np.inf
         if state == OK:
             state = stretch_tables(g, shapes, logs, reweighting)
         if state == OK:
-            warm = keeps and start.is_kept[s]
-            if warm:
-                for x in range(length):
-                    message[x] = start.value[start.off[s] + x]
+            warm = recall(start, s, length, -np.inf, message)
             converged, rounds, left, state = reweighted_messages(
                 g, shapes, edges, reweighting, node[:count], control, maximise, warm, message
             )
-            if keeps:
-                start.is_kept[s] = state == OK
-                for x in range(length):
-                    start.value[start.off[s] + x] = message[x]
+            remember(start, s, state, message, length)
         if state == OK:
             belief[shared : shapes.local_end[g]] = 0.0
             free_energy = reweighted_beliefs(
@@ -208,15 +195,9 @@ def reweighted_expectations(
             )
             if free_energy == -np.inf:
                 state = IMPOSSIBLE
-        status[s], results.residual[s] = state, left
-        results.iterations[s] = rounds if converged else -rounds
-        log_z[s] = -np.inf
-        if state != OK:
-            continue
-        log_z[s] = taken + reweighted_bound(g, shapes, edges, forests.passes, reweighting, node[:count], message)
-        if len(marginals.value) > 0:
-            marginals.value[marginals.off[s] : marginals.off[s + 1]] = var_belief[:count]
-        if len(totals.gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+        if state == OK:
+            log_z = taken + reweighted_bound(g, shapes, edges, forests.passes, reweighting, node[:count], message)
+        record_run(s, state, (converged, rounds, left, False), results)
+        add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals)
     for j in range(shared):
         totals.expected[j] += belief[j]

@@ -1,6 +1,7 @@
 from .compilation import (
     entry as entry,
     fast_entry as fast_entry,
+    fast_inlined as fast_inlined,
     fast_inner as fast_inner,
     fast_kernel as fast_kernel,
     inlined as inlined,

@@ -23,12 +23,16 @@ from ..exact import (
     trace_back,
 )
 from ..messages import (
+    LEAST_RECALLED,
+    add_up,
+    largest_sequence,
     message_labelling,
     node_potentials,
     propagate,
     read_beliefs,
     read_labelling,
     recall,
+    record_run,
     remember,
     score_labelling,
 )
@@ -37,18 +41,12 @@ from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradi
 
 
 @inner
-def _largest(shapes, rows, first, last):
-    """Largest arena end, number of states and table over the shapes of a run of sequences."""
-    arena, states, table = shapes.local_start, 1, 1
-    for s in range(first, last):
-        g = rows.shape[s]
-        arena = max(arena, shapes.arena_end[g])
-        v = shapes.var_off[g + 1] - 1
-        if v >= shapes.var_off[g]:
-            states = max(states, shapes.state_off[v] + shapes.card[v])
+def _largest_table(shapes):
+    """The most entries of a table."""
+    most = 1
     for f in range(len(shapes.fac_size)):
-        table = max(table, shapes.fac_size[f])
-    return arena, states, table
+        most = max(most, shapes.fac_size[f])
+    return most
 
 
 @inner
@@ -146,7 +144,7 @@ def exact_log_expectations(
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
-        total = forward_log(a, b, programs, patterns, value)
+        total = forward_log(a, b, programs, patterns, value, True)
         state = OK if total > -np.inf else IMPOSSIBLE
         if state == OK and looked_at:
             state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
@@ -192,7 +190,7 @@ def score_labellings(first, last, problem, potentials, labelling, score):
     """Σ log φ at the labelling of each sequence, into `score` [S]; nan where a label is unknown (negative)."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    arena, _, _ = _largest(shapes, rows, first, last)
+    arena, _ = largest_sequence(shapes, rows, first, last)
     logs = np.empty(arena)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
@@ -207,29 +205,6 @@ def score_labellings(first, last, problem, potentials, labelling, score):
 # messages -----------------------------------------------------------------------------------------------------------
 
 
-@inner
-def _record(s, state, run, results):
-    """Records how message passing ended on sequence s.   run: converged, rounds, residual, damped."""
-    converged, rounds, left, damped = run
-    results.status[s], results.damped[s] = state, damped
-    results.iterations[s] = rounds if converged else -rounds
-    results.residual[s] = left
-
-
-@inner
-def _add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals):
-    """Writes log Z and the marginals of sequence s, and adds its beliefs to the totals."""
-    shapes, kinds, bindings, rows = problem
-    results.log_z[s] = log_z if state == OK else -np.inf
-    if state != OK:
-        return
-    if len(marginals.value) > 0:
-        at = marginals.off[s]
-        copy_run(var_belief, 0, marginals.off[s + 1] - at, marginals.value[at:])
-    if len(totals.gradient) > 0:
-        scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
-
-
 @kernel
 def message_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals, start):
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
@@ -241,13 +216,12 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base, peaks, base_fits, _ = potentials
-    arena, states, table = _largest(shapes, rows, first, last)
+    arena, states = largest_sequence(shapes, rows, first, last)
     shared = shapes.local_start
     value, belief = np.empty(arena), np.zeros(arena)
-    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(table)
+    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(_largest_table(shapes))
     message = np.empty(_longest_messages(rows, edges, first, last))
     copy_run(base, 0, shared, value)
-    keeps = len(start.value) > 0
     for s in range(first, last):
         g = rows.shape[s]
         state, taken, shift = UNDERFLOW, 0.0, 0.0
@@ -259,16 +233,12 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
             if fits:
                 taken, state = node_potentials(g, shapes, value, False, node)
                 if state == OK:
-                    warm = keeps and start.is_kept[s]
-                    if warm:
-                        recall(start.value[start.off[s] : start.off[s + 1]], edges.messages[g], message)
+                    warm = recall(start, s, edges.messages[g], LEAST_RECALLED, message)
                     converged, rounds, left, state, damped = propagate(
                         g, shapes, edges, value, node, message, sweeps, control, False, False, warm
                     )
                     run = converged, rounds, left, damped
-                    if keeps:
-                        start.is_kept[s] = state == OK
-                        remember(message, edges.messages[g], start.value[start.off[s] : start.off[s + 1]])
+                    remember(start, s, state, message, edges.messages[g])
         if state == UNDERFLOW:
             results.redone[s], results.status[s] = True, UNDERFLOW
             continue
@@ -278,8 +248,8 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
             bethe = read_beliefs(g, shapes, edges, value, node, message, False, var_belief, belief, scratch)
             if bethe == -np.inf:
                 state = IMPOSSIBLE
-        _record(s, state, run, results)
-        _add_up(s, state, bethe + taken + shift, problem, var_belief, belief, totals, results, marginals)
+        record_run(s, state, run, results)
+        add_up(s, state, bethe + taken + shift, problem, var_belief, belief, totals, results, marginals)
     for j in range(shared):
         totals.expected[j] += belief[j]
 
@@ -288,10 +258,10 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
 def message_log_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals):
     """`message_expectations` in log space, for the sequences whose status is `UNDERFLOW` only."""
     shapes, kinds, bindings, rows = problem
-    arena, states, table = _largest(shapes, rows, first, last)
+    arena, states = largest_sequence(shapes, rows, first, last)
     shared = shapes.local_start
     logs, belief = np.empty(arena), np.zeros(arena)
-    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(table)
+    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(_largest_table(shapes))
     message = np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shared, logs)
     for s in range(first, last):
@@ -312,15 +282,15 @@ def message_log_expectations(first, last, problem, edges, potentials, sweeps, co
             bethe = read_beliefs(g, shapes, edges, logs, node, message, True, var_belief, belief, scratch)
             if bethe == -np.inf:
                 state = IMPOSSIBLE
-        _record(s, state, run, results)
-        _add_up(s, state, bethe + taken, problem, var_belief, belief, totals, results, marginals)
+        record_run(s, state, run, results)
+        add_up(s, state, bethe + taken, problem, var_belief, belief, totals, results, marginals)
     for j in range(shared):
         totals.expected[j] += belief[j]
 
 
 @kernel
 def _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message):
-    """Sends max-product messages of sequence s until they converge. Returns (status, run: see `_record`)."""
+    """Sends max-product messages of sequence s until they converge. Returns (status, run: see `record_run`)."""
     shapes, kinds, bindings, rows = problem
     g = rows.shape[s]
     fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
@@ -340,7 +310,7 @@ def message_decode(first, last, problem, edges, potentials, sweeps, control, res
     Where the labelling breaks a hard constraint, the status is `BROKEN`, and `mend_labellings` must be called.
     """
     shapes, rows = problem.shapes, problem.rows
-    arena, states, _ = _largest(shapes, rows, first, last)
+    arena, states = largest_sequence(shapes, rows, first, last)
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
@@ -351,14 +321,14 @@ def message_decode(first, last, problem, edges, potentials, sweeps, control, res
             read_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
             if score_labelling(rows.shape[s], shapes, logs, sequence_labels) == -np.inf:
                 state = BROKEN
-        _record(s, state, run, results)
+        record_run(s, state, run, results)
 
 
 @kernel
 def mend_labellings(first, last, problem, edges, potentials, sweeps, control, results, labelling):
     """`message_decode` with a search, for the sequences whose status is `BROKEN` only."""
     shapes, rows = problem.shapes, problem.rows
-    arena, states, _ = _largest(shapes, rows, first, last)
+    arena, states = largest_sequence(shapes, rows, first, last)
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
@@ -371,4 +341,4 @@ def mend_labellings(first, last, problem, edges, potentials, sweeps, control, re
             state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
             if state == GAVE_UP:
                 run, state = (False, run[1], np.inf, run[3]), OK
-        _record(s, state, run, results)
+        record_run(s, state, run, results)

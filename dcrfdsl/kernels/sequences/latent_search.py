@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..exact import decision_order, forward_max, sum_forward
+from ..exact import decision_order, forward_log, forward_max, sum_forward
 from ..runtime import IMPOSSIBLE, inner, kernel
 from ..tables import fill_tables
 from .nbest import Candidates, Decisions, search_labellings
@@ -43,46 +43,6 @@ def _first_label_step(first, last, programs, latents):
     return after
 
 
-@inner
-def _sum_exactly(first, last, programs, patterns, value):
-    """C = log Σ exp(A + B) for the steps first … last − 1, maxima included. Returns the sum of finished components.
-
-    It is -inf if no labelling is possible.
-    """
-    dims, start, index = patterns.dims, patterns.start, patterns.offsets
-    total = 0.0
-    for i in range(first, last):
-        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-        if dims[pattern, 5]:
-            at = start[pattern, 0]
-            for j in range(num_b * num_l * num_r):
-                value[c + j] = value[a + j] + value[b + index[at + j]]
-            continue
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-        out = c
-        for ib in range(num_b):
-            for il in range(num_l):
-                left = a + index[a_b + ib] + index[a_l + il]
-                for r in range(num_r):
-                    right = b + index[b_b + ib] + index[b_r + r]
-                    peak = -np.inf
-                    for k in range(num_k):
-                        peak = max(peak, value[left + index[a_k + k]] + value[right + index[b_k + k]])
-                    mass = 0.0
-                    if peak > -np.inf:
-                        for k in range(num_k):
-                            mass += np.exp(value[left + index[a_k + k]] + value[right + index[b_k + k]] - peak)
-                        value[out] = peak + np.log(mass)
-                    else:
-                        value[out] = -np.inf
-                    out += 1
-        if programs.step[i, 4]:
-            total += value[c]
-    return total
-
-
 @kernel
 def summed_nbest(first, last, problem, programs, patterns, potentials, latents, lists, results, value, logs):
     """As `exact_nbest`; the latent variables are left at state 0."""
@@ -106,7 +66,7 @@ def summed_nbest(first, last, problem, programs, patterns, potentials, latents, 
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         begin, end = programs.step_off[g], programs.step_off[g + 1]
         after = _first_label_step(begin, end, programs, latents)
-        summed = _sum_exactly(begin, after, programs, patterns, logs)
+        summed = forward_log(begin, after, programs, patterns, logs, False)
         best = summed + forward_max(after, end, programs, patterns, logs)
         if best == -np.inf:
             results.status[s] = IMPOSSIBLE

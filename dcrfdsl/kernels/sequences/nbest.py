@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import decision_order, forward_max, operand_places, sum_forward
+from ..exact import best_state, decision_order, forward_max, operand_places, sum_forward
 from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
@@ -97,12 +97,9 @@ def _complete(g, shapes, programs, value, decisions, assignment, parent, candida
     v0, (first, lost, number) = shapes.var_off[g], parent
     for d in range(first, decisions.made):
         v = decisions.variable[d]
-        at_a, stride_a, at_b, stride_b = operand_places(decisions.step[d], v, programs, assignment)
-        best, chosen = -np.inf, 0
-        for x in range(shapes.card[v0 + v]):
-            score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
-            if score > best:
-                best, chosen = score, x
+        places = operand_places(decisions.step[d], v, programs, assignment)
+        at_a, stride_a, at_b, stride_b = places
+        best, chosen = best_state(value, places, shapes.card[v0 + v])
         assignment[v] = chosen
         for x in range(shapes.card[v0 + v]):
             if x == chosen:

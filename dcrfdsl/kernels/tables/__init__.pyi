@@ -26,6 +26,7 @@ from .log_tables import (
     exponentiate as exponentiate,
     exponentiate_base as exponentiate_base,
     fill_tables as fill_tables,
+    highest as highest,
     local_gradient as local_gradient,
     local_tables as local_tables,
     scatter_gradient as scatter_gradient,

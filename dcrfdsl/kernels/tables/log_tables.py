@@ -13,6 +13,7 @@ from ..runtime import (
     LANES,
     broadcast,
     exp,
+    fast_inlined,
     fast_inner,
     inlined,
     inner,
@@ -44,7 +45,7 @@ def base_tables(weights, bindings, hard):
 
 
 @inlined
-def _highest(values, at, size):
+def highest(values, at, size):
     """The maximum of a run."""
     whole = size // LANES * LANES
     high, peak = broadcast(NARROW, -np.inf), -np.inf
@@ -85,7 +86,7 @@ def exponentiate(g, shapes, value):
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if shapes.fac_table[f] >= shapes.local_start:
             at, size = shapes.fac_table[f], shapes.fac_size[f]
-            peak = _highest(value, at, size)
+            peak = highest(value, at, size)
             fits &= _exponentiate_run(value, at, size, peak)
             shift += peak if peak > -np.inf else 0.0
     return shift, fits
@@ -112,7 +113,7 @@ def exponentiate_base(log_base, kinds):
     peaks, fits, products_fit = np.zeros(len(kinds.base)), True, True
     for k in range(len(kinds.base)):
         first, last = kinds.part_off[k], kinds.part_off[k + 1]
-        peak = _highest(linear, kinds.base[k], kinds.size[k]) if first == last else 0.0
+        peak = highest(linear, kinds.base[k], kinds.size[k]) if first == last else 0.0
         for i in range(first, last):
             peak += peaks[kinds.part[i]]
         good = _exponentiate_run(linear, kinds.base[k], kinds.size[k], peak)
@@ -125,17 +126,47 @@ def exponentiate_base(log_base, kinds):
     return linear, peaks, fits, products_fit
 
 
-@inner
-def _row(rows, s, feature_set, anchor):
-    """Number of the feature row at anchor `anchor` of sequence s."""
-    return rows.first_row[feature_set, s] + anchor
+@fast_inlined
+def move_features(k, row, kinds, bindings, rows, weights, table, at, scatters):
+    """Adds the weights of the features of a row of kind k to the table at table[at].
+
+    With `scatters` the other way: adds the table's entries to what `weights` holds for each feature.
+    """
+    runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], rows.packed.entry_shift[k]
+    valued = len(rows.value) > 0
+    for i in range(rows.row_off[row], rows.row_off[row + 1]):
+        run = runs + rows.feature[i]
+        first, last = bindings.run_off[run], bindings.run_off[run + 1]
+        x = rows.value[i] if valued else 1.0
+        if inverse == -1:
+            for e in range(first, last):
+                _move(weights, shift + e, table, at + bindings.entry[e], x, scatters)
+        elif inverse < -1:
+            lists = -2 - inverse
+            for e in range(first, last):
+                entry_list = lists + bindings.entry[e]
+                for c in range(lists + kinds.inverse[entry_list], lists + kinds.inverse[entry_list + 1]):
+                    _move(weights, shift + e, table, at + kinds.inverse[c], x, scatters)
+        else:
+            for e in range(first, last):
+                cell = kinds.inverse[inverse + bindings.entry[e]]
+                if cell >= 0:
+                    _move(weights, shift + e, table, at + cell, x, scatters)
+
+
+@fast_inlined
+def _move(weights, w, table, cell, x, scatters):
+    """table[cell] += x · weights[w], or with `scatters` weights[w] += x · table[cell]."""
+    if scatters:
+        weights[w] += x * table[cell]
+    else:
+        table[cell] += x * weights[w]
 
 
 @fast_inner
 def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
     """Log scores of the local tables of sequence s into the arena `value`."""
-    g = rows.shape[s]
-    valued, packed = len(rows.value) > 0, rows.packed
+    g, packed = rows.shape[s], rows.packed
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         at = shapes.fac_table[f]
         if at < shapes.local_start:
@@ -144,29 +175,11 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
         base = kinds.base[k]
         for j in range(kinds.size[k]):
             value[at + j] = log_base[base + j]
-        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
         if packed.is_packed[k]:
             add_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at)
-            continue
-        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
-        for i in range(rows.row_off[row], rows.row_off[row + 1]):
-            run = runs + rows.feature[i]
-            first, last = bindings.run_off[run], bindings.run_off[run + 1]
-            x = rows.value[i] if valued else 1.0
-            if inverse == -1:
-                for e in range(first, last):
-                    value[at + bindings.entry[e]] += x * weights[shift + e]
-            elif inverse < -1:
-                lists = -2 - inverse
-                for e in range(first, last):
-                    entry_list = lists + bindings.entry[e]
-                    for c in range(lists + kinds.inverse[entry_list], lists + kinds.inverse[entry_list + 1]):
-                        value[at + kinds.inverse[c]] += x * weights[shift + e]
-            else:
-                for e in range(first, last):
-                    cell = kinds.inverse[inverse + bindings.entry[e]]
-                    if cell >= 0:
-                        value[at + cell] += x * weights[shift + e]
+        else:
+            move_features(k, row, kinds, bindings, rows, weights, value, at, False)
 
 
 @kernel
@@ -178,8 +191,7 @@ def local_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
 @fast_inner
 def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
     """Adds the expectations of sequence s to `gradient` (features) and `base_expected` (base tables of local kinds)."""
-    g = rows.shape[s]
-    valued, packed = len(rows.value) > 0, rows.packed
+    g, packed = rows.shape[s], rows.packed
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         at = shapes.fac_table[f]
         if at < shapes.local_start:
@@ -191,29 +203,11 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
                 base_expected[base + j] += belief[at + j]
         if kinds.fixed[k]:
             continue
-        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
         if packed.is_packed[k]:
             scatter_packed(packed, k, packed.shift[k] + row, kinds.size[k], belief, at, gradient)
-            continue
-        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
-        for i in range(rows.row_off[row], rows.row_off[row + 1]):
-            run = runs + rows.feature[i]
-            first, last = bindings.run_off[run], bindings.run_off[run + 1]
-            x = rows.value[i] if valued else 1.0
-            if inverse == -1:
-                for e in range(first, last):
-                    gradient[shift + e] += x * belief[at + bindings.entry[e]]
-            elif inverse < -1:
-                lists = -2 - inverse
-                for e in range(first, last):
-                    entry_list = lists + bindings.entry[e]
-                    for c in range(lists + kinds.inverse[entry_list], lists + kinds.inverse[entry_list + 1]):
-                        gradient[shift + e] += x * belief[at + kinds.inverse[c]]
-            else:
-                for e in range(first, last):
-                    cell = kinds.inverse[inverse + bindings.entry[e]]
-                    if cell >= 0:
-                        gradient[shift + e] += x * belief[at + cell]
+        else:
+            move_features(k, row, kinds, bindings, rows, gradient, belief, at, True)
 
 
 @kernel
