@@ -11,7 +11,7 @@ already linked is skipped.
   are grown from the factors of one clique after the other; of the orders of cliques that are tried, the one with the
   cheapest walks is taken. With `factored`, the forest has no factors.
 
-Not here: the messages (`kernels.messages`), TRP's trees (`kernels.messages.random_trees`).
+Not here: the messages (`kernels.messages`), TRP's trees (`kernels.messages.propagation`).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.kernels.exact.contraction import forward_log, forward_max
 from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling
 from dcrfdsl.kernels.exact.linear_sweeps import forward_linear
-from dcrfdsl.kernels.runtime.status_codes import OK, UNDERFLOW
+from dcrfdsl.kernels.runtime.compilation import OK, UNDERFLOW
 from dcrfdsl.kernels.sequences.nbest import Candidates, Decisions, search_labellings
 from dcrfdsl.kernels.tables.log_tables import exponentiate
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -21,9 +21,8 @@ from dcrfdsl.graph.factor_forests import bank_forests
 from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.inference import METHODS, Decoded, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages.sum_product import node_potentials
-from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stretch_tables
-from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
-from dcrfdsl.kernels.tables.kernel_arguments import Control
+from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_beliefs, reweighted_messages, stretch_tables
+from dcrfdsl.kernels.tables.wiring import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import (
     EpSettings,

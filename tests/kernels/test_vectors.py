@@ -11,40 +11,36 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcrfdsl.kernels.runtime import cpu
-from dcrfdsl.kernels.runtime.compilation import kernel
-from dcrfdsl.kernels.runtime.cpu import LANES  # fmt: skip
-from dcrfdsl.kernels.runtime.lane_vectors import (
-    add_sums,
-    any_below,
-    choose_below,
-    dot,
-    load_at,
-    prefetch,
-    transpose,
-)
+from dcrfdsl.kernels.runtime.compilation import LANES, _lanes, kernel
 from dcrfdsl.kernels.runtime.machine_vectors import (
     add,
+    add_sums,
     aligned_zeros,
+    any_below,
     block_registers,
     broadcast,
+    choose_below,
+    dot,
     exp,
     fma,
     largest,
     least_finite,
     least_positive,
     load,
+    load_at,
     load_part,
     lowest,
     maximum,
     multiply,
     padded,
+    prefetch,
     repeat,
     scale_add,
     store,
     store_part,
     subtract,
     total,
+    transpose,
 )
 
 INF = math.inf
@@ -219,7 +215,7 @@ def test_aligned_zeros_begin_on_a_cache_line(size: int) -> None:
 
 @pytest.mark.parametrize(("features", "lanes"), [("+sse2,+avx,+avx2,+avx512f", 8), ("+avx,-avx512f", 4), ("+neon", 2)])
 def test_lanes_are_those_of_the_cpu(features: str, lanes: int) -> None:
-    assert cpu._lanes(features) == lanes
+    assert _lanes(features) == lanes
 
 
 @pytest.mark.long

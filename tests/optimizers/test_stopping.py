@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, empty_cuts
+from dcrfdsl.kernels.optimization.dual_ascent import Cuts, Metric, empty_cuts
 from dcrfdsl.optimizers.boosting_rounds import minimise_boosting
 from dcrfdsl.optimizers.objective import Iteration, Objective, Outcome, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS

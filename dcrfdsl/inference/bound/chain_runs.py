@@ -39,11 +39,12 @@ from ...kernels.chain import (
     chain_expectations,
     chain_tangents,
     competitor_workspace,
+    linked_competitors,
     tangent_workspace,
     workspace_for,
 )
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
-from ...kernels.sequences import ErrorSums, linked_competitors
+from ...kernels.sequences import ErrorSums
 from ...kernels.tables import Kinds, Potentials, Ragged
 from .binding import BoundData
 
@@ -360,7 +361,7 @@ class LinkedChains:
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
         right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
-        """See `kernels.sequences.linked_span_losses.linked_competitors`."""
+        """See `kernels.chain.span_losses.linked_competitors`."""
         d, width = self.data, self._width
         row = (0,) * block_registers(self._states), self._states, width
         memory = competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)

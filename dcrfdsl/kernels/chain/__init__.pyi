@@ -1,9 +1,4 @@
 from .chain_scores import ChainTables as ChainTables, ChainWorkspace as ChainWorkspace
-from .competitors import (
-    Lattice as Lattice,
-    best_competitor as best_competitor,
-    best_prefixes_and_suffixes as best_prefixes_and_suffixes,
-)
 from .forward_backward import (
     FLOOR as FLOOR,
     ChainSums as ChainSums,
@@ -19,14 +14,11 @@ from .online_passes import (
     gradient_pass as gradient_pass,
     mistake_pass as mistake_pass,
 )
-from .soft_span_losses import SoftRows as SoftRows
 from .span_count_gradients import (
     LARGEST as LARGEST,
     LOGISTIC as LOGISTIC,
     SIGMOID as SIGMOID,
-    GatheredCounts as GatheredCounts,
     Smoothing as Smoothing,
-    propagate_counts as propagate_counts,
     smooth as smooth,
 )
 from .span_losses import (
@@ -34,10 +26,12 @@ from .span_losses import (
     SegmentMarks as SegmentMarks,
     SpanLoss as SpanLoss,
     Spans as Spans,
-    add_any_loss as add_any_loss,
-    add_false_segments as add_false_segments,
     chain_competitors as chain_competitors,
     competitor_workspace as competitor_workspace,
+    linked_competitors as linked_competitors,
 )
-from .two_best import COMPETITOR_ROWS as COMPETITOR_ROWS, chain_decode_competitor as chain_decode_competitor
-from .viterbi import chain_decode as chain_decode
+from .viterbi import (
+    COMPETITOR_ROWS as COMPETITOR_ROWS,
+    chain_decode as chain_decode,
+    chain_decode_competitor as chain_decode_competitor,
+)

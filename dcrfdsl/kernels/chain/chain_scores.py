@@ -1,7 +1,7 @@
 """The inputs of the kernels for chains: shared tables at given weights, and log scores of every position of a sequence.
 
 A row has `width` cells: one for each state, then padding up to whole blocks of registers. Not here: what is computed
-from the scores (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
+from the scores (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_runs`).
 """
 
 from __future__ import annotations

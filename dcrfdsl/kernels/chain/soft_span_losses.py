@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime import inlined, inner
-from .competitors import best_agreeing
 from .span_count_gradients import BELIEF, GONE, INTO, smooth
+from .viterbi import best_agreeing
 
 Floats = NDArray[np.float64]
 

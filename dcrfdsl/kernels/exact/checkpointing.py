@@ -25,8 +25,7 @@ from ..tables import (
     shared_peaks,
 )
 from .contraction import backward_log, forward_log, forward_max, trace_back
-from .linear_sweeps import backward_linear, forward_linear
-from .reverse_steps import sweep_memory
+from .linear_sweeps import backward_linear, forward_linear, sweep_memory
 
 LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms to be summed, or logarithms to be maximised
 FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, FIRST_FACTOR, LAST_FACTOR = range(9)

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import inner
+from .contraction_steps import best_state, group_sizes, log_normaliser, offset_lists, operand_places, operands
 from .max_sweeps import sweep_up
-from .step_layout import best_state, group_sizes, log_normaliser, offset_lists, operand_places, operands
 
 
 @inner

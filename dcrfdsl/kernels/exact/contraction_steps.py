@@ -1,9 +1,13 @@
-"""Contraction steps on matrices by machine vectors: three rows at a time, with sums in registers.
+"""Single steps of contraction programs: how they are laid out, and their loops over machine vectors.
+
+A step of matrices has sums in registers, three rows at a time:
 
     out[m, r] = Σ_n x[n, m] y[n, r]
 
 is the shape of all three products of a step: of the result, and of the derivatives by either operand. Each row of y is
-contiguous. Not here: programs, other steps (`contraction`).
+contiguous. A product of two tables without a sum runs along the runs of its index; so does its reverse, and so do sums
+of logarithms. What the letters of a step mean stands in `contraction`, what the columns are in `tables.wiring`. Not
+here: programs (`contraction`, `linear_sweeps`).
 """
 
 from __future__ import annotations
@@ -26,10 +30,103 @@ from ..runtime import (
     load_part,
     lowest,
     maximum,
+    multiply,
     repeat,
     total,
 )
 from ..tables import NARROW, WIDE, load_some, store_some
+
+
+@inlined
+def operands(i, programs):
+    """The pattern of step i, and where A, B and C begin."""
+    return programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+
+
+@inlined
+def group_sizes(pattern, patterns):
+    """The sizes of b, l, k and r."""
+    dims = patterns.dims
+    return dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+
+
+@inlined
+def offset_lists(pattern, patterns):
+    """Where the lists a_b, a_l, a_k, b_b, b_k and b_r begin in `patterns.offsets`."""
+    start = patterns.start
+    return (
+        start[pattern, 0], start[pattern, 1], start[pattern, 2],
+        start[pattern, 3], start[pattern, 4], start[pattern, 5],
+    )  # fmt: skip
+
+
+@inlined
+def operand_places(i, variable, programs, assignment):
+    """Where the two operands of step i lie at the decided states: (start, stride) of each along `variable`.
+
+    A variable in no factor (i negative) reads the constant in cell 0 twice.
+    """
+    at_a, stride_a, at_b, stride_b = 0, 0, 0, 0
+    if i >= 0:
+        at_a, stride_a = _operand_place(2 * i, programs.step[i, 1], variable, programs, assignment)
+        at_b, stride_b = _operand_place(2 * i + 1, programs.step[i, 2], variable, programs, assignment)
+    return at_a, stride_a, at_b, stride_b
+
+
+@inlined
+def _operand_place(operand, at, variable, programs, assignment):
+    """The start and the stride of one operand, which begins at `at`."""
+    stride = 0
+    for j in range(programs.axis_off[operand], programs.axis_off[operand + 1]):
+        if programs.axis_var[j] == variable:
+            stride = programs.axis_stride[j]
+        else:
+            at += assignment[programs.axis_var[j]] * programs.axis_stride[j]
+    return at, stride
+
+
+@inlined
+def best_state(value, places, states):
+    """(the largest sum of both operands, the first state that has it); places: see `operand_places`."""
+    at_a, stride_a, at_b, stride_b = places
+    best, chosen = -np.inf, 0
+    for x in range(states):
+        score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
+        if score > best:
+            best, chosen = score, x
+    return best, chosen
+
+
+@inlined
+def log_normaliser(value, index, left, a_k, right, b_k, num_k):
+    """(the maximum, Σ exp of the differences to it) of A + B over the states that are summed out; (-inf, 0) if all
+    are impossible.   left, right: where A and B begin.   a_k, b_k: where the lists of their offsets begin in `index`.
+    """
+    peak, total = -np.inf, 0.0
+    for k in range(num_k):
+        peak = max(peak, value[left + index[a_k + k]] + value[right + index[b_k + k]])
+    if peak > -np.inf:
+        for k in range(num_k):
+            total += np.exp(value[left + index[a_k + k]] + value[right + index[b_k + k]] - peak)
+    return peak, total
+
+
+@inlined
+def turn_table(pattern, patterns, value, b, turned, there):
+    """Writes the table B[b, k, r], whose rows are contiguous, as [b, r, k] to turned[there]."""
+    num_b, _, num_k, num_r = group_sizes(pattern, patterns)
+    _, _, _, b_b, b_k, _ = offset_lists(pattern, patterns)
+    index = patterns.offsets
+    for ib in range(num_b):
+        here = b + index[b_b + ib]
+        for k in range(num_k):
+            row = here + index[b_k + k]
+            for r in range(num_r):
+                turned[there + r * num_k + k] = value[row + r]
+        there += num_k * num_r
+
+
+# products of matrices -------------------------------------------------------------------------------------------------
 
 ROWS = 3  # with three registers each: enough sums in flight, and few loads for each
 
@@ -199,3 +296,120 @@ def dots(x, y, sizes, batches, out):
                 out[m * terms + term] = total(sums[0])
                 out[min(m + 1, rows - 1) * terms + term] = total(sums[1])
                 out[min(m + 2, rows - 1) * terms + term] = total(sums[2])
+
+
+# products of two tables without a sum, run by run ---------------------------------------------------------------------
+
+
+@inlined
+def multiply_runs(value, a, b, c, size, run, index, places):
+    """C[i] = A[i] · B[index[i]], where `index` goes on by one in runs. Returns the smallest positive result, at most 1.
+
+    places: where the list begins.
+    """
+    least = broadcast(NARROW, 1.0)
+    for start in range(0, size, run):
+        for j in range(0, run, LANES):
+            left, at, other = run - j, start + j, b + index[places + start] + j
+            x = multiply(load_some(NARROW, value, a + at, left), load_some(NARROW, value, other, left))
+            least = least_positive(least, x)
+            store_some(value, c + at, left, LANES, x)
+    return lowest(least)
+
+
+@inlined
+def tangents_of_runs(value, a, b, c, size, run, index, places, shift):
+    """Ċ[i] = Ȧ[i] · B[index[i]] + A[i] · Ḃ[index[i]], where tangents lie `shift` cells after their values."""
+    for start in range(0, size, run):
+        for j in range(0, run, LANES):
+            left, at, other = run - j, a + start + j, b + index[places + start] + j
+            by_left = multiply(load_some(NARROW, value, at + shift, left), load_some(NARROW, value, other, left))
+            x, y = load_some(NARROW, value, at, left), load_some(NARROW, value, other + shift, left)
+            store_some(value, c + shift + start + j, left, LANES, fma(x, y, by_left))
+
+
+@inlined
+def pull_runs(value, adjoint, a, b, c, size, run, index, places, shift, is_new):
+    """The reverse of `multiply_runs`: Ā[i] += C̄[i] · B[index[i]], B̄[index[i]] += C̄[i] · A[i].
+
+    is_new: whether Ā is written, and not added to.   shift: A, B and C̄ are read this far behind their places; see
+    `linear_sweeps.pull_tangents`.
+    """
+    for start in range(0, size, run):
+        for j in range(0, run, LANES):
+            left, at, other = run - j, start + j, b + index[places + start] + j
+            bar = load_some(NARROW, adjoint, c + shift + at, left)
+            x, y = load_some(NARROW, value, a + shift + at, left), load_some(NARROW, value, other + shift, left)
+            before = broadcast(NARROW, 0.0) if is_new else load_some(NARROW, adjoint, a + at, left)
+            store_some(adjoint, a + at, left, LANES, fma(bar, y, before))
+            store_some(adjoint, other, left, LANES, fma(bar, x, load_some(NARROW, adjoint, other, left)))
+
+
+@inlined
+def scale_rows(pattern, patterns, value, a, b, c):
+    """C[b, r] = A[b] · B[b, r]"""
+    dims, start, index = patterns
+    num_r, a_b, b_b = dims[pattern, 3], start[pattern, 0], start[pattern, 3]
+    for ib in range(dims[pattern, 0]):
+        factor, row, out = broadcast(NARROW, value[a + index[a_b + ib]]), b + index[b_b + ib], c + ib * num_r
+        for j in range(0, num_r, LANES):
+            scaled = multiply(factor, load_some(NARROW, value, row + j, num_r - j))
+            store_some(value, out + j, num_r - j, LANES, scaled)
+
+
+@inlined
+def pull_rows(pattern, patterns, value, adjoint, a, b, c, shift):
+    """The reverse of `scale_rows`.   shift: see `pull_runs`."""
+    dims, start, index = patterns
+    num_r, a_b, b_b = dims[pattern, 3], start[pattern, 0], start[pattern, 3]
+    for ib in range(dims[pattern, 0]):
+        at, row, out = a + index[a_b + ib], b + index[b_b + ib], c + ib * num_r
+        factor, sums = broadcast(NARROW, value[at + shift]), broadcast(NARROW, 0.0)
+        for j in range(0, num_r, LANES):
+            left = num_r - j
+            bar = load_some(NARROW, adjoint, out + shift + j, left)
+            sums = fma(bar, load_some(NARROW, value, row + shift + j, left), sums)
+            store_some(adjoint, row + j, left, LANES, fma(factor, bar, load_some(NARROW, adjoint, row + j, left)))
+        adjoint[at] += total(sums)
+
+
+@inlined
+def add_by_index(left, a, right, b, result, c, pattern, patterns):
+    """C[i] = A[i] + B[index[i]]"""
+    dims, at, index = patterns.dims, patterns.start[pattern, 0], patterns.offsets
+    size, run = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3], dims[pattern, 6]
+    if run < 0:
+        for j in range(size):
+            result[c + j] = left[a + j] + right[b + index[at + j]]
+        return
+    for first in range(0, size, run):
+        other = b + index[at + first]
+        for j in range(0, run, LANES):
+            x, y = load_some(NARROW, left, a + first + j, run - j), load_some(NARROW, right, other + j, run - j)
+            store_some(result, c + first + j, run - j, LANES, add(x, y))
+
+
+@inlined
+def raise_by_index(value, outside, a, b, c, pattern, patterns, wants_left, wants_right):
+    """A° and B° of `add_by_index`. Only this step reads A, but several entries may read one of B."""
+    dims, at, index = patterns.dims, patterns.start[pattern, 0], patterns.offsets
+    size, run = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3], dims[pattern, 6]
+    if run < 0:
+        for j in range(size):
+            other = b + index[at + j]
+            if wants_left:
+                outside[a + j] = outside[c + j] + value[other]
+            if wants_right:
+                outside[other] = max(outside[other], outside[c + j] + value[a + j])
+        return
+    for first in range(0, size, run):
+        other = b + index[at + first]
+        for j in range(0, run, LANES):
+            rest, here, there = run - j, first + j, other + j
+            around = load_some(NARROW, outside, c + here, rest)
+            if wants_left:
+                store_some(outside, a + here, rest, LANES, add(around, load_some(NARROW, value, there, rest)))
+            if wants_right:
+                through = add(around, load_some(NARROW, value, a + here, rest))
+                best = maximum(load_some(NARROW, outside, there, rest), through)
+                store_some(outside, there, rest, LANES, best)

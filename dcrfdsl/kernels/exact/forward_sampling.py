@@ -14,8 +14,8 @@ import numpy as np
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel, next_random
 from ..tables import exponentiate, fill_tables, shared_peaks
 from .contraction import forward_log
+from .contraction_steps import operand_places
 from .linear_sweeps import forward_linear
-from .step_layout import operand_places
 
 IN_NO_FACTOR = -1
 

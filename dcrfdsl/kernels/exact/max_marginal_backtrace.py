@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, broadcast, inlined, inner, largest, maximum, subtract
 from ..tables import NARROW, load_some
+from .contraction_steps import add_by_index, group_sizes, offset_lists, operands
 from .max_sweeps import contract_maxima, take_out
-from .run_products import add_by_index
-from .step_layout import group_sizes, offset_lists, operands
 
 Floats = NDArray[np.float64]
 Small = NDArray[np.int32]

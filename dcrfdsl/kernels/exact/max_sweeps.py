@@ -34,8 +34,7 @@ from ..runtime import (
     subtract,
 )
 from ..tables import NARROW, WIDE, highest, load_some, store_some
-from .run_products import add_by_index, raise_by_index
-from .step_layout import group_sizes, offset_lists, operands, turn_table
+from .contraction_steps import add_by_index, group_sizes, offset_lists, operands, raise_by_index, turn_table
 
 
 class TurnedTables(NamedTuple):

@@ -26,10 +26,16 @@ from numpy.typing import NDArray
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inlined, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
 from .contraction import backward_log, forward_log
-from .linear_sweeps import backward_linear, contract, forward_linear
-from .reverse_steps import clear_operands, pull_tangents, settle_all, sweep_memory
-from .run_products import pull_runs, tangents_of_runs
-from .step_layout import group_sizes, log_normaliser, offset_lists, operands
+from .contraction_steps import group_sizes, log_normaliser, offset_lists, operands, pull_runs, tangents_of_runs
+from .linear_sweeps import (
+    backward_linear,
+    clear_operands,
+    contract,
+    forward_linear,
+    pull_tangents,
+    settle_all,
+    sweep_memory,
+)
 
 LEAST = 1e-200  # probability whose reciprocal is still a number in log space …
 LEAST_LINEAR = 1e-100  # … and one that can still be multiplied by other numbers

@@ -1,4 +1,3 @@
-from .bags import cross_weights as cross_weights, gather_weights as gather_weights, merge_items as merge_items
 from .bundles import cover_rows as cover_rows, implied_features as implied_features
 from .gains import (
     WeightPenalty as WeightPenalty,
@@ -14,12 +13,15 @@ from .joins import (
     count_rows_ragged as count_rows_ragged,
     cross as cross,
     cross_ragged as cross_ragged,
+    cross_weights as cross_weights,
     find as find,
     find_direct as find_direct,
     gather_lists as gather_lists,
+    gather_weights as gather_weights,
     insert as insert,
     intern as intern,
     mark_spans as mark_spans,
+    merge_items as merge_items,
     place_rows as place_rows,
     place_rows_ragged as place_rows_ragged,
     rows_inside as rows_inside,

@@ -1,4 +1,3 @@
-from .beliefs import read_beliefs as read_beliefs, read_labelling as read_labelling, score_labelling as score_labelling
 from .expectation_propagation import forest_expectations as forest_expectations
 from .feasible_search import (
     largest_sequence as largest_sequence,
@@ -13,10 +12,10 @@ from .propagation import (
     RANDOM as RANDOM,
     RESIDUAL as RESIDUAL,
     TREES as TREES,
+    first_trees as first_trees,
     propagate as propagate,
 )
-from .random_trees import first_trees as first_trees
-from .region_beliefs import region_expectations as region_expectations
+from .region_messages import region_expectations as region_expectations
 from .score_bounds import (
     DualGraph as DualGraph,
     ascend_dual as ascend_dual,
@@ -27,8 +26,11 @@ from .sum_product import (
     LEAST_RECALLED as LEAST_RECALLED,
     add_up as add_up,
     node_potentials as node_potentials,
+    read_beliefs as read_beliefs,
+    read_labelling as read_labelling,
     recall as recall,
     record_run as record_run,
     remember as remember,
+    score_labelling as score_labelling,
 )
-from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations
+from .trw import Forests as Forests, reweighted_expectations as reweighted_expectations

@@ -31,9 +31,8 @@ from ..runtime import IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
 from .cached_forest_messages import KeptMessages, forget, know_all, messages_around
 from .feasible_search import largest_sequence
-from .forest_walks import WalkTables, sum_walk
+from .forest_walks import TiltedTables, WalkTables, project, sum_walk, tilt
 from .sum_product import add_up, node_potentials, recall, record_run, remember
-from .tilted_walks import TiltedTables, project, tilt
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import Control, Schedules, Sweeps, copy_run, fill_tables
-from .beliefs import read_labelling, score_labelling
 from .propagation import ORDERED, propagate
-from .sum_product import largest_shape, node_potentials
+from .sum_product import largest_shape, node_potentials, read_labelling, score_labelling
 
 BUDGET = 20_000  # states that the search tries, and as many again …
 BUDGET_OF_VARIABLE = 50  # … as this times the number of variables

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
 from ..tables import fill_tables
-from .beliefs import score_labelling
 from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
-from .sum_product import largest_shape, node_potentials
+from .sum_product import largest_shape, node_potentials, score_labelling
 
 Floats = NDArray[np.float64]
 

@@ -1,8 +1,19 @@
-"""Expected feature counts under a distribution over a few listed labellings. Not here: which labellings."""
+"""Feature counts of listed labellings: sums over a few of them, and differences of two as sparse vectors.
+
+    d = ½ [F(known) − F(competitor)],    Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
+
+For a difference only factors whose assignments differ are visited. Not here: which labellings, what the vectors are for
+(`dual_ascent`).
+"""
 
 from __future__ import annotations
 
-from ..runtime import kernel
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime import inner, kernel, sort_ascending
 from ..tables import scatter_gradient
 
 
@@ -35,3 +46,110 @@ def count_labellings(
                         belief[at] = belief[at] + mass[n, s] if adding else 0.0
             if adding:
                 scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+
+
+class Tally(NamedTuple):
+    """Feature counts by weight, and the list of weights that have been counted."""
+
+    total: NDArray[np.float64]  #   [W]
+    is_listed: NDArray[np.bool_]  # [W]
+    listed: NDArray[np.int32]  #    [W]
+
+
+@kernel
+def bias_of_cells(bindings, num_shared):
+    """The bias weight that each shared cell has, or -1."""
+    out = np.full(num_shared, -1, np.int64)
+    for i in range(len(bindings.bias_cell)):
+        out[bindings.bias_cell[i]] = bindings.bias_weight[i]
+    return out
+
+
+@inner
+def _count(weight, amount, tally, n):
+    """Adds to the count of a weight; returns how many weights are listed."""
+    total, is_listed, listed = tally
+    if not is_listed[weight]:
+        is_listed[weight] = True
+        listed[n] = weight
+        n += 1
+    total[weight] += amount
+    return n
+
+
+@inner
+def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
+    """Adds `amount` for every feature of factor f of sequence s at the entry `at` of its table."""
+    shapes, kinds, bindings, rows = problem
+    k = shapes.fac_kind[f]
+    cell = (shapes.fac_table[f] if shapes.fac_table[f] < shapes.local_start else kinds.base[k]) + at
+    if bias_of[cell] >= 0:
+        n = _count(bias_of[cell], amount, tally, n)
+    if shapes.fac_table[f] < shapes.local_start or kinds.fixed[k]:
+        return n
+    row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
+    inverse, valued = kinds.inverse_off[k], len(rows.value) > 0
+    for i in range(rows.row_off[row], rows.row_off[row + 1]):
+        run = kinds.run_base[k] + rows.feature[i]
+        x = amount * rows.value[i] if valued else amount
+        for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
+            is_here = False
+            if inverse == -1:
+                is_here = bindings.entry[e] == at
+            elif inverse < -1:  # a state of a view is several entries
+                lists = -2 - inverse
+                view_state = lists + bindings.entry[e]
+                for c in range(lists + kinds.inverse[view_state], lists + kinds.inverse[view_state + 1]):
+                    is_here |= kinds.inverse[c] == at
+            else:
+                is_here = kinds.inverse[inverse + bindings.entry[e]] == at
+            if is_here:
+                n = _count(bindings.num_bias + e, x, tally, n)
+    return n
+
+
+@kernel
+def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, rank, total, is_listed):
+    """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `competitor`.
+
+    known: a flat labelling, sequence s begins at off[s].   competitor [ranks, flat]: others; that of the n-th is
+    number `rank[n]`.   bias_of: see `bias_of_cells`.   total [W], is_listed [W]: all 0, before and after.
+    Returns offsets [n+1], the numbers of weights in ascending order, and their values.
+    """
+    shapes, rows = problem.shapes, problem.rows
+    ends = np.zeros(last - first + 1, np.int64)
+    index, value = np.empty(1024, np.int32), np.empty(1024)
+    listed = np.empty(len(total), np.int32)
+    tally = Tally(total, is_listed, listed)
+    size = 0
+    for i in range(first, last):
+        s, other = sequence[i], competitor[rank[i]]
+        g = rows.shape[s]
+        v0, n = shapes.var_off[g], 0
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            right, wrong = 0, 0
+            for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
+                v = shapes.scope[e]
+                card = shapes.card[v0 + v]
+                right = right * card + known[off[s] + v]
+                wrong = wrong * card + other[off[s] + v]
+            if right == wrong:
+                continue
+            for at, amount in ((right, 0.5), (wrong, -0.5)):
+                n = _count_factor(s, f, at, amount, problem, bias_of, tally, n)
+        sort_ascending(listed, n)
+        if size + n > len(index):
+            more = max(2 * len(index), size + n)
+            longer, further = np.empty(more, np.int32), np.empty(more)
+            longer[:size] = index[:size]
+            further[:size] = value[:size]
+            index, value = longer, further
+        for weight in listed[:n]:
+            if total[weight] != 0.0:
+                index[size] = weight
+                value[size] = total[weight]
+                size += 1
+            total[weight] = 0.0
+            is_listed[weight] = False
+        ends[i - first + 1] = size
+    return ends, index[:size].copy(), value[:size].copy()

@@ -19,11 +19,174 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime import LANES, inner, kernel
-from ..tables import fill_tables, scatter_gradient
-from .piece_scores import MOST_SITES, Workspace, joint_states, normalise, place, scores, set_given, spread
+from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, kernel, load, store, subtract
+from ..tables import copy_run, fill_tables, scatter_gradient
 
 Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+MOST_SITES = 64  # of a piece, and of the variables that it conditions on
+
+
+class PieceInstances(NamedTuple):
+    """The instances of pieces on every shape. Variables and factors are counted from their shape's first."""
+
+    instance_off: Ints  # [G+1]
+    template: Small  #    [I]    number of its piece
+    over_off: Ints  #     [I+1]
+    over: Small  #        [..]   variables that an instance is normalised over; the last one varies fastest
+    given_off: Ints  #    [I+1]
+    given: Small  #       [..]   variables that it conditions on
+    member_off: Ints  #   [I+1]
+    member: Small  #      [..]   factors whose score it has
+    scale: Floats  #      [..]   … times this
+    locked: NDArray[np.bool_]  # [..] factors whose weights it does not train
+    filter_off: Ints  #   [I+1]
+    filter: Small  #      [..]   factors that decide which values of `given` are possible
+    shared: NDArray[np.bool_]  # [I] its score is the same at every position: no features, nothing given
+
+
+class Workspace(NamedTuple):
+    """Memory of one call: scores of joint states (two buffers), strides, states, and results of shared pieces."""
+
+    score: Floats
+    stride: Ints
+    kept: Small
+    done: NDArray[np.bool_]  # [templates]       whether a shared piece was normalised
+    log_z: Floats  #           [templates]
+    times: Floats  #           [templates]       instances of a shared piece
+    where: Ints  #             [templates]       one of them …
+    shape: Ints  #             [templates]       … and its shape
+
+
+@inner
+def joint_states(variables, card, v0):
+    """Number of joint states of some variables."""
+    total = 1
+    for v in variables:
+        total *= card[v0 + v]
+    return total
+
+
+@inner
+def place(f, shapes, v0, over, state, stride):
+    """The cell of factor f where the variables `over` are in state 0 and the others as in `state`.
+
+    stride [len(over)]: written; cells from one state of a variable to the next, 0 for variables not in the factor.
+    """
+    cell, step = shapes.fac_table[f], 1
+    for o in range(len(over)):
+        stride[o] = 0
+    for e in range(shapes.scope_off[f + 1] - 1, shapes.scope_off[f] - 1, -1):
+        v = shapes.scope[e]
+        is_over = False
+        for o in range(len(over)):
+            if over[o] == v:
+                stride[o] += step
+                is_over = True
+        if not is_over:
+            cell += state[v] * step
+        step *= shapes.card[v0 + v]
+    return cell
+
+
+@inner
+def _row_start(row, cell, over, card, v0, stride):
+    """The cell of the first joint state of row `row`; a row holds all states of the last variable."""
+    for o in range(len(over) - 2, -1, -1):
+        num_states = card[v0 + over[o]]
+        cell += (row % num_states) * stride[o]
+        row //= num_states
+    return cell
+
+
+@fast_inner
+def _add_scores(value, cell, factor, over, card, v0, stride, score, size):
+    """Adds `factor` times a factor's log scores to those of the joint states of `over`."""
+    width, step = card[v0 + over[-1]], stride[len(over) - 1]
+    for row in range(size // width):
+        at = _row_start(row, cell, over, card, v0, stride)
+        for j in range(width):
+            score[row * width + j] += factor * value[at + j * step]
+
+
+@fast_inner
+def _add_beliefs(belief, cell, factor, over, card, v0, stride, probability, size):
+    """Adds `factor` times the probabilities of the joint states of `over` to a factor's table."""
+    width, step = card[v0 + over[-1]], stride[len(over) - 1]
+    for row in range(size // width):
+        at = _row_start(row, cell, over, card, v0, stride)
+        for j in range(width):
+            belief[at + j * step] += factor * probability[row * width + j]
+
+
+@inlined
+def _exponentiate(score, size, peak):
+    """exp(score − peak) in whole registers; overwrites up to a register after the scores."""
+    for j in range(size, -(-size // LANES) * LANES):
+        score[j] = -np.inf
+    taken = broadcast((0,), peak)
+    for j in range(0, size, LANES):
+        store(score, j, exp(subtract(load((0,), score, j), taken)))
+
+
+@inner
+def normalise(score, size, extra):
+    """log(extra + Σ exp score), extra 0 or 1; the scores become probabilities. -inf where nothing is possible."""
+    peak = 0.0 if extra else -np.inf
+    for j in range(size):
+        peak = max(peak, score[j])
+    if peak == -np.inf:
+        return peak
+    _exponentiate(score, size, peak)
+    total = np.exp(-peak) if extra else 0.0
+    for j in range(size):
+        total += score[j]
+    for j in range(size):
+        score[j] /= total
+    return peak + np.log(total)
+
+
+@inner
+def scores(i, g, shapes, pieces, value, state, workspace):
+    """Writes the log scores of the joint states of an instance to workspace.score. Returns their number."""
+    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
+    over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+    size = joint_states(over, shapes.card, v0)
+    for j in range(size):
+        workspace.score[j] = 0.0
+    for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
+        cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
+        _add_scores(value, cell, pieces.scale[m], over, shapes.card, v0, workspace.stride, workspace.score, size)
+    return size
+
+
+@inner
+def spread(i, g, shapes, pieces, belief, state, workspace, probability, factor, size):
+    """Adds `factor` times the probabilities of joint states to the tables of the instance's factors."""
+    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
+    over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+    for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
+        if not pieces.locked[m]:
+            cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
+            scale = factor * pieces.scale[m]
+            _add_beliefs(belief, cell, scale, over, shapes.card, v0, workspace.stride, probability, size)
+
+
+@inner
+def set_given(joint, given, card, v0, state):
+    """Sets the variables `given` to the states of the joint state `joint`. Returns how many of them change."""
+    changed = 0
+    for n in range(len(given) - 1, -1, -1):
+        num_states = card[v0 + given[n]]
+        changed += state[given[n]] != joint % num_states
+        state[given[n]] = joint % num_states
+        joint //= num_states
+    return changed
+
+
+# losses ---------------------------------------------------------------------------------------------------------------
 
 NONE, ALL, ONE, SAMPLED, LISTED = range(5)  # other cases in which NOTA is right; ONE: one variable changed
 
@@ -199,6 +362,24 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace
 
 
 @kernel
+def _memory(first, last, shapes, rows, log_base, largest, templates):
+    """Tables, whose shared cells are filled in, states of variables, and a workspace for the sequences of a run."""
+    most, count = shapes.local_start, 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        most = max(most, shapes.local_end[g])
+        count = max(count, shapes.var_off[g + 1] - shapes.var_off[g])
+    value = np.empty(most)
+    copy_run(log_base, 0, shapes.local_start, value)
+    workspace = Workspace(
+        np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
+        np.zeros(templates, np.bool_), np.zeros(templates), np.zeros(templates), np.zeros(templates, np.int64),
+        np.zeros(templates, np.int64),
+    )  # fmt: skip
+    return value, np.zeros(count, np.int32), workspace
+
+
+@kernel
 def piece_expectations(
     first, last, problem, pieces, cases, potentials, labelling, may, importance, largest, totals, loss
 ):
@@ -210,21 +391,11 @@ def piece_expectations(
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    most, count = shapes.local_start, 0
-    for s in range(first, last):
-        g = rows.shape[s]
-        most = max(most, shapes.local_end[g])
-        count = max(count, shapes.var_off[g + 1] - shapes.var_off[g])
-    value, belief, state = np.empty(most), np.zeros(most), np.zeros(count, np.int32)
-    value[: shapes.local_start] = log_base[: shapes.local_start]
     templates = 0
     for p in pieces.template:
         templates = max(templates, p + 1)
-    workspace = Workspace(
-        np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
-        np.zeros(templates, np.bool_), np.zeros(templates), np.zeros(templates), np.zeros(templates, np.int64),
-        np.zeros(templates, np.int64),
-    )  # fmt: skip
+    value, state, workspace = _memory(first, last, shapes, rows, log_base, largest, templates)
+    belief = np.zeros(len(value))
     for s in range(first, last):
         g = rows.shape[s]
         for v in range(shapes.var_off[g + 1] - shapes.var_off[g]):
@@ -324,18 +495,7 @@ def piece_tables(first, last, problem, pieces, potentials, is_constraint, places
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
     start, start_off, table_off = places
-    most, count = shapes.local_start, 0
-    for s in range(first, last):
-        g = rows.shape[s]
-        most = max(most, shapes.local_end[g])
-        count = max(count, shapes.var_off[g + 1] - shapes.var_off[g])
-    value, state = np.empty(most), np.zeros(count, np.int32)
-    for c in range(shapes.local_start):
-        value[c] = log_base[c]
-    workspace = Workspace(
-        np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
-        np.zeros(0, np.bool_), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64),
-    )  # fmt: skip
+    value, state, workspace = _memory(first, last, shapes, rows, log_base, largest, 0)
     for s in range(first, last):
         g = rows.shape[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)

@@ -11,7 +11,7 @@ refuses to compile one that does. Python cannot call it (`linked_functions`): th
 stack; that takes half a microsecond, which is noticeable once per sequence. Inlining by Numba, before type inference
 (`inline="always"`), compiles a tenth faster, but makes chains 10 % and messages 40 % slower.
 
-Arguments that belong together form a NamedTuple (`tables.kernel_arguments`). It costs as much as its arrays one by one:
+Arguments that belong together form a NamedTuple (`tables.wiring`). It costs as much as its arrays one by one:
 nothing where a function is called once a run. In a loop, a function takes a NamedTuple only if it needs most of it. A
 kernel unpacks its NamedTuples before its loop, since each attribute access counts references.
 
@@ -25,6 +25,8 @@ to a slice costs two seconds in each process, for the error message about shapes
 
 With `NUMBA_DISABLE_JIT` set nothing is compiled. NumPy's warnings are then silenced, since numbers must wrap around,
 overflow and divide as in compiled code.
+
+Also here: how wide the registers of this CPU are, and how inference on one sequence ended, as kernels return it.
 """
 
 from __future__ import annotations
@@ -35,9 +37,27 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numba import njit
 from numba.core import config
+from numba.core.codegen import get_host_cpu_features
 
 from .kernel_cache import KernelCache
 from .linked_functions import LinkedCompiler
+
+
+def _lanes(features: str) -> int:
+    """Doubles that a register holds on a CPU with these features."""
+    present = set(features.split(","))
+    return 8 if "+avx512f" in present else 4 if "+avx" in present else 2
+
+
+LANES = _lanes(config.CPU_FEATURES or get_host_cpu_features())
+
+# how inference on one sequence ended; the messages to users are in `inference`
+OK = 0
+UNDERFLOW = 1  # linear space does not hold the numbers (or the workspace the sequence): another kernel must answer
+IMPOSSIBLE = 2  # no labelling has a positive potential
+GAVE_UP = 3  # a search ran out of its budget: whether a labelling exists is unknown
+BROKEN = 4  # the labelling that was read off has potential zero: a search must mend it
+
 
 FAST = {"reassoc", "contract", "nsz"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cpu import LANES
+from .compilation import LANES
 
 add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
 total, largest, lowest = np.sum, np.max, np.min

@@ -17,19 +17,20 @@ from .feature_counts import (
     known_scores as known_scores,
     sum_groups as sum_groups,
 )
-from .latent_search import Latents as Latents, summed_nbest as summed_nbest
-from .linked_span_losses import linked_competitors as linked_competitors
 from .nbest import (
+    Latents as Latents,
     NBestLists as NBestLists,
     exact_better as exact_better,
     exact_nbest as exact_nbest,
     message_nbest as message_nbest,
+    summed_nbest as summed_nbest,
 )
 from .span_competitors import (
     WHOLE as WHOLE,
     ErrorSums as ErrorSums,
     JudgedLabels as JudgedLabels,
     LabelledSpans as LabelledSpans,
+    WrongStates as WrongStates,
     exact_competitors as exact_competitors,
+    exact_decode_wrong as exact_decode_wrong,
 )
-from .wrong_labellings import WrongStates as WrongStates, exact_decode_wrong as exact_decode_wrong

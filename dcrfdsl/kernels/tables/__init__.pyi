@@ -9,16 +9,6 @@ from .dense import (
     store_some as store_some,
     times_matrix as times_matrix,
 )
-from .kernel_arguments import (
-    Control as Control,
-    Potentials as Potentials,
-    Problem as Problem,
-    Ragged as Ragged,
-    Results as Results,
-    Sweeps as Sweeps,
-    Totals as Totals,
-    WarmStart as WarmStart,
-)
 from .log_tables import (
     TINY as TINY,
     add_bias_gradient as add_bias_gradient,
@@ -49,12 +39,20 @@ from .packed import (
 from .wiring import (
     Approximations as Approximations,
     Bindings as Bindings,
+    Control as Control,
     Edges as Edges,
     Kinds as Kinds,
     Patterns as Patterns,
+    Potentials as Potentials,
+    Problem as Problem,
     Programs as Programs,
+    Ragged as Ragged,
     Regions as Regions,
+    Results as Results,
     Rows as Rows,
     Schedules as Schedules,
     Shapes as Shapes,
+    Sweeps as Sweeps,
+    Totals as Totals,
+    WarmStart as WarmStart,
 )
