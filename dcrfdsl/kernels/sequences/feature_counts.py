@@ -3,7 +3,7 @@
 A pair is a sequence and a weight that can count there. The pairs of a weight with the same range of counts form a
 group. Pairs are ordered by sequence, then by the columns that fire in it, then by the weights of a column. Their values
 are stored by group; the slot of a pair is its index there. Not here: which sequences share a group
-(`criteria.risks.count_ranges`), the steps that groups allow (`optimization.boosting_bounds`).
+(`criteria.boosting_risk`), the steps that groups allow (`optimization.boosting_bounds`).
 """
 
 from __future__ import annotations
