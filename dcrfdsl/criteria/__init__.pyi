@@ -12,9 +12,8 @@ from .feature_moments import (
     number_features as number_features,
     weight_units as weight_units,
 )
-from .grouped_weights import TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .importance import NumberColumns as NumberColumns
-from .margin.margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
-from .penalties import PRIORS as PRIORS
+from .margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
+from .penalties import PRIORS as PRIORS, TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .run_sums import gradient_runs as gradient_runs
 from .supervision import TrainingProblem as TrainingProblem

@@ -23,7 +23,7 @@ from ..inference import (
 from ..kernels.lattice import count_contexts
 from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
-from .free_and_clamped import Clamped
+from .criterion import Clamped
 
 MOST_BATCHES = 64  # the number of passes that follow is about the same for 32 to 256 batches
 SENTENCES = 8  # of a batch, at least; with fewer, the fixed cost of each call of inference dominates

@@ -23,15 +23,15 @@ from ..semantics import (
     RescaleSettings,
     TrainSettings,
 )
+from .boosting_risk import build_boosting
 from .criterion import Criterion
 from .hidden_markov import build_hmm
-from .likelihood import build_likelihood
-from .margin import build_hmsvm
-from .mce import build_mce
-from .perceptron_loss import build_perceptron
-from .pieces import build_pieces
+from .likelihood import build_likelihood, build_perceptron
+from .margin_objective import build_hmsvm
+from .mce_objective import build_mce
+from .piece_likelihood import build_pieces
 from .rescale import build_rescaling
-from .risks import build_boosting, build_exponential, build_marginal
+from .risks import build_exponential, build_marginal
 from .supervision import TrainingProblem
 
 Settings = TypeVar("Settings", bound=CriterionSettings)

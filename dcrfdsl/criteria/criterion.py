@@ -1,22 +1,49 @@
 """The base class of training criteria: an objective over a data set, with what training asks of it.
 
-Not here: any criterion, their table (`criteria_table`), what optimizers ask of one (`optimizers.objective`).
+Also here: data clamped to its known labels, which a criterion has for the sentences with an unknown one. Not here: any
+criterion, their table (`criteria_table`), what optimizers ask of one (`optimizers.objective`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..foundation import Floats
-from ..inference import PruningReport, RunStatus, Workers
+from ..foundation import Floats, Mask, chosen_ranges
+from ..inference import BoundData, Expectations, MarginalInference, PruningReport, RunStatus, Workers
 from ..optimizers import Objective, WeightGroups, WeightUnits
-from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
+
+
+@dataclass(frozen=True, eq=False)
+class Clamped:
+    """A data set clamped to its known labels. partly [S]: the sentences with an unknown label; only these are run."""
+
+    data: BoundData
+    method: MarginalInference
+    partly: Mask
+
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The runs of partly known sentences from `first` to `last`."""
+        return iter(chosen_ranges(self.partly[first:last], first))
+
+    def known_runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The runs of wholly known sentences from `first` to `last`."""
+        return iter(chosen_ranges(~self.partly[first:last], first))
+
+    def contradictions(self) -> tuple[int, ...]:
+        """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
+        out = Expectations.empty(self.data)
+        potentials = self.data.potentials(np.zeros(self.data.num_weights))
+        nothing, cells = np.zeros(0), np.zeros(len(self.data.hard))
+        for begin, end in self.runs(0, self.data.num_sequences):
+            self.method.expectations(potentials, begin, end, out, nothing, cells)
+        return out.summary().impossible
+
 
 Result = TypeVar("Result")
 FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0

@@ -5,8 +5,19 @@
 Where labels are latent, missing or ambiguous, they are summed out: λ·F(y_i, x_i) becomes the log Z of the graph clamped
 to what is known, and Ê f_k the expectation in it; L is then not convex.
 
-Under message passing log Z is Bethe's approximation and E the pseudo-marginals. Not here: minimising it, the penalty P
-(`penalties`).
+Under message passing log Z is Bethe's approximation and E the pseudo-marginals. With a maximum in place of the sum
+this is the perceptron's loss: by how much the best labelling scores above the gold one (Collins 2002; Altun 2003 ref.
+7),
+
+    L(λ) = Σ_i [max_y λ·F(y, x_i) − λ·F(y_i, x_i)] ≥ 0,    a subgradient: Σ_i F(ŷ_i, x_i) − F(y_i, x_i)
+
+Iterative scaling needs feature totals of the likelihood, and expectations by total (Lafferty 2001 §4):
+
+    T(x) = max_y Σ_k f_k(y, x)        a_{k,t} = Σ over sequences with T(x) = t of E f_k
+
+The total of a labelling is its score where every scaled weight is 1, so the best labelling under these weights has the
+largest total. Biases and features of START and STOP count as well. Features that the gold labels never show are not
+scaled. Not here: minimising it, the penalty P (`penalties`), steps (`optimizers.special`).
 """
 
 from __future__ import annotations
@@ -18,26 +29,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..foundation import DcrfError, Diagnostic, Floats, Ints32, data_error
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, data_error
 from ..inference import (
     METHODS,
     BoundData,
     Expectations,
     MarginalInference,
+    MaximumMethod,
     RunStatus,
+    SequenceMethod,
     Workers,
+    even_runs,
+    run_decoding,
     weighted,
 )
 from ..kernels.lattice import count_contexts
 from ..kernels.optimization import count_labellings
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
-from ..semantics import TrainSettings
+from ..optimizers import PerceptronSchedule
+from ..semantics import PerceptronSettings, TrainSettings
 from .batches import SentenceBatches
-from .criterion import Criterion, TightenedTolerance
-from .free_and_clamped import Clamped as Clamped
+from .criterion import Clamped, Criterion, TightenedTolerance
 from .penalties import Penalty
 from .run_sums import GradientAccumulator, gradient_runs, slices
-from .scaling import LikelihoodScaling
 from .supervision import ResolvedInference, TrainingProblem
 
 Result = TypeVar("Result")
@@ -296,3 +310,115 @@ def clamped_part(supervision: TrainingProblem, inference: ResolvedInference) -> 
         raise data_error("cannot-prune", message, help="train with `infer = exact`, or leave these sentences out")
     known = supervision.bind_known(programs=METHODS[inference.name].programs)
     return Clamped(known, inference.build(known), partly)
+
+
+# what iterative scaling needs -----------------------------------------------------------------------------------------
+
+
+class LikelihoodScaling:
+    """Scaling on a data set whose labels are all known, under exact inference. DcrfError where a feature is negative.
+
+    counts [W]: Ê f.   build: builds the inference method of a data set.   size [W]: of the features, by which they are
+    divided in totals.
+    """
+
+    def __init__(
+        self, data: BoundData, build: Callable[[BoundData], SequenceMethod], counts: Floats, workers: Workers,
+        size: Floats,
+    ):  # fmt: skip
+        if (data.rows.value < 0.0).any():
+            message = "`iis` needs features that are not negative, and the data has negative numbers"
+            raise DcrfError(Diagnostic("cannot-scale", message, help="shift the column, or train by `lbfgs`"))
+        self.counts, self.workers = counts, workers
+        self._cell_of = data.cell_of_weight()
+        self.totals = self._largest_totals(data, build(data), size)
+        self._order = np.argsort(self.totals, kind="stable")  # so that sequences of equal total are one run
+        self.data = data.only(self._order)
+        self.method = build(self.data)
+
+    def _largest_totals(self, d: BoundData, decoder: SequenceMethod, size: Floats) -> Floats:
+        potentials = d.potentials((self.counts > 0.0) / size)
+        best = run_decoding(d, decoder, potentials, self.workers).score
+        # totals of indicators are whole numbers, which sums of exponents and logarithms miss by a little
+        rounded = np.round(best, 9)
+        return np.where(np.isfinite(rounded), rounded, 0.0)
+
+    def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
+        """See `optimizers.objective.Scaling`."""
+        d = self.data
+        potentials = d.potentials(weights)
+        nothing, ascending = np.zeros(d.num_weights), self.totals[self._order]
+
+        def expectation(first: int, last: int) -> list[tuple[Ints, Floats]]:
+            expectations = []
+            for total in totals[first:last].tolist():
+                out, partial, expected = Expectations.empty(d), d.partial_gradients(1), np.zeros(len(d.hard))
+                begin, end = np.searchsorted(ascending, [total, np.nextafter(total, np.inf)]).tolist()
+                self.method.expectations(potentials, begin, end, out, partial[0], expected)
+                d.open_bundles(partial[0])
+                gradient = np.empty(d.num_weights)
+                collect_gradient(0, len(gradient), partial, self._cell_of, nothing, nothing, nothing, gradient)
+                add_bias_gradient(d.bindings, expected, gradient)
+                positive = np.flatnonzero(gradient > 0.0)
+                expectations.append((positive, gradient[positive]))
+            return expectations
+
+        return [part for run in self.workers.map(expectation, even_runs(len(totals))) for part in run]
+
+
+# the loss of the perceptron -------------------------------------------------------------------------------------------
+
+
+class PerceptronLoss(Likelihood):
+    """The loss, and how to train it.
+
+    build: builds the method that finds best labellings, for `data` in any layout.
+    """
+
+    solver = "perceptron"
+
+    def __init__(
+        self,
+        data: BoundData,
+        supervision: TrainingProblem,
+        settings: TrainSettings[PerceptronSettings],
+        inference: ResolvedInference,
+        build: Build,
+        clamped: Clamped | None,
+        factor: Floats | None = None,
+    ):
+        penalty = Penalty.none(data.num_weights)
+        super().__init__(
+            data, build(data), known_counts(supervision, data, factor), penalty, supervision.workers, clamped,
+            supervision.labelling, inference, build, factor,
+        )  # fmt: skip
+        criterion = settings.criterion
+        self._passes = PerceptronSchedule(
+            criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
+        )
+
+    def perceptron_schedule(self) -> PerceptronSchedule:
+        return self._passes
+
+
+@dataclass(frozen=True)
+class _MaximumBuild:
+    """Builds what finds the best labellings by an inference method."""
+
+    inference: ResolvedInference
+
+    def __call__(self, data: BoundData) -> MaximumMethod:
+        return MaximumMethod(data, self.inference.build(data))
+
+
+def build_perceptron(supervision: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
+    """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
+    inference = supervision.inference(settings)
+    programs, factor = METHODS[inference.name].programs, supervision.sentence_importance(settings)
+    build = WeightedBuild(_MaximumBuild(inference), factor)
+    data, clamped = supervision.bind(programs=programs), None
+    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
+    if partly.any():
+        known = supervision.bind_known(programs=programs)
+        clamped = weighted_clamped(Clamped(known, _MaximumBuild(inference)(known), partly), factor)
+    return PerceptronLoss(data, supervision, settings, inference, build, clamped, factor)

@@ -7,6 +7,10 @@ pull_k = precision_k μ_k. One around the weights of another clique is ½ precis
 counterpart of k; both are trained. Quadratic terms are by far the most used: kernels take `precision` as it is, and
 `Penalty.add_rest` adds the others. Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2, group_lasso Yuan & Lin
 2006. To add a prior: write settings in `semantics.settings.prior_settings`, and add a line to `PRIORS`.
+
+Two weights are counterparts if they are of the same feature and the same states: features are matched by their texts,
+states by their names, site by site. A group is the weights of a feature template of a clique, or of a feature; the
+biases of a clique are one group in both ways, and induced features are one template together.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..features import FeatureExtractor
 from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, typed_entry
-from ..graph import Parameters
+from ..graph import CliqueTemplate, ModelGraph, Parameters
 from ..optimizers import WeightGroups
 from ..semantics import (
     CliqueSpec,
@@ -282,3 +287,125 @@ def weight_penalty(
         _ties(settings, cliques, precision, counterparts),
         _groups(settings, cliques, numbers),
     )
+
+
+# which weights of two cliques are counterparts ------------------------------------------------------------------------
+
+
+def counterparts(
+    graph: ModelGraph, parameters: Parameters, states: Sequence[Sequence[str]], extractor: FeatureExtractor,
+    clique: int, other: int,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """The weights of `clique` that have a counterpart in `other`, and these counterparts, [n] each.
+
+    states: of each variable.   Both cliques have as many sites.
+    """
+    here, there = graph.templates[clique], graph.templates[other]
+    cliques, features, assignments = parameters.origins()
+    own, others = (np.flatnonzero(cliques == number) for number in (clique, other))
+    feature = _feature_map(extractor, here.feature_set, there.feature_set)[features[own]]
+    assignment = _assignment_map(_states_of_sites(here, states), _states_of_sites(there, states))[assignments[own]]
+    size = there.num_assignments
+    wanted = np.where((feature > -2) & (assignment >= 0), (feature + 1) * size + assignment, -1)
+    known = (features[others] + 1) * size + assignments[others]
+    order = np.argsort(known, kind="stable")
+    if not len(known):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    found = (wanted >= 0) & (known[place] == wanted)
+    return own[found], others[place[found]]
+
+
+def _feature_map(extractor: FeatureExtractor, here: int, there: int) -> Ints:
+    """The feature of set `there` for each of set `here`, -2 where there is none; the last entry is the bias, -1."""
+    if here < 0:
+        return np.array([-1], np.int64)
+    ids = {} if there < 0 else {text: n for n, text in enumerate(extractor.told_apart(there))}
+    return np.array([*(ids.get(text, -2) for text in extractor.told_apart(here)), -1], np.int64)
+
+
+def _states_of_sites(template: CliqueTemplate, states: Sequence[Sequence[str]]) -> list[Sequence[object]]:
+    """The states that weights tell apart at each site: those of the variable or of a view; padding as numbers."""
+    views = template.views or (None,) * len(template.variables)
+    sites: list[Sequence[object]] = []
+    for variable, view in zip(template.variables, views, strict=True):
+        names: Sequence[str] = states[variable] if view is None else view.states
+        sites.append((*names, -1, +1) if template.pad else tuple(names))
+    return sites
+
+
+def _assignment_map(here: Sequence[Sequence[object]], there: Sequence[Sequence[object]]) -> Ints:
+    """The assignment of the other clique for each one of this, -1 where a state is not there."""
+    numbers = np.zeros(1, np.int64)
+    for before, now in zip(here, there, strict=True):
+        index = {state: n for n, state in enumerate(now)}
+        moved = np.array([index.get(state, -1) for state in before], np.int64)
+        joined = numbers[:, None] * len(now) + moved
+        numbers = np.where((numbers[:, None] < 0) | (moved < 0), -1, joined).ravel()
+    return numbers
+
+
+# which weights are one group ------------------------------------------------------------------------------------------
+
+INDUCED = "induced features"
+BIAS = "bias"
+
+
+def group_numbers(
+    graph: ModelGraph, parameters: Parameters, extractor: FeatureExtractor, kinds: Mapping[int, str]
+) -> Ints:
+    """The group of each weight, [W], -1 for those in none; groups are numbered in the order of cliques.
+
+    kinds: `templates` or `features` for the cliques whose weights are in groups, by their numbers.
+    """
+    cliques, features, _ = parameters.origins()
+    groups, count = np.full(parameters.num_weights, -1, np.int64), 0
+    for clique, kind in sorted(kinds.items()):
+        own = np.flatnonzero(cliques == clique)
+        if not len(own):  # a piece may be without the clique
+            continue
+        parts = features[own] + 1  # 0: the biases
+        if kind == "templates":
+            parts = _templates(graph, extractor, clique)[parts]
+        _, number = np.unique(parts, return_inverse=True)
+        groups[own] = number + count
+        count += int(number.max()) + 1
+    return groups
+
+
+class TemplateWeights(NamedTuple):
+    """The weights of a template of a clique: its name, how many there are, and how many are not 0."""
+
+    clique: str
+    template: str
+    weights: int
+    used: int
+
+
+def weights_by_template(
+    graph: ModelGraph, parameters: Parameters, extractor: FeatureExtractor, weights: Floats
+) -> list[TemplateWeights]:
+    """Every template of every clique that has weights, in the order of the model; biases stand first."""
+    cliques, features, _ = parameters.origins()
+    found = []
+    for clique in range(len(parameters.cliques)):
+        template = graph.templates[clique]
+        own = np.flatnonzero(cliques == clique)
+        parts = _templates(graph, extractor, clique)[features[own] + 1]
+        names = [BIAS, *(extractor.sets[template.feature_set].templates if template.feature_set >= 0 else ()), INDUCED]
+        counts = np.bincount(parts, minlength=len(names))
+        used = np.bincount(parts, weights[own] != 0.0, len(names)).astype(np.int64)
+        found += [
+            TemplateWeights(template.name, name, int(count), int(left))
+            for name, count, left in zip(names, counts, used, strict=True)
+            if count
+        ]
+    return found
+
+
+def _templates(graph: ModelGraph, extractor: FeatureExtractor, clique: int) -> Ints:
+    """For the bias and each feature of a clique: 0, or 1 + the number of its template."""
+    feature_set = next(template.feature_set for template in graph.templates if template.clique == clique)
+    if feature_set < 0:
+        return np.zeros(1, np.int64)
+    return np.append(0, 1 + extractor.template_of_feature(feature_set))

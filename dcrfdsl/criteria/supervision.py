@@ -31,10 +31,8 @@ from ..inference import (
 )
 from ..semantics import ExactSettings, MeanFieldSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .feature_moments import FeatureMoments, moments_of_rows, number_features, squares_of_weights
-from .grouped_weights import group_numbers
 from .importance import Importance, NumberColumns, importance_of
-from .penalties import Penalty, weight_penalty
-from .tied_weights import counterparts
+from .penalties import Penalty, counterparts, group_numbers, weight_penalty
 
 
 @dataclass(frozen=True, eq=False)

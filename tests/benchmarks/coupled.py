@@ -9,7 +9,7 @@ from figures import Figure, Target, seconds_of, times_faster
 from numpy.typing import NDArray
 from work import FACTORIAL, ROUNDS, SMOKE, corpus_of, criterion_of, resolved_of
 
-from dcrfdsl.criteria.margin.margin_objective import Hmsvm
+from dcrfdsl.criteria.margin_objective import Hmsvm
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.loss_settings import LOSSES, HammingLoss, HmsvmSettings, MceSettings, SegmentsLoss

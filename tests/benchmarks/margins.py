@@ -9,7 +9,7 @@ from figures import Figure, seconds_of
 from work import ROUNDS, corpus_of, criterion_of, resolved_of, test_file
 
 from dcrfdsl.cli.command_files import data_statement
-from dcrfdsl.criteria.margin.margin_objective import Hmsvm
+from dcrfdsl.criteria.margin_objective import Hmsvm
 from dcrfdsl.data import read_corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.settings.settings_reading import stage_settings

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
+from dcrfdsl.criteria.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel

@@ -17,11 +17,10 @@ from dcrfdsl.criteria.competing_labellings import (
     constrained_decoder_of,
     unpacked_data_excluding_gold,
 )
+from dcrfdsl.criteria.error_counts import smoothing_of
 from dcrfdsl.criteria.judged_spans import judged_positions, judged_segments
-from dcrfdsl.criteria.mce.constrained_errors import ConstrainedCounter
-from dcrfdsl.criteria.mce.mce_objective import build_mce
-from dcrfdsl.criteria.mce.smoothing import smoothing_of
-from dcrfdsl.criteria.mce.span_errors import ErrorBatches, SpanCounter
+from dcrfdsl.criteria.mce_objective import build_mce
+from dcrfdsl.criteria.span_errors import ConstrainedCounter, ErrorBatches, SpanCounter
 from dcrfdsl.inference import METHODS, run_decoding, score_sequences
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.loss_settings import MeasureLoss

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from template_cases import Case
 from training_cases import objective_of
 
-from dcrfdsl.criteria.margin.margin_objective import Hmsvm
+from dcrfdsl.criteria.margin_objective import Hmsvm
 from dcrfdsl.optimizers.objective import Iteration, Outcome
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings

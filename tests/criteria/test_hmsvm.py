@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from template_cases import CASES, Case
 from training_cases import objective_of
 
-from dcrfdsl.criteria.margin.margin_objective import Hmsvm
+from dcrfdsl.criteria.margin_objective import Hmsvm
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration, Outcome

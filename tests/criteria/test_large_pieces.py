@@ -12,10 +12,14 @@ from piece_twin import PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free, sentences
 
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
-from dcrfdsl.criteria.pieces.large_pieces import LargePieces
-from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
-from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
+from dcrfdsl.criteria.piece_likelihood import (
+    IndependentPieces,
+    LargePieces,
+    PieceObjective,
+    build_pieces,
+    build_piecewise,
+    piece_likelihood as piecewise,
+)
 from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.piece_instances import piece_templates

@@ -20,8 +20,8 @@ from piece_twin import supervised
 from template_cases import CASES, Case
 
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.mce.mce_objective import build_mce
-from dcrfdsl.criteria.mce.sequence_errors import SequenceCounter
+from dcrfdsl.criteria.mce_objective import build_mce
+from dcrfdsl.criteria.sequence_errors import SequenceCounter
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings, TrpSettings
 from dcrfdsl.semantics.settings.loss_settings import (

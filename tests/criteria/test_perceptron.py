@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria.perceptron_loss import PerceptronLoss
+from dcrfdsl.criteria.likelihood import PerceptronLoss
 from dcrfdsl.optimizers.objective import Iteration, Objective, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check

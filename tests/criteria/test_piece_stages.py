@@ -14,7 +14,7 @@ from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
+from dcrfdsl.criteria.piece_likelihood import build_pieces
 from dcrfdsl.criteria.rescale import build_rescaling
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.piece_instances import piece_templates

@@ -16,7 +16,7 @@ from template_cases import CASES, Case, free
 
 from dcrfdsl.criteria.likelihood import Likelihood, build_likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
+from dcrfdsl.criteria.piece_likelihood import build_pieces
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.graph.piece_instances import piece_templates

@@ -11,8 +11,13 @@ import reference
 from piece_twin import settings_of, supervised
 from template_cases import CASES
 
-from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
-from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces, restricted_to_cliques
+from dcrfdsl.criteria.piece_likelihood import (
+    IndependentPieces,
+    PieceObjective,
+    build_pieces,
+    build_piecewise,
+    restricted_to_cliques,
+)
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.piece_instances import PieceTemplate, independent_pieces, piece_templates
 from dcrfdsl.inference.piece_methods import PieceMethod, SharedPieceMethod

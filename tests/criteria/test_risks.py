@@ -14,11 +14,10 @@ from piece_twin import supervised
 from risk_cases import risks_of, settings_of, shares_at_start
 from template_cases import CASES, Case
 
+from dcrfdsl.criteria.boosting_risk import build_boosting
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.risks.boosting_risk import build_boosting
-from dcrfdsl.criteria.risks.exponential import build_exponential
-from dcrfdsl.criteria.risks.marginal_risk import build_marginal
+from dcrfdsl.criteria.risks import build_exponential, build_marginal
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.bound import chain_runs

@@ -21,8 +21,8 @@ from mce_cases import (
 from piece_twin import supervised
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.mce.mce_objective import build_mce
-from dcrfdsl.criteria.mce.measures import MEASURES, Counts
+from dcrfdsl.criteria.error_counts import MEASURES, Counts
+from dcrfdsl.criteria.mce_objective import build_mce
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.foundation import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text

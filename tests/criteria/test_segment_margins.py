@@ -14,7 +14,7 @@ from optimizer_cases import least_primal
 from template_cases import Case
 from training_cases import objective_of
 
-from dcrfdsl.criteria.margin.margin_objective import Hmsvm
+from dcrfdsl.criteria.margin_objective import Hmsvm
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings

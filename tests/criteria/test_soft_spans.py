@@ -13,8 +13,8 @@ from model_cases import trained
 from piece_twin import supervised
 from template_cases import Case
 
-from dcrfdsl.criteria.mce.mce_objective import build_mce
-from dcrfdsl.criteria.mce.span_errors import SpanCounter
+from dcrfdsl.criteria.mce_objective import build_mce
+from dcrfdsl.criteria.span_errors import SpanCounter
 from dcrfdsl.foundation import DcrfError
 from dcrfdsl.inference.bound.chain_runs import ChainRuns, LinkedChains
 from dcrfdsl.semantics.settings.loss_settings import (

@@ -11,7 +11,7 @@ from model_cases import columns, gold_of, trained, twin_of
 from piece_twin import PieceTwin, settings_of, supervised
 from template_cases import Case, sentences
 
-from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
+from dcrfdsl.criteria.piece_likelihood import build_pieces
 from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.implied_settings import decode_rule

@@ -19,7 +19,7 @@ from random_templates import FAMILIES, RandomCase, draw
 from template_cases import CASES
 from template_twin import Enumerated, TemplateTwin
 
-from dcrfdsl.criteria.free_and_clamped import Clamped
+from dcrfdsl.criteria.criterion import Clamped
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data import corpus_from_rows

@@ -13,7 +13,7 @@ from piece_twin import supervised
 from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
-from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
+from dcrfdsl.criteria.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.optimizers.boosting_rounds import best_step, step_bounds
 from dcrfdsl.semantics.settings.training_settings import AdaboostSettings
 

@@ -1,24 +1,127 @@
-"""The marginal risk: −log of the marginal probability of every known label (Altun 2003 eq. 10, Kakade 2002).
+"""Risks: sums over sequences that may not be convex and are not trained in batches.
+
+The exponential risk is by how much wrong labellings score above the known one, in all of them (Altun 2003 eq. 13):
+
+    R(λ) = Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) = Σ_i w_i (Z_i / exp g(y_i) − 1)
+    ∂R/∂λ = Σ_i w_i (Z_i / exp g(y_i)) (⟨F⟩_i − F(y_i))
+
+The marginal risk is −log of the marginal probability of every known label (Altun 2003 eq. 10, Kakade 2002):
 
     R(λ) = −Σ_v c_v log p(y_v | x),      ∂R/∂λ = Σ_v c_v (⟨F⟩ − ⟨F⟩ given y_v),      c_v: importance, by default 1
 
 It bounds the number of wrong labels where each is decoded by itself. Labels that are latent or not known are summed
-out and have no term; so are labels known to be one of several. Not convex. On loops under message passing, p is the
+out and have no term; so are labels known to be one of several. On loops under message passing, p is the
 pseudo-marginal, and the gradient is a difference of expectations with raised potentials of the known states.
+
+Not here: the sums over wrong labellings (`wrong_labelling_sums`), boosting, which minimises the exponential risk
+(`boosting_risk`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...foundation import Floats, Ints32
-from ...graph import perturbed_graph, raised_parameters, raised_rows
-from ...inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals
-from ...semantics import TrainSettings
-from ..likelihood import clamped_part
-from ..run_sums import GradientAccumulator
-from ..supervision import ResolvedInference, TrainingProblem
-from .risk import Risk
+from ..foundation import DcrfError, Diagnostic, Floats, Ints32
+from ..graph import perturbed_graph, raised_parameters, raised_rows
+from ..inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals, RunStatus, Workers
+from ..semantics import ExponentialSettings, TrainSettings
+from .criterion import Clamped, Criterion
+from .likelihood import clamped_part
+from .penalties import Penalty
+from .run_sums import GradientAccumulator
+from .supervision import ResolvedInference, TrainingProblem
+from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
+
+
+class Risk(Criterion):
+    """An objective that may not be convex and is not trained in batches."""
+
+    penalty: Penalty
+    workers: Workers
+    total_status = RunStatus()  # summed over all evaluations
+
+    def __init__(
+        self, supervision: TrainingProblem, penalty: Penalty, clamped: Clamped | None, inference_description: str
+    ):
+        self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
+
+
+# the exponential risk -------------------------------------------------------------------------------------------------
+
+LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
+
+
+class ExponentialRisk(Risk):
+    """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
+
+    is_steep = True
+
+    def __init__(
+        self, supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings], inference: ResolvedInference
+    ):
+        criterion = settings.criterion
+        self._wrong = WrongLabellingSums(supervision, inference)
+        super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
+        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
+        self.log_weight = (
+            -finite_or_zero(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
+            if criterion.weight == "uniform"
+            else labels * np.log(criterion.weight)
+        )
+        self.log_weight = self.log_weight + log_importance(supervision, settings)
+        self._written = criterion.weight
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """As `Risk.value_and_gradient`; the value is inf where it cannot be represented."""
+        risk, gradient = self._wrong.weighted(weights, self.log_weight)
+        self.total_status = self._wrong.status
+        return float(risk.sum()) + self.penalty.add(weights, gradient), gradient
+
+    def start(self, weights: Floats) -> Floats:
+        """As `Criterion.start`. DcrfError where the risk cannot be represented there."""
+        check_start(self.log_weight + self._wrong.log_ratios(weights)[0], self._written)
+        return weights
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`."""
+        return None if self.clamped is not None else self.penalty.gap(gradient)
+
+
+def log_importance(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
+    """The logarithms of the factors of sentences, [S]; -inf leaves one out."""
+    factor = supervision.sentence_importance(settings)
+    if factor is None:
+        return np.zeros(len(supervision.sentence_off) - 1)
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(factor)
+    return logs
+
+
+def check_start(logs: Floats, written: float | str) -> None:
+    """DcrfError where the risk overflows. logs: of each sentence.   written: its weight in the template."""
+    worst = int(np.argmax(logs))
+    if logs[worst] + np.log(len(logs)) > LARGEST:
+        message = (
+            f"the exponential risk of sentence {worst + 1} is e^{logs[worst]:.0f} with `weight = {written}`, "
+            "more than training can begin with"
+        )
+        remedy = "write a smaller `weight`, or `weight = uniform`; or let it come `after` a stage of `likelihood`"
+        raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
+
+
+def require_exact(supervision: TrainingProblem, settings: TrainSettings) -> ResolvedInference:
+    """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
+    remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
+    return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
+
+
+def build_exponential(supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
+    """The criterion of a stage. DcrfError where exact inference does not fit."""
+    return ExponentialRisk(supervision, settings, require_exact(supervision, settings))
+
+
+# the marginal risk ----------------------------------------------------------------------------------------------------
 
 STEP = 1e-4
 TOLERANCE = 1e-9  # of messages; their error is divided by STEP

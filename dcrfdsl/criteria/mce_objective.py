@@ -1,9 +1,9 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
 `loss` chooses what is counted. If ψ = inf and inference is exact, one pass counts it (`span_errors`), as on spans of
-chains with any ψ. Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`,
-`soft_sequence_errors`), and errors on shorter spans are counted by constrained decoding (`constrained_errors`).
-Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
+chains with any ψ. Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`), and
+errors on shorter spans are counted by constrained decoding.
+Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `error_counts`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import partial
 
 import numpy as np
 
-from ...foundation import DcrfError, Diagnostic, Floats
-from ...inference import RunStatus, Workers, linked_chains
-from ...kernels.chain import SpanLoss
-from ...kernels.sequences import WHOLE, LabelledSpans
-from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
-from ..competing_labellings import competitor_search, constrained_decoder_of, wrong_states
-from ..criterion import Criterion
-from ..free_and_clamped import Clamped
-from ..judged_spans import (
+from ..foundation import DcrfError, Diagnostic, Floats
+from ..inference import RunStatus, Workers, linked_chains
+from ..kernels.chain import SpanLoss
+from ..kernels.sequences import WHOLE, LabelledSpans
+from ..semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SentenceImportance, SequenceLoss, TrainSettings
+from .competing_labellings import competitor_search, constrained_decoder_of, wrong_states
+from .criterion import Clamped, Criterion
+from .error_counts import MEASURES, Counter, Counts, ErrorRate, Measure, smoothing_of
+from .judged_spans import (
     JudgedSpans,
     joined_spans,
     judged_labels,
@@ -31,16 +31,11 @@ from ..judged_spans import (
     judged_sequences,
     segment_marks,
 )
-from ..likelihood import build_likelihood, clamped_part
-from ..penalties import Penalty
-from ..supervision import ResolvedInference, TrainingProblem
-from .constrained_errors import ConstrainedCounter
-from .error_counts import Counter
-from .measures import MEASURES, Counts, ErrorRate, Measure
-from .sequence_errors import SequenceCounter
-from .smoothing import smoothing_of
-from .soft_sequence_errors import SoftSequenceCounter
-from .span_errors import ErrorBatches, SpanCounter, chain_judge, program_judge
+from .likelihood import build_likelihood, clamped_part
+from .penalties import Penalty
+from .sequence_errors import SequenceCounter, SoftSequenceCounter
+from .span_errors import ConstrainedCounter, ErrorBatches, SpanCounter, chain_judge, program_judge
+from .supervision import ResolvedInference, TrainingProblem
 
 
 class Mce(Criterion):

@@ -1,11 +1,21 @@
-"""Whole sentences, right or wrong: d compares y* with the best of all other labellings (ψ = inf).
+"""Whole sentences, right or wrong: d compares y* with all other labellings, by a maximum or a soft one.
+
+With ψ = inf by the best of all other labellings:
 
     softmax (eq. 7)   d = −g* + max_{y ≠ y*} g(y),     ratio: d = exp of it
     difference        d = −p(y*) + max_{y ≠ y*} p(y)
 
 Where labels are latent or not known, g* is the score of their best completion. One pass counts sentences whose labels
-are all known, if inference is exact (`span_errors`). Source: Suzuki, McDermott & Isozaki 2006 §3, appendix. Not here:
-the other labellings (`competing_labellings`), soft maxima over them (`soft_sequence_errors`).
+are all known, if inference is exact (`span_errors`). With finite ψ by a soft maximum over them:
+
+    softmax (eq. 7)   d = (1/ψ) log [A Σ_{y ≠ y*} exp ψ (g(y) − g*)],     ratio: d = exp of it
+    difference        d = −p(y*) + [A Σ_{y ≠ y*} p(y)^ψ]^{1/ψ}
+
+    ∂/∂λ (1/ψ) log Σ_{y ≠ y*} exp ψ (g(y) − g*) = ⟨F⟩_{ψ, y ≠ y*} − F*
+
+Where labels are latent or not known, ψ = 1 and g* = log Σ_h exp g(y*, h). With `normalise`, A = 1 / (|Y| − 1), or where
+n labellings agree with what is known, n / (|Y| − n); otherwise A = 1. Source: Suzuki, McDermott & Isozaki 2006 §3,
+appendix. Not here: the other labellings (`competing_labellings`), sums over them (`wrong_labelling_sums`).
 """
 
 from __future__ import annotations
@@ -14,24 +24,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import Codes, Floats
-from ...inference import (
-    METHODS,
-    ExactMethod,
-    Expectations,
-    RunStatus,
-    run_decoding,
-    run_inference,
-    score_sequences,
-)
-from ...kernels.chain import LARGEST, Smoothing
-from ...kernels.optimization import count_labellings
-from ...semantics import MceSettings, TrainSettings
-from ..competing_labellings import CompetitorSearch
-from ..run_sums import GradientAccumulator
-from ..supervision import ResolvedInference, TrainingProblem
-from .error_counts import ErrorCounts
-from .smoothing import smoothed, smoothing_of
+from ..foundation import Codes, Floats
+from ..inference import METHODS, ExactMethod, Expectations, RunStatus, run_decoding, run_inference, score_sequences
+from ..kernels.chain import LARGEST, Smoothing
+from ..kernels.optimization import count_labellings
+from ..semantics import MceSettings, TrainSettings
+from .competing_labellings import CompetitorSearch
+from .error_counts import ErrorCounts, smoothed, smoothing_of
+from .run_sums import GradientAccumulator
+from .supervision import ResolvedInference, TrainingProblem
+from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 
 
 class _ScoreDerivatives(NamedTuple):
@@ -135,3 +137,50 @@ class SequenceCounter:
             )  # fmt: skip
 
         return self._sums.map(run)
+
+
+# soft maxima over all other labellings --------------------------------------------------------------------------------
+
+
+class SoftSequenceCounter:
+    """Counts wrong sentences, exactly."""
+
+    approximate = False
+
+    def __init__(
+        self, supervision: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference
+    ):
+        """inference: exact."""
+        self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
+        factor = supervision.sentence_importance(settings)
+        self._factor: Floats | float = 1.0 if factor is None else factor
+        self._sums = WrongLabellingSums(supervision, inference)
+        self._log_mean: Floats | float = 0.0
+        if self._settings.normalise:
+            # log A: d = 0 where all labellings score the same. Latent states cancel out.
+            self._log_mean = -finite_or_zero(self._sums.log_ratios(np.zeros(supervision.parameters.num_weights))[0])
+
+    @property
+    def status(self) -> RunStatus:
+        """How inference ended, over all calls."""
+        return self._sums.status
+
+    @property
+    def num_spans(self) -> int:
+        return self._sums.num_sequences
+
+    def count(self, weights: Floats) -> ErrorCounts:
+        """See `Counter.count`."""
+        psi, sums = self._settings.psi, self._sums
+        ratios = sums.log_ratios(psi * weights)
+        above = (ratios[0] + self._log_mean) / psi
+        if self._settings.measure != "difference":
+            value, slope = (self._factor * each for each in smoothed(self._smoothing, above))
+            gradient = sums.differences(psi * weights, ratios, np.where(np.isneginf(above), 0.0, slope))
+            return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
+        log_p = -sums.log_free_ratios(weights)
+        p, best = np.exp(log_p), np.exp(np.minimum(log_p + above, LARGEST))
+        value, slope = (self._factor * each for each in smoothed(Smoothing(*self._smoothing[:3], False), best - p))
+        gradient = sums.differences(psi * weights, ratios, slope * best)
+        gradient += sums.free_differences(weights, slope * (p - best))
+        return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))

@@ -3,47 +3,195 @@
     Σ_π −log p̃(y_π | y_N(π), x),    p̃ normalised over y_π, N(π) the other variables that the piece's cliques touch
 
 and, with NOTA, the cases in which no outcome is right. Kernels enumerate the joint states of small pieces
-(`kernels.piecewise.piece_losses`). Each instance of a larger piece is a graph (`large_pieces`). A piece over `y[all]`
-is a model with the same weights, under the inference of the stage. Not here: the pieces that a shorthand stands for
-(`semantics.settings.piece_shorthands`).
+(`kernels.piecewise.piece_losses`). Each instance of a larger piece is a graph, with exact inference on it:
+
+    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, its condition clamped
+
+Where all variables of an instance are known, the second term is the score of the gold labels, which is linear in the
+weights; elsewhere the unknown ones are summed out. A piece over `y[all]` is a model with the same weights, under the
+inference of the stage.
+
+The objective of pieces that share no weight is a sum of functions of different weights (§2: parameters of factors that
+are never in a common piece are independent). Their losses are minimised one after another, each over separate weights
+and tables: most parts need fewer steps than the slowest one, and each step computes one part's tables. Weights that no
+piece trains are in no part, and keep their values. Not here: the pieces that a shorthand stands for
+(`semantics.settings.piece_shorthands`), the graphs (`graph.pieces.piece_graphs`), the order of work
+(`optimizers.separable`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ...foundation import DcrfError, Diagnostic, Floats, Ints32
-from ...graph import UNKNOWN, PieceTemplate, offsets
-from ...inference import (
+from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
+from ..graph import (
+    UNKNOWN,
+    Parameters,
+    PieceTemplate,
+    independent_pieces,
+    offsets,
+    piece_arrays,
+    piece_graphs,
+    piece_templates,
+    role_model,
+    roles_of,
+    with_constraints_apart,
+)
+from ..inference import (
     METHODS,
+    Binder,
     BoundData,
+    Expectations,
+    MarginalInference,
+    PieceInstanceMethod,
     PieceMethod,
     RunStatus,
     SharedPieceMethod,
     are_shared,
+    bind_instances,
+    instance_importance,
     is_large_piece,
+    largest_table,
     most_cases,
     no_cases,
     run_inference,
+    weighted,
 )
-from ...kernels.piecewise import ALL, LISTED, ONE, SAMPLED, Cases, PieceInstances, likely_cases
-from ...semantics import (
+from ..kernels.piecewise import ALL, LISTED, ONE, SAMPLED, Cases, PieceInstances, likely_cases
+from ..kernels.tables import add_bias_gradient
+from ..semantics import (
     AllCases,
+    ExactSettings,
+    GaussianPrior,
     LikelyCases,
     PieceSettings,
     SampledCases,
     TrainSettings,
+    inference_settings,
+    pieces_of,
 )
-from ..batches import SentenceBatches
-from ..criterion import Criterion, TightenedTolerance
-from ..free_and_clamped import Clamped
-from ..likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
-from ..penalties import Penalty
-from ..supervision import TrainingProblem
-from .large_pieces import LargePieces
+from .batches import SentenceBatches
+from .criterion import Clamped, Criterion, TightenedTolerance
+from .likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
+from .penalties import Penalty
+from .supervision import TrainingProblem
+
+# pieces with too many joint states to enumerate -----------------------------------------------------------------------
+
+
+class LargePieces(Criterion):
+    """Objective over the instances of `templates` in one data set, without a penalty.
+
+    divide: whether a clique instance in n pieces, those of `beside` included, counts 1/n in each.   pieces: the
+    instances on every shape.   shape_of: the shape of each sentence.
+    """
+
+    def __init__(
+        self,
+        supervision: TrainingProblem,
+        settings: TrainSettings,
+        templates: Sequence[PieceTemplate],
+        *,
+        divide: bool,
+        beside: Sequence[PieceTemplate],
+    ):
+        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(supervision.spec)))
+        binder = Binder(supervision.graph, supervision.parameters, programs=False)
+        sentences = binder.bind(supervision.rows, supervision.sentence_off, supervision.relations)
+        shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
+        self.pieces = piece_arrays(supervision.graph, shapes, templates, divide=divide, beside=beside)
+        if not len(self.pieces.template):
+            message = f"no sentence has an instance of piece `{templates[0].name}`"
+            raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
+        model = role_model(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
+        graphs = piece_graphs(
+            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows),
+            max_table=exact.max_table,
+        )  # fmt: skip
+        counts = np.diff(self.pieces.instance_off)[self.shape_of]
+        first = offsets(counts)
+        self.sentence = np.repeat(np.arange(len(counts)), counts)
+        turn = np.arange(first[-1]) - first[self.sentence]
+        instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
+        free, known = bind_instances(
+            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations,
+            self.sentence, instance,
+        )  # fmt: skip
+        free = free.packed(bundled=True)
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
+        self._weight, self._share, self._trained = model.weight, model.share, model.trained
+        tokens = supervision.token_importance(settings)
+        factor = None if tokens is None else instance_importance(sentences, self.pieces, tokens).value
+        partly, method = self._partly(supervision, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
+        gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
+        clamped = Clamped(known, method, partly) if partly.any() else None
+        nothing = Penalty.none(len(model.weight))
+        self._instances = Likelihood(
+            free,
+            weighted(PieceInstanceMethod(free, exact), free, factor),
+            gold_counts,
+            nothing,
+            supervision.workers,
+            clamped,
+        )
+
+    def _partly(self, supervision: TrainingProblem, instance: Ints) -> Mask:
+        """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
+        width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
+        partly = np.zeros(len(instance), np.bool_)
+        complete = supervision.gold.complete_sentences(supervision.sentence_off)
+        for n in np.flatnonzero(~complete[self.sentence]).tolist():
+            over = pieces.over[pieces.over_off[instance[n]] : pieces.over_off[instance[n] + 1]]
+            partly[n] = (labelling[width * supervision.sentence_off[self.sentence[n]] + over] < 0).any()
+        return partly
+
+    @property
+    def method(self) -> MarginalInference:
+        return self._instances.method
+
+    @property
+    def total_status(self) -> RunStatus:
+        """As `Criterion.total_status`; each instance counts as a graph."""
+        status = self._instances.total_status
+        return replace(status, impossible=self._sentences(status.impossible))
+
+    def _sentences(self, instances: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted({int(self.sentence[n]) for n in instances}))
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The losses of all instances, in nats, and the gradient [W]."""
+        value, instance_gradient = self._instances.value_and_gradient(self._share * weights[self._weight])
+        gradient = np.zeros(self.num_weights)
+        np.add.at(gradient, self._weight, self._trained * self._share * instance_gradient)
+        return value, gradient
+
+    def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
+        """None: large pieces are not trained in batches of sentences."""
+
+    def contradictions(self) -> tuple[int, ...]:
+        return self._sentences((*self._impossible, *self._instances.contradictions()))
+
+
+def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
+    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and the impossible instances.
+
+    Only one labelling is left, so expectations are its counts, at any weights.
+    """
+    data = clamped.data
+    out = Expectations.empty(data)
+    counts, cells = np.zeros(data.num_weights), np.zeros(len(data.hard))
+    potentials = data.potentials(np.zeros(data.num_weights))
+    for begin, end in clamped.runs(0, data.num_sequences):
+        clamped.method.expectations(potentials, begin, end, out, counts, cells)
+    add_bias_gradient(data.bindings, cells, counts)
+    return counts, out.summary().impossible
+
+
+# the losses of pieces -------------------------------------------------------------------------------------------------
 
 Loss = Likelihood | LargePieces
 LARGEST = 2**16  # joint states that may be enumerated with NOTA
@@ -279,3 +427,96 @@ def _whole(
         clamped = weighted_clamped(Clamped(known, inference.build(known), partly), factor)
     method = WeightedBuild(inference.build, factor)(data)
     return Likelihood(data, method, counts, penalty, supervision.workers, clamped, factor=factor)
+
+
+# pieces that share no weight ------------------------------------------------------------------------------------------
+
+
+class IndependentPart(NamedTuple):
+    """An objective of some weights of the model. weight_numbers [w]: their numbers, ascending."""
+
+    weight_numbers: Ints
+    objective: PieceObjective
+
+
+class IndependentPieces(Criterion):
+    """A sum of objectives of different weights. num_weights: W of the model; some weights may be in no part."""
+
+    def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
+        self.apart: Sequence[IndependentPart] = tuple(apart)
+        self.num_weights = num_weights
+        self.inference_description = f"pieces in {len(self.apart)} independent parts"
+
+    @property
+    def tightened(self) -> TightenedTolerance | None:
+        return next((tightened for part in self.apart if (tightened := part.objective.tightened) is not None), None)
+
+    @property
+    def total_status(self) -> RunStatus:
+        return sum((part.objective.total_status for part in self.apart), start=RunStatus())
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The losses of all pieces and the penalties, in nats, and the gradient [W]."""
+        gradient, total = np.zeros(self.num_weights), 0.0
+        for numbers, objective in self.apart:
+            value, gradient[numbers] = objective.value_and_gradient(weights[numbers])
+            total += value
+        return total, gradient
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`."""
+        gaps = [objective.gap(gradient[numbers]) for numbers, objective in self.apart]
+        known = [gap for gap in gaps if gap is not None]
+        return sum(known) if len(known) == len(gaps) else None
+
+    def tighten_tolerance(self) -> bool:
+        return sum(part.objective.tighten_tolerance() for part in self.apart) > 0  # all of them
+
+    def contradictions(self) -> tuple[int, ...]:
+        return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
+
+
+def restricted_to_cliques(supervision: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:
+    """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
+    held = frozenset(cliques)
+    parts = tuple(
+        weights if c in held else weights.without_weights() for c, weights in enumerate(supervision.parameters.cliques)
+    )
+    numbers = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
+    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
+    part = replace(
+        supervision,
+        graph=replace(supervision.graph, templates=kept),
+        parameters=Parameters(parts),
+        counts=supervision.counts[numbers],
+        weights=supervision.weights[numbers] if len(supervision.weights) else supervision.weights,
+        relations={c: pairs for c, pairs in supervision.relations.items() if c in held},
+    )
+    return part, numbers
+
+
+def build_pieces(
+    supervision: TrainingProblem, settings: TrainSettings[PieceSettings]
+) -> PieceObjective | IndependentPieces:
+    """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
+
+    Pieces that share no weight are trained apart, except where the whole model is needed on the way: for the score on
+    held-out data that `patience` watches, to choose the cases of NOTA, where a
+    prior ties cliques, and where `keep` compares all weights.
+    """
+    criterion = settings.criterion
+    templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
+    supervision = replace(supervision, graph=with_constraints_apart(supervision.graph, templates))
+    groups = independent_pieces(templates)
+    is_tied = any(isinstance(p, GaussianPrior) and p.tied_to is not None for p in settings.clique_priors.values())
+    compares = is_tied or settings.keep is not None or isinstance(criterion.nota, LikelyCases)
+    if len(groups) == 1 or settings.patience is not None or compares:
+        return build_piecewise(supervision, settings, templates)
+    parts = []
+    for group in groups:
+        part, numbers = restricted_to_cliques(
+            supervision, (clique for template in group for clique, *_ in template.members)
+        )
+        if len(numbers):
+            parts.append(IndependentPart(numbers, build_piecewise(part, settings, group)))
+    return IndependentPieces(parts, supervision.parameters.num_weights)

@@ -1,8 +1,8 @@
-"""Objectives made of smooth counts of errors: their sum, or a measure of right and wrong segments, with derivatives.
+"""Smooth counts of errors ℓ(d), and objectives made of them: their sum, or a measure of right and wrong segments.
 
-Not here: the counts. To add a measure: write a settings class in `semantics.settings.loss_settings` and a class here,
-and add a line to `MEASURES`. It takes TP, FP and FN of the whole training set, and returns its value and derivatives.
-Source: Suzuki, McDermott & Isozaki 2006 §4.
+To add a measure: write a settings class in `semantics.settings.loss_settings` and a function here, and add a line to
+`MEASURES`. A measure takes TP, FP and FN of the whole training set, and gives its value and derivatives. Source:
+Suzuki, McDermott & Isozaki 2006 eq. 8 and §4. Not here: what counts errors (`sequence_errors`, `span_errors`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,65 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ...foundation import Table
-from ...semantics import MceSettings
+import numpy as np
+
+from ..foundation import Floats, Table
+from ..inference import RunStatus
+from ..kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
+from ..semantics import LogisticSmoothing, MceSettings
+
+
+def smoothing_of(settings: MceSettings) -> Smoothing:
+    """The smoothing as kernels take it. β defaults to −α for a ratio d, which is 1 in a tie, and to 0 otherwise."""
+    smoothing = settings.smoothing
+    usual = -smoothing.alpha if settings.measure == "ratio" else 0.0
+    kind = LOGISTIC if isinstance(smoothing, LogisticSmoothing) else SIGMOID
+    return Smoothing(
+        kind, smoothing.alpha, usual if smoothing.beta is None else smoothing.beta, settings.measure == "ratio"
+    )
+
+
+def smoothed(smoothing: Smoothing, d: Floats) -> tuple[Floats, Floats]:
+    """ℓ(d) and ℓ'(d), elementwise; 0 where d is -inf."""
+    inner = np.ones_like(d)
+    if smoothing.of_ratio:
+        d = inner = np.exp(np.minimum(d, LARGEST))
+    z = smoothing.alpha * d + smoothing.beta
+    small = np.exp(-np.abs(z))
+    sigmoid = np.where(z >= 0.0, 1.0 / (1.0 + small), small / (1.0 + small))
+    if smoothing.kind == SIGMOID:
+        return sigmoid, inner * smoothing.alpha * small / (1.0 + small) ** 2
+    return (np.maximum(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner * sigmoid
+
+
+class ErrorCounts(NamedTuple):
+    """missed: Σ weight · ℓ of the spans that are judged, with its gradient [W].   false: Σ ℓ of the false segments,
+    with its gradient [W].
+    """
+
+    missed: float
+    false: float
+    gradient: Floats
+    false_gradient: Floats
+
+
+class Counter(Protocol):
+    """Counts the errors of a data set at some weights."""
+
+    approximate: bool
+
+    @property
+    def status(self) -> RunStatus:
+        """How inference ended, over all calls."""
+
+    @property
+    def num_spans(self) -> int: ...
+
+    def count(self, weights: Floats) -> ErrorCounts:
+        """The smooth counts at weights [W]."""
+
+
+# measures -------------------------------------------------------------------------------------------------------------
 
 
 class Counts(NamedTuple):

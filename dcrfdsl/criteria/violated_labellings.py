@@ -20,12 +20,12 @@ from typing import Protocol
 
 import numpy as np
 
-from ...foundation import Codes, Floats, Ints
-from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of
-from ...kernels.sequences import NBestLists, exact_better
-from ...semantics import ExactSettings
-from ..competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
-from ..supervision import ResolvedInference, TrainingProblem
+from ..foundation import Codes, Floats, Ints
+from ..inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStatus, arenas, chain_of
+from ..kernels.sequences import NBestLists, exact_better
+from ..semantics import ExactSettings
+from .competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
+from .supervision import ResolvedInference, TrainingProblem
 
 
 class Search(Protocol):

@@ -1,1 +1,0 @@
-from .margin_objective import build_hmsvm as build_hmsvm

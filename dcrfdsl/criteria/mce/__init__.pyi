@@ -1,1 +1,0 @@
-from .mce_objective import build_mce as build_mce

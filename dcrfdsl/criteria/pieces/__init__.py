@@ -1,5 +1,0 @@
-"""Piecewise criteria: losses of pieces, each normalised over its own variables."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

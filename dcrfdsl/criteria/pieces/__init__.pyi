@@ -1,1 +1,0 @@
-from .separate_pieces import build_pieces as build_pieces
