@@ -20,10 +20,10 @@ from ..inference import (
     MarginalInference,
     Workers,
 )
-from ..kernels.lattice import count_contexts
-from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
+from ..kernels.optimization import collect_touched, copy_to_cells, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .criterion import Clamped
+from .run_sums import count_known
 
 MOST_BATCHES = 64  # the number of passes that follow is about the same for 32 to 256 batches
 SENTENCES = 8  # of a batch, at least; with fewer, the fixed cost of each call of inference dominates
@@ -102,10 +102,8 @@ class SentenceBatches:
         bindings, num_bias = d.bindings, d.bindings.num_bias
         lengths = np.diff(bindings.run_off)
         seen = np.zeros(len(lengths), np.bool_)
-        belief = np.zeros(int(d.shapes.local_end.max(initial=0)))
-        nothing, all_of_it = (np.zeros(0, np.int32), np.zeros(0)), np.ones((1, d.num_sequences))
-        if self._factor is not None:
-            all_of_it[0] = self._factor
+        nothing = np.zeros(0, np.int32), np.zeros(0)
+        mass = np.ones(d.num_sequences) if self._factor is None else self._factor
         batches = []
         for first, last in runs:
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
@@ -117,12 +115,7 @@ class SentenceBatches:
                 expected = np.zeros(len(d.hard))
                 known = [(first, last)] if self._clamped is None else self._clamped.known_runs(first, last)
                 for begin, end in known:
-                    count_labellings(
-                        begin, end, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off,
-                        all_of_it, belief, expected, gradient[0],
-                    )  # fmt: skip
-                    if d.contexts is not None:
-                        self._count_contexts(begin, end, labelling, expected)
+                    count_known(d, begin, end, labelling, mass, expected, gradient[0])
                 d.open_bundles(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
@@ -130,15 +123,6 @@ class SentenceBatches:
             cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
             batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), fires, counted, counts[counted]))
         return batches
-
-    def _count_contexts(self, first: int, last: int, labelling: Ints32, expected: Floats) -> None:
-        """Adds the contexts of known labellings to `expected`, each sentence times its factor."""
-        d, factor = self.data, np.ones(self.data.num_sequences) if self._factor is None else self._factor
-        cuts = np.flatnonzero(np.diff(factor[first:last])) + first + 1
-        for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):
-            once = np.zeros_like(expected)
-            count_contexts(begin, end, d.contexts, d.rows.token_off, labelling, once)
-            expected += factor[begin] * once
 
     def begin(self, weights: Floats) -> None:
         """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""

@@ -6,7 +6,7 @@ criterion, their table (`criteria_table`), what optimizers ask of one (`optimize
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -158,3 +158,23 @@ class Criterion(Objective):
 
     def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
         return [task(0, num_weights)] if self.workers is None else self.workers.map(task, slices(num_weights))
+
+
+class SummedCriterion(Criterion):
+    """Base class of sums of criteria: what is asked about inference is answered by the terms."""
+
+    terms: Sequence[Criterion]
+
+    @property
+    def tightened(self) -> TightenedTolerance | None:
+        return next((tightened for term in self.terms if (tightened := term.tightened) is not None), None)
+
+    @property
+    def total_status(self) -> RunStatus:
+        return sum((term.total_status for term in self.terms), start=RunStatus())
+
+    def tighten_tolerance(self) -> bool:
+        return sum(term.tighten_tolerance() for term in self.terms) > 0  # all of them
+
+    def contradictions(self) -> tuple[int, ...]:
+        return tuple(sorted({s for term in self.terms for s in term.contradictions()}))

@@ -126,55 +126,31 @@ class ErrorRate:
 
 
 @dataclass(frozen=True)
-class Fscore:
-    """(γ² FN + FP) / ((γ² + 1) TP) (eq. 16)."""
+class Ratio:
+    """(missed FN + false FP) / (found TP)."""
 
-    gamma: float
-    needs_false: bool = True
+    missed: float
+    false: float
+    found: float = 1.0
     is_ratio: bool = True
+
+    @property
+    def needs_false(self) -> bool:
+        return self.false > 0.0
 
     def __call__(self, counts: Counts) -> Measured:
         if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
-        square = self.gamma**2
-        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.true_positives
-        return Measured(above / below, square / below + (square + 1.0) * above / below**2, 1.0 / below)
-
-
-@dataclass(frozen=True)
-class Precision:
-    """FP / TP."""
-
-    needs_false: bool = True
-    is_ratio: bool = True
-
-    def __call__(self, counts: Counts) -> Measured:
-        if counts.true_positives < LEAST_FOUND:
-            return NOTHING_FOUND
-        return Measured(
-            counts.false / counts.true_positives, counts.false / counts.true_positives**2, 1.0 / counts.true_positives
-        )
-
-
-@dataclass(frozen=True)
-class Recall:
-    """FN / TP."""
-
-    needs_false: bool = False
-    is_ratio: bool = True
-
-    def __call__(self, counts: Counts) -> Measured:
-        if counts.true_positives < LEAST_FOUND:
-            return NOTHING_FOUND
-        true_positives = counts.true_positives
-        return Measured(counts.missed / true_positives, 1.0 / true_positives + counts.missed / true_positives**2, 0.0)
+        above = self.missed * counts.missed + self.false * counts.false
+        below = self.found * counts.true_positives
+        return Measured(above / below, self.missed / below + self.found * above / below**2, self.false / below)
 
 
 MEASURES: Table[Callable[[MceSettings], Measure]] = Table(
     "measure of segments",
     {
-        "fscore": lambda settings: Fscore(settings.gamma),
-        "precision": lambda settings: Precision(),
-        "recall": lambda settings: Recall(),
+        "fscore": lambda settings: Ratio(settings.gamma**2, 1.0, settings.gamma**2 + 1.0),  # eq. 16
+        "precision": lambda settings: Ratio(0.0, 1.0),
+        "recall": lambda settings: Ratio(1.0, 0.0),
     },
 )

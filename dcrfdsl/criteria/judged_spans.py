@@ -1,6 +1,6 @@
 """The spans of a data set that a loss judges: whole sequences, positions, gold segments.
 
-Not here: how they are judged (`mce.span_errors`, `mce.constrained_errors`, `mce.sequence_errors`).
+Not here: how they are judged (`span_errors`, `sequence_errors`).
 """
 
 from __future__ import annotations

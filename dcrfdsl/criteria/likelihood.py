@@ -22,7 +22,6 @@ scaled. Not here: minimising it, the penalty P (`penalties`), steps (`optimizers
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -43,15 +42,13 @@ from ..inference import (
     run_decoding,
     weighted,
 )
-from ..kernels.lattice import count_contexts
-from ..kernels.optimization import count_labellings
-from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
+from ..kernels.tables import add_bias_gradient, collect_gradient
 from ..optimizers import PerceptronSchedule
 from ..semantics import PerceptronSettings, TrainSettings
 from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, TightenedTolerance
 from .penalties import Penalty
-from .run_sums import GradientAccumulator, gradient_runs, slices
+from .run_sums import GradientAccumulator, count_known
 from .supervision import ResolvedInference, TrainingProblem
 
 Result = TypeVar("Result")
@@ -98,16 +95,10 @@ class Likelihood(Criterion):
         self.counts, self.penalty = counts, penalty
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
-        self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)), method.together)
-        self._partial = data.partial_gradients(len(self.runs))
-        self._slices, self._cell_slices = slices(data.num_weights), slices(data.num_cells)
-        self._cell_of = data.cell_of_weight()
+        self._sums = GradientAccumulator(data, workers, method.together)
         self._cells: Floats | None = None  # of the weights at the last evaluation
-        self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
         if clamped is not None:
-            self._known = [np.zeros(data.num_weights) for _ in self.runs]
-            self._known_expected = [np.zeros(len(clamped.data.hard)) for _ in self.runs]
-        self._run_number = {first: number for number, (first, _) in enumerate(self.runs)}
+            self._known = GradientAccumulator(clamped.data, workers, runs=self._sums.runs)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """L(λ) in nats, penalty included, and its gradient [W] (a fresh array)."""
@@ -116,31 +107,14 @@ class Likelihood(Criterion):
         out = Expectations.empty(self.data, approximate=self.method.approximate)
 
         def run(first: int, last: int) -> None:
-            number = self._run_number[first]
-            gradient, expected = self._partial[number], self._expected[number]
-            gradient.fill(0.0)
-            expected.fill(0.0)
+            gradient, expected = self._sums.of(first)
             self.method.expectations(potentials, first, last, out, gradient, expected)
             self.data.open_bundles(gradient)
 
-        self.workers.map(run, self.runs)
+        self._sums.visit(run)
         self.total_status = self.total_status + out.summary()
-        gradient, partial = np.empty(self.num_weights), self._partial
-        self.workers.map(lambda first, last: add_runs(first, last, partial), self._cell_slices)
-        self.data.open_bundles(partial[0])
-
-        def collect(first: int, last: int) -> tuple[float, float]:
-            penalty, score = collect_gradient(
-                first, last, partial[:1], self._cell_of, weights, self.penalty.precision, self.counts, gradient
-            )
-            return penalty, score
-
-        penalties, scores = zip(*self.workers.map(collect, self._slices), strict=True)
-        expected = np.zeros_like(self.data.hard)
-        for cells in self._expected:
-            expected += cells
-        add_bias_gradient(self.data.bindings, expected, gradient)
-        value = float(out.log_z.sum()) - sum(scores) + sum(penalties) + self.penalty.add_rest(weights, gradient)
+        gradient, penalty, score = self._sums.penalised(weights, self.penalty.precision, self.counts)
+        value = float(out.log_z.sum()) - score + penalty + self.penalty.add_rest(weights, gradient)
         if self.clamped is not None:
             value -= self._subtract_clamped(self.clamped, weights, gradient)
         return value, gradient
@@ -150,23 +124,12 @@ class Likelihood(Criterion):
         potentials = clamped.data.potentials(weights)
         out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
 
-        def run(first: int, last: int) -> None:
-            number = self._run_number[first]
-            known, expected = self._known[number], self._known_expected[number]
-            known.fill(0.0)
-            expected.fill(0.0)
+        def run(first: int, last: int, known: Floats, expected: Floats) -> None:
             for begin, end in clamped.runs(first, last):
                 clamped.method.expectations(potentials, begin, end, out, known, expected)
 
-        self.workers.map(run, self.runs)
+        gradient -= self._known.map(run)
         self.total_status = self.total_status + out.summary()
-        known = np.zeros_like(gradient)
-        expected = np.zeros_like(clamped.data.hard)
-        for partial, cells in zip(self._known, self._known_expected, strict=True):
-            known += partial
-            expected += cells
-        add_bias_gradient(clamped.data.bindings, expected, known)
-        gradient -= known
         return float(out.log_z[clamped.partly].sum())
 
     def remembered(self) -> dict[str, Any]:
@@ -201,7 +164,7 @@ class Likelihood(Criterion):
         """Batches with another penalty; None where it is not quadratic, or there are too few sentences for a start."""
         if not penalty.is_quadratic or (size is None and self.data.num_sequences < FEWEST_SENTENCES):
             return None
-        data, method, partial = self.data, self.method, self._partial
+        data, method, partial = self.data, self.method, self._sums.partial
         if size is not None and self._build is not None:
             data = data.unbundled()
             method, partial = self._build(data), data.partial_gradients(1)
@@ -279,20 +242,9 @@ def known_counts(supervision: TrainingProblem, data: BoundData, factor: Floats |
     if factor is None:
         return supervision.counts
     mass = np.where(supervision.gold.complete_sentences(supervision.sentence_off), factor, 0.0)
-    labelling, longest = supervision.labelling, int(data.shapes.local_end.max(initial=0))
 
     def count(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-        count_labellings(
-            first, last, data.shapes, data.kinds, data.bindings, data.rows, labelling[None, :], data.labelling_off,
-            mass[None, :], np.zeros(longest), expected, gradient,
-        )  # fmt: skip
-        if data.contexts is not None:
-            cuts = np.flatnonzero(np.diff(mass[first:last])) + first + 1
-            for begin, end in itertools.pairwise([first, *cuts.tolist(), last]):
-                once = np.zeros_like(expected)
-                if mass[begin]:
-                    count_contexts(begin, end, data.contexts, data.rows.token_off, labelling, once)
-                expected += mass[begin] * once
+        count_known(data, first, last, supervision.labelling, mass, expected, gradient)
 
     return GradientAccumulator(data, supervision.workers).map(count)
 

@@ -75,7 +75,7 @@ from ..semantics import (
     pieces_of,
 )
 from .batches import SentenceBatches
-from .criterion import Clamped, Criterion, TightenedTolerance
+from .criterion import Clamped, Criterion, SummedCriterion
 from .likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
 from .penalties import Penalty
 from .supervision import TrainingProblem
@@ -198,7 +198,7 @@ LARGEST = 2**16  # joint states that may be enumerated with NOTA
 FASTER = 2**12  # joint states that are enumerated in training without NOTA; larger pieces become graphs
 
 
-class PieceObjective(Criterion):
+class PieceObjective(SummedCriterion):
     """A sum of objectives over the same weights, and a penalty on the weights that any of them trains.
 
     trained: of each objective a mask [W], 0 for weights that it does not train (locked cliques, cliques of no piece).
@@ -212,6 +212,7 @@ class PieceObjective(Criterion):
         settings: TrainSettings[PieceSettings],
     ):  # fmt: skip
         self.parts, self.trained, self._supervision, self._settings = parts, trained, supervision, settings
+        self.terms = parts
         self._is_trained = np.max(trained, axis=0)
         self.penalty = supervision.penalty(settings).masked(self._is_trained)
         self.num_weights, self.workers = parts[0].num_weights, supervision.workers
@@ -226,14 +227,6 @@ class PieceObjective(Criterion):
         method = self.parts[0].method
         assert isinstance(method, PieceMethod)
         method.cases = _chosen(self._supervision, self._settings, self._choose, method, weights)
-
-    @property
-    def tightened(self) -> TightenedTolerance | None:
-        return next((tightened for part in self.parts if (tightened := part.tightened) is not None), None)
-
-    @property
-    def total_status(self) -> RunStatus:
-        return sum((part.total_status for part in self.parts), start=RunStatus())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
@@ -262,12 +255,6 @@ class PieceObjective(Criterion):
         if self._hidden or any(part.method.approximate for part in self.parts):
             return None
         return self.penalty.gap(gradient, self._is_trained > 0.0)
-
-    def tighten_tolerance(self) -> bool:
-        return sum(part.tighten_tolerance() for part in self.parts) > 0  # all of them
-
-    def contradictions(self) -> tuple[int, ...]:
-        return tuple(sorted({s for part in self.parts for s in part.contradictions()}))
 
 
 def build_piecewise(
@@ -439,21 +426,13 @@ class IndependentPart(NamedTuple):
     objective: PieceObjective
 
 
-class IndependentPieces(Criterion):
+class IndependentPieces(SummedCriterion):
     """A sum of objectives of different weights. num_weights: W of the model; some weights may be in no part."""
 
     def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
         self.apart: Sequence[IndependentPart] = tuple(apart)
-        self.num_weights = num_weights
+        self.terms, self.num_weights = [part.objective for part in apart], num_weights
         self.inference_description = f"pieces in {len(self.apart)} independent parts"
-
-    @property
-    def tightened(self) -> TightenedTolerance | None:
-        return next((tightened for part in self.apart if (tightened := part.objective.tightened) is not None), None)
-
-    @property
-    def total_status(self) -> RunStatus:
-        return sum((part.objective.total_status for part in self.apart), start=RunStatus())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalties, in nats, and the gradient [W]."""
@@ -468,12 +447,6 @@ class IndependentPieces(Criterion):
         gaps = [objective.gap(gradient[numbers]) for numbers, objective in self.apart]
         known = [gap for gap in gaps if gap is not None]
         return sum(known) if len(known) == len(gaps) else None
-
-    def tighten_tolerance(self) -> bool:
-        return sum(part.objective.tighten_tolerance() for part in self.apart) > 0  # all of them
-
-    def contradictions(self) -> tuple[int, ...]:
-        return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
 def restricted_to_cliques(supervision: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:

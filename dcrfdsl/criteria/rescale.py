@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Floats, Ints
-from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
-from .criterion import Criterion, TightenedTolerance
+from .criterion import SummedCriterion
 from .likelihood import Likelihood, build_likelihood
 from .supervision import TrainingProblem
 
 
-class Rescaling(Criterion):
+class Rescaling(SummedCriterion):
     """The negative log-likelihood of factors α [subsets] of `weights` [W].   subset [W]: the subset of each weight.
 
     precision: of the Gaussian prior around 1, 0 for none.
@@ -35,15 +34,7 @@ class Rescaling(Criterion):
             likelihood.inference_description,
             likelihood.method,
         )
-        self.clamped = likelihood.clamped
-
-    @property
-    def total_status(self) -> RunStatus:
-        return self.likelihood.total_status
-
-    @property
-    def tightened(self) -> TightenedTolerance | None:
-        return self.likelihood.tightened
+        self.clamped, self.terms = likelihood.clamped, (likelihood,)
 
     def start(self, weights: Floats) -> Floats:
         """Factors of 1, [subsets]: the start of the search."""
@@ -60,9 +51,6 @@ class Rescaling(Criterion):
         np.add.at(summed, self.subset, gradient * self.weights)
         apart = weights - 1.0
         return value + 0.5 * self.precision * float(apart @ apart), summed + self.precision * apart
-
-    def tighten_tolerance(self) -> bool:
-        return self.likelihood.tighten_tolerance()
 
 
 def _by_clique(supervision: TrainingProblem) -> list[object]:

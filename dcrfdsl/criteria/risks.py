@@ -207,10 +207,7 @@ class ApproximateMarginalRisk(Risk):
         out = Expectations.empty(data, marginals=True, approximate=method.approximate)
         potentials = data.potentials(np.concatenate([weights, self._ones]))
 
-        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            method.expectations(potentials, first, last, out, gradient, expected)
-
-        expected = self._sums.map(run)
+        expected = self._sums.expectations(method, potentials, out)
         self.total_status = self.total_status + out.summary()
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 

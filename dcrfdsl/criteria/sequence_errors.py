@@ -25,9 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Codes, Floats
-from ..inference import METHODS, ExactMethod, Expectations, RunStatus, run_decoding, run_inference, score_sequences
+from ..inference import METHODS, Expectations, RunStatus, run_decoding, run_inference, score_sequences
 from ..kernels.chain import LARGEST, Smoothing
-from ..kernels.optimization import count_labellings
 from ..semantics import MceSettings, TrainSettings
 from .competing_labellings import CompetitorSearch
 from .error_counts import ErrorCounts, smoothed, smoothing_of
@@ -83,10 +82,12 @@ class SequenceCounter:
         if self._factor is not None:
             value = value * self._factor
             derivatives = _ScoreDerivatives(*(slope * self._factor for slope in derivatives))
-        gradient = self._labelling_counts((labelling, competitor), (derivatives.right, derivatives.wrong))
+        gradient = self._sums.labellings(
+            np.stack((labelling, competitor)), np.stack((derivatives.right, derivatives.wrong))
+        )
         if derivatives.every.any():
-            assert isinstance(self._method, ExactMethod)
-            gradient += self._expected(self._method, weights, derivatives.every)
+            out, potentials = Expectations.empty(self._data), self._data.potentials(weights)
+            gradient += self._sums.expectations(self._method, potentials, out, derivatives.every)
         self._status = self._status + RunStatus(graphs=self._data.num_sequences, approximate=self.approximate)
         return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
 
@@ -115,28 +116,6 @@ class SequenceCounter:
         """g of a labelling of each sentence, -inf where there is none, [S]."""
         scores = score_sequences(self._data, labelling, self._data.potentials(weights), self._workers)
         return np.where(np.isnan(scores), -np.inf, scores)
-
-    def _expected(self, method: ExactMethod, weights: Floats, share: Floats) -> Floats:
-        """Σ share ⟨F⟩, [W]."""
-        out, potentials = Expectations.empty(self._data), self._data.potentials(weights)
-
-        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            method.expectations(potentials, first, last, out, gradient, expected, share)
-
-        return self._sums.map(run)
-
-    def _labelling_counts(self, codes: tuple[Codes, Codes], mass: tuple[Floats, Floats]) -> Floats:
-        """Σ mass F of the labellings of both kinds, [W]."""
-        data, labellings, masses = self._data, np.stack(codes), np.stack(mass)
-
-        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
-            count_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, labellings, data.labelling_off,
-                masses, belief, expected, gradient,
-            )  # fmt: skip
-
-        return self._sums.map(run)
 
 
 # soft maxima over all other labellings --------------------------------------------------------------------------------

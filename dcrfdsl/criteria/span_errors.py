@@ -23,7 +23,6 @@ from ..inference import (
     ChainRuns,
     CompetitorTotals,
     ConstrainedDecoder,
-    ConstrainedLabellings,
     Expectations,
     LinkedChains,
     ProgramCompetitors,
@@ -34,7 +33,6 @@ from ..inference import (
     chain_of,
 )
 from ..kernels.chain import Smoothing, SpanLoss
-from ..kernels.optimization import count_labellings
 from ..kernels.sequences import LabelledSpans
 from ..kernels.tables import Potentials
 from .batches import SentenceBatches
@@ -296,17 +294,5 @@ class ConstrainedCounter:
         mass = np.zeros(len(span_constraints.span))
         mass[best] += pull
         mass[begin] -= pull
-        return float((weight * value).sum()), self._counts(decoded, mass)
-
-    def _counts(self, decoded: ConstrainedLabellings, mass: Floats) -> Floats:
-        """Σ mass · F of labellings, [W]."""
-        data, sums = decoded.data, GradientAccumulator(decoded.data, self._workers)
-
-        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
-            count_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, decoded.labelling[None, :],
-                data.labelling_off, mass[None, :], belief, expected, gradient,
-            )  # fmt: skip
-
-        return sums.map(run)
+        sums = GradientAccumulator(decoded.data, self._workers)
+        return float((weight * value).sum()), sums.labellings(decoded.labelling[None, :], mass[None, :])

@@ -4,7 +4,7 @@ Every position begins as a candidate, with a dual weight for each state. A featu
 only the number of its position, and the criterion has the kernel of all pairs of positions. The sum over cliques is a
 kernel too, of whole labellings (Altun & Hofmann 2003 eq. 12). After training, positions whose weights are all 0 are
 dropped; the others are the support vectors. Not here: kernels (`features.observation_kernels`), the criterion
-(`criteria.margin`).
+(`criteria.margin_objective`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from template_cases import CASES, Case, sentences
 from dcrfdsl.cli import run
 from dcrfdsl.criteria.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.model import rank_risk as ranks
+from dcrfdsl.model import model_scores as ranks
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.optimizers.run_state import RunState

@@ -11,6 +11,7 @@ from model_cases import columns, gold_of, trained, twin_of
 from piece_twin import PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free, sentences
 
+from dcrfdsl.criteria import piece_likelihood as piecewise
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.piece_likelihood import (
     IndependentPieces,
@@ -18,7 +19,6 @@ from dcrfdsl.criteria.piece_likelihood import (
     PieceObjective,
     build_pieces,
     build_piecewise,
-    piece_likelihood as piecewise,
 )
 from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.foundation.errors.diagnostics import DcrfError

@@ -12,8 +12,8 @@ from strategies import FAMILIES, random_tables
 
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import infer_graph
-from dcrfdsl.inference.bound import bind_factor_graph
 from dcrfdsl.inference.methods import message_method
+from dcrfdsl.inference.single_graph import bind_factor_graph
 from dcrfdsl.kernels.messages import first_trees
 from dcrfdsl.semantics.settings.infer_settings import TrpSettings
 

@@ -1,7 +1,7 @@
 """Rules on pieces: their variables, the ties of their cliques to them, and the limits of training in pieces.
 
 Not here: unknown names (`name_rules`, `training_rules`), sizes, which follow from the data
-(`criteria.pieces.piece_likelihood`).
+(`criteria.piece_likelihood`).
 """
 
 from __future__ import annotations

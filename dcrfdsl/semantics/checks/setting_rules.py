@@ -3,7 +3,7 @@
 `settings_reading` knows the names, types and limits; the rules ask it about each statement separately, so that no
 mistake hides another. Which optimizer trains a criterion and treats a prior follows from the settings classes
 (`training_settings`). Not here: settings of one criterion (`criterion_rules`), facts that need data
-(`criteria.scaling`, `criteria.importance`).
+(`criteria.likelihood`, `criteria.importance`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Sutton 2004 §3, "standard MEMM inference"). Pseudolikelihood estimates the mode
 With its defaults written out `train likelihood` becomes a `train` with prior and optimizer. A setting without a value
 (`keep`: all weights stay) is not written, and neither is one that a stage takes from the template, such as `infer`.
 What a template writes stays as it is written, constants included. Not here: decoding itself; whether pieces of learned
-sizes fit (`criteria.pieces.piece_likelihood`); whether a stage may prune (`checks.pruning_rules`), its marginals
+sizes fit (`criteria.piece_likelihood`); whether a stage may prune (`checks.pruning_rules`), its marginals
 (`inference.stage_guides`); options of statements.
 """
 

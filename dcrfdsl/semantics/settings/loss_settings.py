@@ -1,7 +1,7 @@
 """Settings of `mce` and `hmsvm`: the errors that their losses count, smoothing functions, observation kernels.
 
 Sources: Suzuki, McDermott & Isozaki 2006 (minimum classification error); Altun & Hofmann 2003 §5 (the hidden Markov
-SVM). Not here: the computations (`criteria.mce`, `criteria.margin`).
+SVM). Not here: the computations (`criteria.mce`, `criteria.margin_objective`).
 """
 
 from __future__ import annotations
