@@ -64,7 +64,7 @@ def _spans(
     model, off = calibration.model, corpus.sentence_off
     predictor = model.prepare(corpus)
     prediction = require_possible(model.predict(predictor, threads=threads, decode=decode), corpus)
-    parts = calibration.of_parts(predictor, prediction, ("segments",), Workers(threads))
+    parts = calibration.probabilities_of(predictor, prediction, ("segments",), Workers(threads))
     for label, (segments, types) in parts.segments.items():
         sentence = np.searchsorted(off, segments.start, side="right") - 1
         firsts, lasts = segments.start - off[sentence], segments.end - off[sentence]

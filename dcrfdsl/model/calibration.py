@@ -86,7 +86,7 @@ class Confidence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PartProbabilities:
+class PredictedProbabilities:
     """Probabilities of what is predicted, by kind (`KINDS`) and label; the label of whole sentences is empty."""
 
     probabilities: Mapping[tuple[str, str], Floats]  # [N], [segments] or [S]
@@ -157,7 +157,7 @@ class ModelCalibration(Generic[Model]):
     ) -> list[Confidence]:
         """A `Confidence` for each sentence."""
         prediction = self.model.predict(predictor, threads=threads) if prediction is None else prediction
-        parts = self.of_parts(predictor, prediction, KINDS, Workers(threads))
+        parts = self.probabilities_of(predictor, prediction, KINDS, Workers(threads))
         off = predictor.corpus.sentence_off
         of_segments: list[list[SegmentConfidence]] = [[] for _ in range(len(off) - 1)]
         for label, (found, types) in parts.segments.items():
@@ -178,9 +178,9 @@ class ModelCalibration(Generic[Model]):
             for s, (start, end) in enumerate(pairwise(off.tolist()))
         ]
 
-    def of_parts(
+    def probabilities_of(
         self, predictor: Predictor, prediction: Prediction, kinds: Sequence[str], workers: Workers
-    ) -> PartProbabilities:
+    ) -> PredictedProbabilities:
         """Calibrated probabilities of the parts of these kinds."""
         off = predictor.corpus.sentence_off
         segments = {}
@@ -203,7 +203,7 @@ class ModelCalibration(Generic[Model]):
         )  # the only layer is the sentence
         whole = [kind for kind in kinds if kind != "tokens" and not (is_same and kind == "layers")]
         if whole:
-            cases = part_cases(predictor, prediction.codes, segments, whole)
+            cases = predicted_cases(predictor, prediction.codes, segments, whole)
             logs, exact_sums = log_shares(predictor, cases, self.model.probability_weights, workers)
             exact &= exact_sums
             names: list[tuple[str, str, int]] = [("sentences", "", len(off) - 1)] if "sentences" in whole else []
@@ -217,7 +217,7 @@ class ModelCalibration(Generic[Model]):
         maps = {(one.of, one.label): one for one in self._maps}
         for key in shares.keys() & maps.keys():
             shares[key] = np.interp(shares[key], maps[key].corners, maps[key].values)
-        return PartProbabilities(shares, segments, exact)
+        return PredictedProbabilities(shares, segments, exact)
 
     @property
     def _maps(self) -> tuple[ConfidenceMap, ...]:
@@ -285,7 +285,7 @@ class ModelCalibration(Generic[Model]):
         predictor = self.model.prepare(corpus)
         kinds = kinds if kinds != KINDS or sums_fit(predictor) else ("tokens",)  # all that there are
         prediction = self.model.predict(predictor, threads=threads)
-        parts = self.of_parts(predictor, prediction, kinds, Workers(threads))
+        parts = self.probabilities_of(predictor, prediction, kinds, Workers(threads))
         evaluation = ModelScores(self.model).judged(corpus, prediction)
         for key, probabilities in parts.probabilities.items():
             right, known = _verdicts(evaluation, key, self.model.labels, parts.segments)
@@ -378,7 +378,7 @@ def _verdicts(
     return np.logical_and.reduceat(right, off[:-1]), np.logical_and.reduceat(known, off[:-1])
 
 
-# probabilities of parts -----------------------------------------------------------------------------------------------
+# cases of what is predicted -------------------------------------------------------------------------------------------
 
 
 class LabelSegments(NamedTuple):
@@ -420,7 +420,7 @@ class _SegmentCases:
         return [{(t + shift, v): bits for (t, v), bits in case.items()} for case in self.kept[key]]
 
 
-def part_cases(
+def predicted_cases(
     predictor: Predictor, codes: Mapping[str, Codes], segments: Mapping[str, LabelSegments], kinds: Sequence[str]
 ) -> list[Part]:
     """The cases of each sentence, then of each layer, then of each segment, label by label; only of these kinds.

@@ -1,6 +1,6 @@
 """The labels that a trained model predicts, as notebooks show them too, and the cut of large corpora into runs.
 
-A run is a chunk of sentences. Not here: decoding (`label_decoders`), evaluation (`metrics`).
+A run is consecutive sentences. Not here: decoding (`label_decoders`), evaluation (`metrics`).
 """
 
 from __future__ import annotations

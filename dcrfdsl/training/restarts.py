@@ -1,4 +1,4 @@
-"""Runs of one stage from several starts, of which the best is kept.
+"""One stage trained from several starts, of which the best outcome is kept.
 
 In a model with a latent variable, weights of 0 are a saddle point: the states of the variable are equal, and the
 gradient keeps them so. Before the first training, unless it starts from weights of such a model, the weights that touch
