@@ -146,7 +146,7 @@ class ModelCalibration(Generic[Model]):
         ('part', 'STREET', 0, 2)
         """
         predictor = self.model.prepare(sentences, given)
-        if predictor is None:  # of nothing one is sure
+        if predictor is None:  # there is no label that could be wrong
             nothing = {label: np.zeros(0) for label in self.model.labels}
             return Confidence(1.0, dict.fromkeys(self.model.labels, 1.0), nothing, (), True)
         every = self._confidences(predictor, prediction, threads)

@@ -51,7 +51,7 @@ def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats
 
 
 def sums_of_cases(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:
-    """As `case_sums`, also where the model's own method leaves labellings out."""
+    """log Z of each case [R] at `weights` [W], also where the model's own method leaves labellings out."""
     name, settings = predictor.comparable_method
     entry = METHODS[name]
     sets = _sets_of(cases, predictor.structure.graph.cards)

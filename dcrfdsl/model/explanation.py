@@ -121,7 +121,7 @@ class Question(NamedTuple):
 def explain_position(
     model: PredictingModel, sentence: Sentence | Corpus, position: int, label: str | None, against: str | None
 ) -> Explanation:
-    """See `TrainedModel.explain`."""
+    """Why a position of a sentence, from 0, has its label and not `against`; see `TrainedModel.explain`."""
     name, predictor = label_asked(model.labels, label), _one_sentence(model, sentence)
     require_whole(position, "position", least=0)
     length = 0 if predictor is None else predictor.corpus.num_tokens

@@ -164,7 +164,7 @@ def header_of(path: str | Path) -> dict[str, Any] | None:
 
 
 def read_model_bytes(content: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """As `read_model` for the bytes of a file. `name` appears in messages."""
+    """The header and the arrays in the bytes of a model file. `name` appears in messages."""
     if not content:
         raise _error(name, "truncated-model", f"`{name}` is empty", _AGAIN)
     record = _checked_record(name, memoryview(content))

@@ -286,7 +286,7 @@ TrainingData: TypeAlias = Corpus | StoredData
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Of Python and the packages, read once a process: each reads a file of its package."""
+    """The versions of Python and the packages. Each is read from a file of its package, so only once a process."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 

@@ -94,7 +94,7 @@ def _results(
             if future.cancelled():
                 continue
             done = future.result()
-            if done is not None:  # a process had it, and had not begun it
+            if done is not None:  # None: a process had taken the task, and not begun it
                 for warning in done.warned:
                     warnings.warn(warning, stacklevel=2)
                 yield number, done.result

@@ -81,26 +81,23 @@ class PartRunner(Protocol):
 
 
 class InTurn:
-    """Runs tasks in this process, `at_once` at a time."""
+    """A `PartRunner` that runs tasks in this process, `at_once` at a time."""
 
     def __init__(self, threads: int, at_once: int = 1):
         self.at_once = max(1, min(at_once, threads))
         self.threads = max(1, threads // self.at_once)
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
-        """See `PartRunner`."""
         for number in range(count):
             yield task(shared, number)
 
     def everywhere(self, task: Callable[[str], None], argument: str) -> None:
-        """See `PartRunner`."""
         task(argument)
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
-        """See `PartRunner`."""
         tree = TreeSum(add)
         if self.at_once == 1:
             for number in range(count):
@@ -127,7 +124,7 @@ class _LostWorker(Exception):
 
 
 class ClusterRunner:
-    """Runs tasks by the workers of a `distributed.Client`."""
+    """A `PartRunner` that runs tasks by the workers of a `distributed.Client`."""
 
     threads = 0  # each worker decides: see `task_workers`
 
@@ -138,7 +135,7 @@ class ClusterRunner:
         self._sent: tuple[Any, Any] | None = None  # what all tasks of a pass share, and where it is
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
-        """See `PartRunner`. Few results wait for those before them."""
+        """As the protocol says; few results wait for those before them."""
         with self._clear_errors():
             ahead = 2 * max(1, len(self._alive()))
             begun: deque[tuple[int, Any]] = deque()
@@ -151,7 +148,6 @@ class ClusterRunner:
                 yield self._result_again(task, shared, *begun.popleft())
 
     def everywhere(self, task: Callable[[str], None], argument: str) -> None:
-        """See `PartRunner`."""
         with suppress(Exception):  # workers that are gone keep nothing
             self._client.run(task, argument)
 
@@ -169,7 +165,6 @@ class ClusterRunner:
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
-        """See `PartRunner`."""
         with self._clear_errors():
 
             def once() -> Result:

@@ -81,7 +81,7 @@ def refuse_unsummed(label: str, settings: TrainSettings[Any]) -> None:
 
 
 def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
-    """As `refuse_unsummed` for a stage and those before it; by default for the last one."""
+    """DcrfError unless a stage, by default the last one, and those before it can train on data in parts."""
     if any(clique.segmental for clique in spec.cliques):
         message = "data in parts is learned token by token, and a `segment` statement needs whole segments of all of it"
         raise data_error("cannot-segment", message, help="train on the data at once, or leave the statement out")
@@ -111,7 +111,7 @@ class PartedProblem(TrainingProblem):
         return summed(terms, self.runner, self.workers, self.fits, self.extractor)
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
-        """As `TrainingProblem.feature_moments`, over all parts."""
+        """The moments of the features that are numbers, over all parts, by feature set."""
         if self.extractor is None or self.learned is None or self.runner is None:
             return {}
         dense = number_features(self.extractor)

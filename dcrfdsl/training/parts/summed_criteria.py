@@ -86,7 +86,7 @@ class SummedCriterion(Criterion):
         return self.downhill_from_zero(downhill)
 
     def gap(self, gradient: Floats) -> float | None:
-        """See `Likelihood.gap`; None where labels of some part are summed out."""
+        """A bound on the distance from the minimum; None where labels of some part are summed out."""
         return self.penalty.gap(gradient) if self._has_gap and self.penalty is not None else None
 
     def tighten_tolerance(self) -> bool:
@@ -181,18 +181,18 @@ class SummedMargins(SummedCriterion, MarginProblem):
         return self
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
-        """See `MarginProblem.find_cuts`; the one run has all sequences."""
+        """The most violated labellings of all sequences, which are one run."""
         found: FoundCuts = self._runner.total(cuts_of_part, self._terms, self._count, scores, join_found)
         self.total_status, self._full = self.total_status + found.status, found.full
         self._fits("keeping the labellings that violate their margins")
         return concatenate_cuts(found.cuts)
 
     def metric_times(self, point: Floats) -> Floats:
-        """See `MarginProblem.metric_times`: the ordinary inner product."""
+        """The point itself: the inner product is the ordinary one."""
         return point
 
     def complete(self, weights: Floats) -> bool:
-        """See `MarginProblem.complete`: every label is known."""
+        """False: every label is known, so there is nothing to complete."""
         return False
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -245,7 +245,6 @@ class SummedPerceptron(SummedCriterion, PartedPasses):
         return self
 
     def one_pass(self, weights: Floats, number: int) -> PassOfPart:
-        """See `PartedPasses.one_pass`."""
         point = PassPoint(weights, number, self.schedule.seed)
         done: PassOfPart = self._runner.total(pass_of_part, self._terms, self._count, point, add_passes)
         self._fits("a pass of the perceptron")
