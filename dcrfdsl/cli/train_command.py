@@ -247,13 +247,12 @@ def _tuned(
     job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]
 ) -> tuple[TrainedModel, list[Diagnostic]]:
     """The model of the best trial, and what of the output is lost."""
-    from ..training import ConstantSearch, CorpusParts
+    from ..training import ConstantSearch, CorpusParts, TrialData
 
     options = job.options
     assert not isinstance(job.corpus, CorpusParts)  # refused before
-    constants = ConstantSearch(
-        job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, should_stop=should_stop
-    )
+    data = TrialData(job.resolved, job.corpus, dev, options.stage, options.threads, job.registered)
+    constants = ConstantSearch(data, should_stop=should_stop)
     plan = plan_of(options.search, options.trials, options.seed, options.jobs)
     return tuned(constants, plan, talk, as_json=options.as_json)
 

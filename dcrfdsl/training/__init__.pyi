@@ -54,5 +54,6 @@ from .tuning import (
     ConstantSearch as ConstantSearch,
     SearchPlan as SearchPlan,
     Trial as Trial,
+    TrialData as TrialData,
     tune as tune,
 )

@@ -141,23 +141,20 @@ def tune(
     plan = SearchPlan(search, trials, seed, jobs)
     remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
-    constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, should_stop=should_stop)
+    data = TrialData(resolved, corpus, dev, stage, threads, registered)
+    constants = ConstantSearch(data, on_trial, should_stop=should_stop)
     return with_remarks(constants.run(plan), remarks)
 
 
 @dataclass(eq=False)
 class ConstantSearch:
-    """A search over a template that the checker has approved. The arguments are those of `tune`.
+    """A search over a template that the checker has approved. The fields are arguments of `tune`.
 
-    on_iteration: called after each iteration of training, but not where trials run in other processes.
+    data: what all trials have in common.   on_iteration: called after each iteration of training, but not where trials
+    run in other processes.
     """
 
-    resolved: Resolved
-    corpus: Corpus
-    dev: Corpus
-    stage: str | None = None
-    threads: int | None = None
-    registered: Mapping[str, RegisteredFeature] | None = None
+    data: TrialData
     on_trial: Callable[[Trial], None] | None = None
     on_iteration: Callable[[Iteration], None] | None = None
     should_stop: Callable[[], bool] | None = None
@@ -167,8 +164,8 @@ class ConstantSearch:
 
     def run(self, plan: SearchPlan) -> TrainedModel:
         """The model of the best trial."""
-        ranges = tuned_ranges(self.resolved, stage=self.stage, registered=tuple(self.registered or ()))
-        spec = self.resolved.spec
+        data, spec = self.data, self.data.resolved.spec
+        ranges = tuned_ranges(data.resolved, stage=data.stage, registered=tuple(data.registered or ()))
         current = {name: spec.settled(spec.constant(name) or Number(value=0)) for name in ranges}
         proposals = SEARCHES[plan.search](ranges, current, plan.trials, plan.seed)
         (self._run_together if plan.is_parallel else self._run_by_turns)(proposals, plan)
@@ -176,7 +173,7 @@ class ConstantSearch:
         trial, model = self._best
         if isinstance(model, DcrfError):
             raise model  # every trial ended so
-        model = with_probabilities(model, self.dev, self.threads)
+        model = with_probabilities(model, data.dev, data.threads)
         path = {
             "search": plan.search,
             "seed": plan.seed,
@@ -194,23 +191,19 @@ class ConstantSearch:
         while values is not None and all(trial.complete for trial in self._trials):
             key = tuple(values.values())
             if key not in scores:
-                scores[key] = self._add(values, self._data.run(values, self.on_iteration, self.should_stop))
+                scores[key] = self._add(values, self.data.run(values, self.on_iteration, self.should_stop))
             values = _next(proposals, scores[key])
 
     def _run_together(self, proposals: Proposals, plan: SearchPlan) -> None:
         """Runs several trials at once; they are numbered, reported and compared in the order of the search."""
         every = list({tuple(values.values()): values for values in proposals}.values())
-        for number, sent in run_side_by_side(self._data, every, plan.jobs, self.should_stop):
+        for number, sent in run_side_by_side(self.data, every, plan.jobs, self.should_stop):
             model = sent.model
             if isinstance(model, bytes):
-                model = model_from_bytes(TrainedModel, model, "<trial>", self.registered or {})
+                model = model_from_bytes(TrainedModel, model, "<trial>", self.data.registered or {})
             self._add(every[number], replace(sent, model=model))
         if self._best is None:
             raise KeyboardInterrupt  # it was to stop before any trial began
-
-    @property
-    def _data(self) -> TrialData:
-        return TrialData(self.resolved, self.corpus, self.dev, self.stage, self.threads, self.registered)
 
     def _add(self, values: Values, ended: Ended) -> float:
         """Adds a trial that has ended with these values. Returns its score."""
