@@ -108,11 +108,8 @@ OWN = "its features call functions of yours"
 # a program of its own -----------------------------------------------------------------------------------------------
 
 
-PROGRAM_READS = ("conll", "jsonl")  # what `export.standalone.tagger_lines` has
-
-
 def _python(options: ExportOptions, talk: Talk) -> None:
-    from ..export import export_tagger
+    from ..export import FORMATS as PROGRAM_FORMATS, export_tagger
     from .report import file_size
 
     threshold, share = _limits(options)
@@ -123,8 +120,8 @@ def _python(options: ExportOptions, talk: Talk) -> None:
         talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
     if not options.as_json:
         kind = model.spec.data.format if model.spec.data is not None else None
-        if kind not in (None, *PROGRAM_READS):
-            read = " and ".join(f"`{name}`" for name in PROGRAM_READS)
+        if kind not in (None, *PROGRAM_FORMATS):
+            read = " and ".join(f"`{name}`" for name in PROGRAM_FORMATS)
             talk(f"note: from a shell the program reads {read}, not `{kind}`: give it JSON lines and `--jsonl`")
         sizes = [f"{path} ({file_size(path)})" for path in (written.program, written.arrays)]
         talk(f"wrote {' and '.join(sizes)}")

@@ -14,9 +14,10 @@ states are marks and which moves a scheme allows (`semantics.schema.segment_sche
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from ..foundation import Codes, Integers, Ints, Offsets, data_error
 from ..semantics import (
     OUTSIDE,
     SCHEMES,
-    WITH_ENDS,
     Label,
     ModelSpec,
     Scheme,
@@ -34,6 +34,7 @@ from ..semantics import (
     state_text,
     statement_text,
 )
+from .columns import interned
 from .corpus import Corpus, InternedColumn
 from .label_columns import places
 
@@ -123,57 +124,30 @@ def remarked(corpus: Corpus, column: str, scheme: str) -> Corpus:
         )  # fmt: skip
     mark, kind, names = mark_table(old.values)
     segments = segments_of(old.codes, mark, kind, np.asarray(corpus.sentence_off, np.int64))
-    marks = _ARRAY_MARKS[scheme](segments, np.asarray(corpus.sentence_off, np.int64), corpus.num_tokens)
-    texts: dict[str, int] = {}
-    codes = np.empty(corpus.num_tokens, np.int32)
-    for n, (sign, code) in enumerate(zip(marks.tolist(), old.codes.tolist(), strict=True)):
-        text = state_text(sign, names[kind[code]]) if sign else old.values[code]
-        codes[n] = texts.setdefault(text, len(texts))
-    return replace(corpus, columns={**corpus.columns, column: InternedColumn(codes, tuple(texts))})
+    texts = [old.values[code] for code in old.codes.tolist()]
+    for start, end, number in zip(*(column.tolist() for column in segments), strict=True):
+        texts[start : end + 1] = marks_of_segment(scheme, names[number], end - start + 1)
+    for first, last in pairwise(corpus.sentence_off.tolist()) if scheme == "iob1" else ():
+        texts[first:last] = as_iob1(texts[first:last])
+    return replace(corpus, columns={**corpus.columns, column: interned(texts, len(texts))})
 
 
-def _filled(segments: Segments, num_tokens: int) -> np.ndarray:
-    """`I` in segments, nothing outside, [N]."""
-    depth = np.zeros(num_tokens + 1, np.int64)
-    np.add.at(depth, segments.start, 1)
-    np.add.at(depth, segments.end + 1, -1)
-    return np.where(np.cumsum(depth)[:-1] > 0, "I", "")
+def marks_of_segment(scheme: str, kind: str, length: int) -> list[str]:
+    """The marks of a segment of a type; for `iob1` those of `bio`, of which `as_iob1` makes IOB1."""
+    begin, inside, *ends = list(SCHEMES[scheme].marks)
+    letters = [begin, *[inside] * (length - 1)]
+    if ends:
+        end, single = ends
+        letters = [single] if length == 1 else [*letters[:-1], end]
+    return [state_text(letter, kind) for letter in letters]
 
 
-def _bio(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
-    marks = _filled(segments, num_tokens)
-    marks[segments.start] = "B"
-    return marks
-
-
-def _iob1(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
-    marks = _filled(segments, num_tokens)
-    follows = (segments.start[1:] == segments.end[:-1] + 1) & (segments.kind[1:] == segments.kind[:-1])
-    second = segments.start[1:][follows]
-    marks[second[~np.isin(second, sentence_off)]] = "B"
-    return marks
-
-
-def _with_ends(begin: str, inside: str, end: str, single: str) -> _Marks:
-    """`bioes`, in these letters."""
-
-    def marked(segments: Segments, sentence_off: Offsets, num_tokens: int) -> np.ndarray:
-        marks = _filled(segments, num_tokens)
-        marks[marks == "I"] = inside
-        marks[segments.start] = begin
-        marks[segments.end] = end
-        marks[segments.start[segments.start == segments.end]] = single
-        return marks
-
-    return marked
-
-
-_Marks: TypeAlias = Callable[[Segments, Offsets, int], np.ndarray]
-_ARRAY_MARKS: Mapping[str, _Marks] = {
-    "bio": _bio,
-    "iob1": _iob1,
-    **{name: _with_ends(*SCHEMES[name].marks) for name in WITH_ENDS},
-}
+def as_iob1(marks: Sequence[str]) -> list[str]:
+    """Marks of `bio` as IOB1: B-X only directly after another segment of type X."""
+    again = [before[:1] in ("B", "I") and before[1:] == mark[1:] for before, mark in pairwise(["", *marks])]
+    return [
+        f"I{mark[1:]}" if mark[:1] == "B" and not follows else mark for mark, follows in zip(marks, again, strict=True)
+    ]
 
 
 # IOB1 where the template says `bio` -----------------------------------------------------------------------------------
@@ -206,36 +180,3 @@ def iob1_remedy(label: Label, spec: ModelSpec, file: str) -> str:
     source = statement_text(spec.data.model_copy(update={"doc": ()})).removeprefix("data ")
     command = ["dcrfdsl", "convert", file, "--from", source, "--scheme", f"{label.name}=bio", "-o", "iob2.txt"]
     return f"{remedy}; or convert it:\n{shlex.join(command)}"
-
-
-_O = "O"
-
-
-# spans as marks ---------------------------------------------------------------------------------------------------
-
-
-def _bio_marks(kind: str, length: int) -> list[str]:
-    return [f"B-{kind}", *[f"I-{kind}"] * (length - 1)]
-
-
-def _marks_with_ends(begin: str, inside: str, end: str, single: str) -> Callable[[str, int], list[str]]:
-    """`bioes`, in these letters."""
-
-    def marked(kind: str, length: int) -> list[str]:
-        letters = single if length == 1 else [begin, *[inside] * (length - 2), end]
-        return [f"{letter}-{kind}" for letter in letters]
-
-    return marked
-
-
-MARKS: Mapping[str, Callable[[str, int], list[str]]] = {
-    "bio": _bio_marks,
-    "iob1": _bio_marks,
-    **{name: _marks_with_ends(*SCHEMES[name].marks) for name in WITH_ENDS},
-}
-
-
-def as_iob1(marks: Sequence[str]) -> list[str]:
-    """Marks of `bio` as IOB1: B-X only directly after another segment of type X."""
-    before = [_O, *marks]
-    return [f"I{mark[1:]}" if mark[:1] == "B" and before[n][1:] != mark[1:] else mark for n, mark in enumerate(marks)]

@@ -4,4 +4,5 @@ from .exportable import (
     lighter as lighter,
     refuse_unless_exportable as refuse_unless_exportable,
 )
+from .standalone import FORMATS as FORMATS
 from .tagger_files import ExportedTagger as ExportedTagger, export_tagger as export_tagger

@@ -17,7 +17,7 @@ import numpy as np
 from ..foundation import data_error, figure
 from ..model import TrainedModel
 from ..semantics import inference_settings
-from .exported_nodes import EXPORTED_COLUMNS
+from .standalone import CHECKS
 
 INSTEAD = "tag with `dcrfdsl tag`"
 
@@ -40,7 +40,7 @@ def _columns(model: TrainedModel) -> _Obstacle | None:
     if data is None:
         return _Obstacle("it has no `data` statement, which says what a sentence consists of", "add one")
     for column in data.columns:
-        if column.type.name not in EXPORTED_COLUMNS:
+        if column.type.name not in CHECKS:
             message = f"`data {data.format}` has the column `{column.name}` of type `{column.type.name}`"
             return _Obstacle(message, INSTEAD)
     return None

@@ -41,12 +41,12 @@ from ..semantics import (
     tests_gap,
 )
 from .python_patterns import backtracks, python_pattern
+from .standalone import is_weighted
 
 Node = list[Any]
 CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
-EXPORTED_COLUMNS = ("str", "bag", "weighted_bag", *NUMERIC)
 ONE_TEXT = (
     "lower",
     "shape",
@@ -89,7 +89,7 @@ class NodeWriter:
             return ["test", self.leaf(leaf), self.test(condition)]
         assert isinstance(condition, Reference | Apply)
         term = self.term(condition)
-        if _is_weighted(term):
+        if is_weighted(term):
             return ["bag", self.leaf(leaf), term, vocabulary()]
         return ["texts", self.leaf(leaf), term, vocabulary(), _has_one_text(term)]
 
@@ -256,11 +256,6 @@ def _lengths(value: object) -> list[int]:
         return list(range(value.first, value.last + 1))
     assert isinstance(value, Number)
     return [int(value.value)]
-
-
-def _is_weighted(term: Node) -> bool:
-    """Whether a term is made of the names of a weighted bag."""
-    return bool(term[0] == "weighted_bag") if len(term) == 1 else _is_weighted(term[-1])
 
 
 def _has_one_text(term: Node) -> bool:

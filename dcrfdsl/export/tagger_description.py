@@ -29,8 +29,7 @@ from ..graph import CliqueTemplate
 from ..model import TrainedModel
 from ..semantics import missing_mark, plain
 from .exported_nodes import NodeWriter
-
-FORMAT = 1
+from .standalone import FORMAT
 
 
 @dataclass(frozen=True)

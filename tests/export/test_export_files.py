@@ -15,10 +15,8 @@ from sampling import some
 from test_programs import GOLD, MODELS, trained
 
 from dcrfdsl.cli import run
-from dcrfdsl.cli.export_command import PROGRAM_READS
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.export import ExportedTagger, export_tagger, lighter
-from dcrfdsl.export.standalone import tagger_lines
 from dcrfdsl.export.standalone.tagger_model import Tagger
 from dcrfdsl.export.standalone.tagger_tokens import TaggerError
 from dcrfdsl.features import feature, registered_features
@@ -284,7 +282,3 @@ def test_a_format_that_the_program_does_not_read_is_said(tmp_path: Path, capfd: 
     fit(spec, corpus_from_rows([[("a", "A"), ("b", "B")]], spec.require().data), threads=1).save(tmp_path / "a.model")
     assert run(["export", str(tmp_path / "a.model"), "-o", str(tmp_path / "t.py")]) == 0
     assert "reads `conll` and `jsonl`, not `csv`" in capfd.readouterr().err
-
-
-def test_the_note_names_what_the_program_reads() -> None:
-    assert tuple(tagger_lines.FORMATS) == PROGRAM_READS

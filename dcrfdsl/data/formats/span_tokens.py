@@ -20,7 +20,7 @@ import numpy as np
 
 from ...foundation import Offsets, Table, shortened
 from ..columns import interned
-from ..segment_marks import _O, MARKS, as_iob1, mark_table, segments_of
+from ..segment_marks import as_iob1, mark_table, marks_of_segment, segments_of
 from .span_records import RawSpan
 
 Offsets2 = list[tuple[int, int]]  # first character, last character (excluded) of each token or span
@@ -178,11 +178,11 @@ def marks_of(
     spans: Sequence[tuple[int, int, str]], tokens: Offsets2, text: str, scheme: str, fitting: Fitting
 ) -> list[str]:
     """The mark of each token. `BadSpan` for a span that does not fit, unless `fitting` tells how to go on."""
-    marks = [_O] * len(tokens)
+    marks = ["O"] * len(tokens)
     starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
     segments = [found for span in spans if (found := _segment(span, starts, ends, text, fitting)) is not None]
     for first, last, _, _, label in _apart(segments, text, fitting):
-        marks[first : last + 1] = MARKS[scheme](label, last - first + 1)
+        marks[first : last + 1] = marks_of_segment(scheme, label, last - first + 1)
     return as_iob1(marks) if scheme == "iob1" else marks
 
 

@@ -32,7 +32,7 @@ from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns, interned
 from ..corpus import Corpus
 from ..number_cells import shown
-from ..segment_marks import MARKS, as_iob1
+from ..segment_marks import as_iob1, marks_of_segment
 from .format_interface import (
     FORM_NAMES,
     SINGLE_LINES,
@@ -560,7 +560,7 @@ def _marks_again(
         begins = {tokens[n][0]: n for n in range(first, last)}
         ends = {tokens[n][1]: n for n in range(first, last)}
         for start, end, label in spans[s]:
-            marks[begins[start] : ends[end] + 1] = MARKS[scheme](label, ends[end] - begins[start] + 1)
+            marks[begins[start] : ends[end] + 1] = marks_of_segment(scheme, label, ends[end] - begins[start] + 1)
         if scheme == "iob1":
             marks[first:last] = as_iob1(marks[first:last])
     return marks
