@@ -156,7 +156,7 @@ def _num_types(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
 
 
 def _states_without(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> int:
-    """As `joint_states`, before any type is bound."""
+    """The joint states of as many positions as `joint_states` counts, without memories for types."""
     names = [item.name for part in (spec.labels, spec.latents, spec.memories) for item in part]
     one, span = math.prod(len(states[name]) for name in names), max(1, _span(spec))
     if span * math.log2(max(1, one)) > math.log2(COUNTED):  # a power that would take for ever
@@ -179,7 +179,7 @@ def _is_unrolled(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
 
 
 def searched_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
-    """What decoding has to see to, since the graph does not: all that `once` binds, or nothing."""
+    """The `once` rules that decoding must enforce: all of them where they do not fit into the graph, else none."""
     return once_constraint(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
 
 

@@ -22,16 +22,6 @@ LENGTH_KINDS = {
     "lexicon": "the name of a lexicon",
     "numbers": "a whole number from 2, or several numbers that ascend",
 }
-PARAMETER_TEXTS = {
-    "term": "what it reads",
-    "lengths": "how many characters; a range gives a feature for each length",
-    "number": "which part, counted from 1; a range gives a feature for each",
-    "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
-    "lexicon": "whose entries are looked for",
-    "pattern": "the first match of which it takes",
-    "bins": "one number: so many bins, with edges at quantiles of the training data, which the model keeps; several: "
-    "their edges. An edge belongs to the bin above it",
-}
 COMPARED = (
     "A number is {} another: columns of numbers, `length(word)` (exact here, also from 20 on), `index`, texts that are "
     "numbers, constants. Where a text is no number, the test is false."
@@ -134,7 +124,7 @@ COLUMN_TYPES: Words = {
     ),
     "vector": (
         "pixels: vector(128)",
-        "A value is so many numbers: a text, a JSON list or an array. Each component is a feature that multiplies "
+        "A value has that many numbers: a text, a JSON list or an array. Each component is a feature that multiplies "
         "its weight.",
         "data jsonl(pixels: vector(128), y)\nlabel y\nclique y with states = all: pixels",
     ),
@@ -223,18 +213,11 @@ def word_entries() -> Iterator[ReferenceEntry]:
         )  # fmt: skip
     for name, kind in RANGES.items():
         yield ReferenceEntry(
-            RANGES.kind, name, f"let NAME = VALUE tune {kind.example}", f"{RANGE_TEXTS[name]} It takes "
+            RANGES.kind, name, f"let NAME = VALUE tune {kind.example}", f"{kind.summary} It takes "
                 f"{kind.expected}.",
             example=f"let spread = 1 tune {kind.example}\ntrain likelihood: prior = gaussian(variance = spread)",
             synonyms=RANGES.synonyms_of(name),
         )  # fmt: skip
-
-
-RANGE_TEXTS = {
-    "log": "Values spread evenly on a log scale.",
-    "linear": "Values spread evenly.",
-    "among": "A choice of values.",
-}
 
 
 def _plain(kind: str, words: Words) -> Iterator[ReferenceEntry]:
@@ -247,7 +230,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", PARAMETER_TEXTS.get(parameter.name, ""), signature.example,
+            "", "", parameter.meaning, signature.example,
         )
         for parameter in signature.parameters
     )  # fmt: skip

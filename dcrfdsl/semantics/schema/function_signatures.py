@@ -20,12 +20,13 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
+    """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
     `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or more,
     as the last argument."""
 
     name: str
     kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers"]
+    meaning: str
     default: Value | None = None  # None: required
 
 
@@ -57,8 +58,18 @@ class ArgumentProblem:
     help: str | None = None
 
 
-_TERM = Parameter("term", "term")
-_LENGTHS = Parameter("lengths", "lengths")
+_TERM = Parameter("term", "term", "what it reads")
+_LENGTHS = Parameter("lengths", "lengths", "how many characters; a range gives a feature for each length")
+_PATTERN = Parameter("pattern", "pattern", "the first match of which it takes")
+_SHORT = Parameter("short", "flag", "a run of one sign counts once: `Xxxx` becomes `Xx`", Reference(name="no"))
+_PART = Parameter("number", "lengths", "which part, counted from 1; a range gives a feature for each")
+_BINS = Parameter(
+    "bins",
+    "numbers",
+    "one number: so many bins, with edges at quantiles of the training data, which the model keeps; several: their "
+    "edges. An edge belongs to the bin above it",
+)
+_LEXICON = Parameter("lexicon", "lexicon", "whose entries are looked for")
 
 _HERE = "clique chunk as here: "
 
@@ -78,17 +89,17 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 _HERE + "suffix(word, 3), suffix(word, 1..4)[-1]",
             ),
             FunctionSignature(
-                "extract", (_TERM, Parameter("pattern", "pattern")), "value",
+                "extract", (_TERM, _PATTERN), "value",
                 "the first part of the value that a regular expression matches; nothing where it does not match",
                 _HERE + "extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
             ),
             FunctionSignature(
-                "shape", (_TERM, Parameter("short", "flag", Reference(name="no"))), "value",
+                "shape", (_TERM, _SHORT), "value",
                 "letters as X or x, digits as d, the rest as it is; `short = yes` collapses runs",
                 _HERE + "shape(word), shape(word, short = yes)",
             ),
             FunctionSignature(
-                "part", (_TERM, Parameter("number", "lengths")), "values",
+                "part", (_TERM, _PART), "values",
                 "a part of a value that has several, split by spaces; nothing where it has fewer",
                 "view kind = part(chunk, 1)\nclique kind[-1], kind as moves",
             ),
@@ -96,7 +107,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 "length", (_TERM,), "value", "the number of characters, 20 and more together", _HERE + "length(word)"
             ),
             FunctionSignature(
-                "bin", (_TERM, Parameter("bins", "numbers")), "value",
+                "bin", (_TERM, _BINS), "value",
                 "the range that a number lies in: one of so many with about as many training tokens each, or between "
                 "given edges; nothing where the value is no number",
                 _HERE + "bin(length(word), 4), bin(extract(word, /[0-9]+/), 1900, 2000)[-1..1]",
@@ -105,7 +116,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
                 "chars", (_TERM, _LENGTHS), "values", "every n-gram of characters", _HERE + "chars(word, 2..3)"
             ),
             FunctionSignature(
-                "span", (_TERM, Parameter("lexicon", "lexicon")), "value", "B and I on the longest lexicon entry",
+                "span", (_TERM, _LEXICON), "value", "B and I on the longest lexicon entry",
                 f'lexicon places = "places.txt"\n{_HERE}span(word, places)',
             ),
             FunctionSignature(

@@ -38,6 +38,7 @@ SearchRange = Interval | Candidates
 class Kind:
     """A kind of range. expected: its arguments, in words.   read: the range of these arguments, None if invalid."""
 
+    summary: str
     expected: str
     example: str
     read: Callable[[tuple[Value, ...]], SearchRange | None]
@@ -59,13 +60,17 @@ RANGES: Table[Kind] = Table(
     "search range",
     {
         "log": Kind(
-            "two numbers, more than 0, the smaller first", "log(0.1, 1000)", lambda values: _interval(values, log=True)
+            "Values spread evenly on a log scale.", "two numbers, more than 0, the smaller first", "log(0.1, 1000)",
+            lambda values: _interval(values, log=True),
         ),
-        "linear": Kind("two numbers, the smaller first", "linear(0, 1)", lambda values: _interval(values, log=False)),
-        "among": Kind("two values or more, each once", "among(1, 2, 5)", _candidates),
+        "linear": Kind(
+            "Values spread evenly.", "two numbers, the smaller first", "linear(0, 1)",
+            lambda values: _interval(values, log=False),
+        ),
+        "among": Kind("A choice of values.", "two values or more, each once", "among(1, 2, 5)", _candidates),
     },
     {"uniform": "linear", "loguniform": "log", "choice": "among", "list": "among", "values": "among"},
-)
+)  # fmt: skip
 
 
 def read_range(call: CallSpec) -> SearchRange | None:

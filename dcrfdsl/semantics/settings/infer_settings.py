@@ -111,7 +111,7 @@ class GibbsSettings(MethodSettings):
     gives_log_z = False
     samples: int = setting(1000, "sweeps that count", unit="sweeps", ge=1)
     burn_in: int = setting(100, "sweeps before the first that counts", unit="sweeps", ge=0)
-    thin: int = setting(1, "of the later sweeps each so many-th counts", unit="sweeps", ge=1)
+    thin: int = setting(1, "of the later sweeps it keeps every n-th", unit="sweeps", ge=1)
     seed: int = setting(0, "draws the samples", ge=0)
 
 
