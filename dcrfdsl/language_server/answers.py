@@ -36,14 +36,6 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Remark:
-    """A place with a few words, beside a problem."""
-
-    spot: Spot
-    text: str
-
-
-@dataclass(frozen=True)
 class CodeAction:
     """`fixes`: the slug of the problem that it removes and where that stands, "" for a change of form."""
 

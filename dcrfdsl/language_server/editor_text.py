@@ -98,11 +98,6 @@ class EditorText:
             place += 1
         return start + place
 
-    @cached_property
-    def lines(self) -> int:
-        """How many lines there are."""
-        return len(self._starts)
-
 
 # words ----------------------------------------------------------------------------------------------------------------
 

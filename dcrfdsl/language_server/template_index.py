@@ -441,21 +441,15 @@ class Names:
             if best.declared.kind in kinds:
                 yield best
 
-    def everything(self) -> Iterator[Declaration]:
-        for declarations in self.by_name.values():
-            yield declarations[-1]
-
 
 @dataclass
 class Workspace:
     """Reads files for a template: what is open in the editor, else what is on the disk.
 
-    read: the text of a file, or None.   data: the data file of a template, if the settings name one.
-    registered: names of the user's feature functions.
+    read: the text of a file, or None.   registered: names of the user's feature functions.
     """
 
     read: Callable[[Path], str | None]
-    data: Callable[[Path], Path | None] = lambda path: None
     registered: tuple[str, ...] = ()
     _templates: dict[Path, Template] = field(default_factory=dict)
 

@@ -60,9 +60,9 @@ from ..semantics import (
     ModelSpec,
     Observed,
     TrpSettings,
+    enforced_onces,
     guiding_stage,
     inference_settings,
-    searched_runs,
 )
 from .supervised_data import gold_of
 
@@ -112,7 +112,7 @@ class ModelStructure:
     @cached_property
     def once_constraint(self) -> OnceDecoder | None:
         """The search that keeps to `once` where the graph does not, as its types are too many; else None."""
-        runs = searched_runs(self.spec, self.states)
+        runs = enforced_onces(self.spec, self.states)
         return OnceDecoder(self.graph, runs) if runs else None
 
     @cached_property

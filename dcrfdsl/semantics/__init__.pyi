@@ -21,14 +21,14 @@ from .conditions.feature_groups import (
     without_windows as without_windows,
 )
 from .conditions.implied_memories import (
+    OnceConstraint as OnceConstraint,
     SegmentMemory as SegmentMemory,
     SegmentStates as SegmentStates,
-    SingleRuns as SingleRuns,
+    enforced_onces as enforced_onces,
     is_implied as is_implied,
     once_constraint as once_constraint,
     once_refusal as once_refusal,
     once_words as once_words,
-    searched_runs as searched_runs,
     segment_memory as segment_memory,
     segment_states as segment_states,
     unrolled_spec as unrolled_spec,

@@ -59,11 +59,11 @@ from ..semantics import (
     PrunedSettings,
     SpanTable,
     decoding,
+    enforced_onces,
     inference_settings,
     once_constraint,
     once_refusal,
     plain,
-    searched_runs,
     stage_settings,
     statement_text,
 )
@@ -243,7 +243,7 @@ def number_columns(corpus: Corpus) -> NumberColumns:
 
 def refuse_undecodable(spec: ModelSpec, states: Mapping[str, tuple[str, ...]], stage: str | None) -> None:
     """DcrfError where decoding after a stage cannot keep to a `once` that the graph does not have."""
-    if not searched_runs(spec, states):
+    if not enforced_onces(spec, states):
         return
     refusal, rule, shown = once_refusal(spec, states), decoding(spec, stage), statement_text(spec.onces[0])
     if refusal is not None:

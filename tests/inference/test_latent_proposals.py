@@ -10,7 +10,7 @@ from model_cases import columns, twin_of
 from template_cases import Case, sentences
 
 from dcrfdsl.data import corpus_from_rows, encode_known_labels
-from dcrfdsl.semantics.conditions.implied_memories import is_run_memory
+from dcrfdsl.semantics.conditions.implied_memories import is_once_memory
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
@@ -79,7 +79,7 @@ def test_lists_are_those_of_enumeration_wherever_they_call_themselves_exact(name
     rng = np.random.default_rng(5)
     tables = [columns(case, sentence) for sentence in rows]
     twin = twin_of(model, case)
-    twin.states = {name: states for name, states in twin.states.items() if not is_run_memory(name)}
+    twin.states = {name: states for name, states in twin.states.items() if not is_once_memory(name)}
     every = [twin.enumerate(table) for table in tables]
     exact = asked = 0
     for _ in range(6):

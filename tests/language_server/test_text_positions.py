@@ -39,7 +39,6 @@ def test_columns_count_units_of_the_encoding(encoding: str, column: int) -> None
 def test_every_place_is_read_back(encoding: str, raw: str) -> None:
     text = EditorText(raw, encoding)
     lines = lines_of(raw)
-    assert text.lines == len(lines)
     for offset in range(len(text.code) + 1):
         line, column = text.position(offset)
         assert 0 <= line < len(lines)

@@ -28,7 +28,7 @@ import numpy as np
 from ...foundation import Floats, Ints, Ints32, cached_property
 from ...graph import FactorGraph, ModelGraph
 from ...kernels.tables import Potentials
-from ...semantics import SingleRuns
+from ...semantics import OnceConstraint
 from ..bound import BoundData
 from ..run_status import RunStatus
 from ..sequence_graphs import sequence_graph
@@ -71,7 +71,7 @@ class OnceRules:
     types that a move begins, as bits.   tables: of neighbours, kept for factors that sequences share.
     """
 
-    def __init__(self, runs: Sequence[SingleRuns], cards: Sequence[int]):
+    def __init__(self, runs: Sequence[OnceConstraint], cards: Sequence[int]):
         self.digits = np.stack(np.unravel_index(np.arange(math.prod(cards)), tuple(cards)))
         self.begun: list[Ints] = []
         self.types = 0
@@ -302,7 +302,7 @@ def _states(last: _Partial) -> Ints:
 class OnceDecoder:
     """Keeps to the rules of `once` on any data of one model, whose graph does not have them."""
 
-    def __init__(self, graph: ModelGraph, runs: Sequence[SingleRuns]):
+    def __init__(self, graph: ModelGraph, runs: Sequence[OnceConstraint]):
         self._runs, self._graph = tuple(runs), graph
         self._rules = OnceRules(runs, graph.cards)
 

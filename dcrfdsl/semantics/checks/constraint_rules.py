@@ -24,10 +24,10 @@ from ..conditions import (
     bound_types,
     constraint_sites,
     constraint_table,
+    enforced_onces,
     memory_sites,
     memory_tables,
     once_refusal,
-    searched_runs,
 )
 from ..schema import Label, Memory, Node, Once, Path, Scheme, legal_moves, reference_names
 from ..settings import MethodSettings, decoding, inference_settings
@@ -412,7 +412,7 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint("once-not-exact", refusal.message, at, refusal.label, refusal.remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
-        if rule == "local" or (rule != "joint" and complete and searched_runs(spec, known)):
+        if rule == "local" or (rule != "joint" and complete and enforced_onces(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
             at = ("onces", 0) if spec.decode is None else ("decode",)
             yield context.complaint("once-not-exact", message, at, "not kept", "write `decode joint`")

@@ -151,7 +151,7 @@ def unread_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: str) -> tuple[str, str]:
-    """What comes of it that a loss of `named` labels leaves a label out, and what to do."""
+    """What follows for a label that a loss of `named` labels leaves out, and what to do."""
     criterion = stage.settings.criterion
     if isinstance(criterion, HmsvmSettings):
         remedy = "write `loss = hamming` or `loss = zero_one`, which count every label"
@@ -391,7 +391,7 @@ def hidden_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def idle_division(context: Context) -> Iterator[Diagnostic]:
-    """`weight = uniform` divides by itself."""
+    """`weight = uniform` divides among the wrong labellings already, so `divide` adds nothing."""
     for stage, criterion in stages_of(context, AdaboostSettings):
         at = stage.written("divide")
         if criterion.weight == "uniform" and at is not None:

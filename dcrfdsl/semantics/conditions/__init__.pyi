@@ -21,8 +21,8 @@ from .feature_groups import (
 )
 from .implied_memories import (
     bound_types as bound_types,
+    enforced_onces as enforced_onces,
     once_refusal as once_refusal,
-    searched_runs as searched_runs,
 )
 from .markov_structure import obstacles as obstacles
 from .memories import (

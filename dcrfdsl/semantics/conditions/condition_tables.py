@@ -101,11 +101,6 @@ class HardTable:
 # names and places -------------------------------------------------------------------------------------------------
 
 
-def variable_names(spec: ModelSpec) -> frozenset[str]:
-    """Labels, latent variables and memories: what has a state at each position."""
-    return spec.hidden_names
-
-
 def view_label(spec: ModelSpec, view: View) -> str | None:
     """The label that a view maps; None if it names no label, or several."""
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view

@@ -64,10 +64,10 @@ COUNTED = 2**1000  # the most joint states that are told apart; a float holds it
 
 
 @dataclass(frozen=True, eq=False)
-class SingleRuns:
+class OnceConstraint:
     """What a `once` binds. types: in the order of the states.   kind [K]: the number of each state's type, -1 if free.
 
-    begins [K + 1, K]: whether taking a state after another one begins a run of a bound type; row K is the start of a
+    begins [K + 1, K]: whether taking a state after another one begins a segment of a bound type; row K is the start of a
     sequence.
     """
 
@@ -108,16 +108,16 @@ def _type_of(label: Label, state: str) -> str | None:
     return None if parts is None or parts[0] == OUTSIDE else parts[1]
 
 
-def once_constraint(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
+def once_constraint(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
     """What each `once` of a specification binds. states: of each label."""
     numbers = {label.name: n for n, label in enumerate(spec.labels)}
     return [
-        _single_runs(once, numbers[once.label], spec.labels[numbers[once.label]], states[once.label])
+        _constraint_of(once, numbers[once.label], spec.labels[numbers[once.label]], states[once.label])
         for once in spec.onces
     ]
 
 
-def _single_runs(once: Once, number: int, label: Label, states: Sequence[str]) -> SingleRuns:
+def _constraint_of(once: Once, number: int, label: Label, states: Sequence[str]) -> OnceConstraint:
     types = bound_types(once, label, states)
     of = {kind: n for n, kind in enumerate(types)}
     kinds = [_type_of(label, state) for state in states]
@@ -129,13 +129,13 @@ def _single_runs(once: Once, number: int, label: Label, states: Sequence[str]) -
         goes_on &= np.array([mark in scheme.may_go_on for mark in marks])[:, None]
         goes_on &= np.array([mark in scheme.inside for mark in marks])[None, :]
     starts = np.zeros((1, len(kind)), np.bool_)
-    return SingleRuns(once, number, types, kind, ~np.concatenate([goes_on, starts]) & (kind >= 0))
+    return OnceConstraint(once, number, types, kind, ~np.concatenate([goes_on, starts]) & (kind >= 0))
 
 
 # as memories ----------------------------------------------------------------------------------------------------------
 
 
-def is_run_memory(variable: str) -> bool:
+def is_once_memory(variable: str) -> bool:
     """Whether a variable of a graph is a memory that `once` stands for."""
     return variable.endswith(CAME_BY)
 
@@ -178,7 +178,7 @@ def _is_unrolled(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> bool:
     return not relational and joint_states(spec, states) <= MOST_JOINT
 
 
-def searched_runs(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[SingleRuns]:
+def enforced_onces(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[OnceConstraint]:
     """The `once` rules that decoding must enforce: all of them where they do not fit into the graph, else none."""
     return once_constraint(spec, states) if spec.onces and not _is_unrolled(spec, states) else []
 
@@ -247,7 +247,7 @@ def _not_searched(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> str |
     return f"a position has {joint:,} joint states, more than {MOST_SEARCHED}" if joint > MOST_SEARCHED else None
 
 
-def with_run_memories(
+def with_once_memories(
     spec: ModelSpec, states: Mapping[str, Sequence[str]]
 ) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
     """The specification with a memory and a constraint for each type that `once` binds, where these fit.
@@ -280,8 +280,8 @@ def _legal(label: Label, states: Sequence[str]) -> Mask:
     return np.ones((len(states), len(states)), np.bool_)
 
 
-def _beginning(runs: SingleRuns, legal: Mask, states: Sequence[str], number: int) -> Condition:
-    """That a run of a type begins here. Moves that are not `legal` need not be forbidden again."""
+def _beginning(runs: OnceConstraint, legal: Mask, states: Sequence[str], number: int) -> Condition:
+    """The condition that a segment of a type begins here. Moves that are not `legal` need not be forbidden again."""
     label, cases = runs.once.label, list[Condition]()
     for here in np.flatnonzero(runs.kind == number).tolist():
         taken = InSet(term=Reference(name=label), states=(states[here],))
@@ -375,7 +375,7 @@ def segment_memory(spec: ModelSpec) -> SegmentMemory | None:
 
 def is_implied(variable: str) -> bool:
     """Whether a variable of a graph is a memory that a `once` or a `segment` stands for."""
-    return is_run_memory(variable) or variable.startswith(SEGMENT_OF)
+    return is_once_memory(variable) or variable.startswith(SEGMENT_OF)
 
 
 def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple[ModelSpec, dict[str, tuple[str, ...]]]:
@@ -384,7 +384,7 @@ def unrolled_spec(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> tuple
     states: at least those of every declared variable. Returns the states of all variables too.
     """
     memory = segment_memory(spec)
-    unrolled, known = with_run_memories(spec, states)
+    unrolled, known = with_once_memories(spec, states)
     if memory is None:
         return unrolled, known
     known[memory.name] = segment_states(memory, known[memory.label]).names

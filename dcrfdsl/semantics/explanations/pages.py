@@ -468,9 +468,3 @@ EXPLANATIONS: Table[Explanation] = Table(
         for slug, page in sorted({**SYNTAX, **CONVERSION, **IDLE, **_MEANING, **CONSTRAINTS, **DATA, **MODEL}.items())
     },
 )
-
-
-def explain(slug: str) -> str | None:
-    """The page of a slug as text; None if there is none."""
-    page = EXPLANATIONS.get(slug)
-    return None if page is None else f"{slug}\n\n{page.meaning}\n{page.remedy}"

@@ -49,21 +49,8 @@ def inference_settings(
     spec: ModelSpec, call: CallSpec | None = None, *, spans: SpanTable | None = None, path: Path = ("infer",)
 ) -> MethodSettings:
     """Settings of `call` (such as the `infer` of a stage), by default of the `infer` statement; `path` is its place."""
-    return _single(spec, spans, INFERENCE, spec.infer if call is None else call, path)
-
-
-def prior_settings(
-    spec: ModelSpec, call: CallSpec, *, spans: SpanTable | None = None, path: Path = ()
-) -> MethodSettings:
-    """Settings of a prior: `gaussian(variance = 10)`."""
-    return _single(spec, spans, PRIORS, call, path)
-
-
-def optimizer_settings(
-    spec: ModelSpec, call: CallSpec, *, spans: SpanTable | None = None, path: Path = ()
-) -> MethodSettings:
-    """Settings of an optimizer: `lbfgs(memory = 7)`."""
-    return _single(spec, spans, OPTIMIZERS, call, path)
+    reader = _Reader(spec, spans or SpanTable())
+    return reader.finish(reader.method(INFERENCE, spec.infer if call is None else call, path))
 
 
 def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str | None:
@@ -103,13 +90,6 @@ def stage_settings(
     number = spec.stage_numbers.get(stage.label, 0)
     reader = _Reader(spec, spans or SpanTable())
     return reader.finish(reader.stage(stage.criterion, ("stages", number, "criterion")))
-
-
-def _single(
-    spec: ModelSpec, spans: SpanTable | None, table: Table[type[MethodSettings]], call: CallSpec, path: Path
-) -> MethodSettings:
-    reader = _Reader(spec, spans or SpanTable())
-    return reader.finish(reader.method(table, call, path))
 
 
 # ----------------------------------------------------------------------------------------------------------------
