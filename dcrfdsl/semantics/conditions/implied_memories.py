@@ -67,8 +67,8 @@ COUNTED = 2**1000  # the most joint states that are told apart; a float holds it
 class OnceConstraint:
     """What a `once` binds. types: in the order of the states.   kind [K]: the number of each state's type, -1 if free.
 
-    begins [K + 1, K]: whether taking a state after another one begins a segment of a bound type; row K is the start of a
-    sequence.
+    begins [K + 1, K]: whether taking a state after another one begins a segment of a bound type; row K is the start of
+    a sequence.
     """
 
     once: Once

@@ -20,9 +20,10 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
-    `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or more,
-    as the last argument."""
+    """One argument, and what it says. `term`: a column or a function of one; `lengths`: a number from 1 or a range of
+    them; `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon; `numbers`: one number or
+    more, as the last argument.
+    """
 
     name: str
     kind: Literal["term", "lengths", "pattern", "flag", "lexicon", "numbers"]
