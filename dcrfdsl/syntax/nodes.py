@@ -41,7 +41,11 @@ class Node:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
 
     def at(self, span: Span, **part_spans: Span | tuple[Span, ...]) -> Self:
-        """The same node, told its place and those of its parts. For whoever has just made it."""
+        """The same node, told its place. For whoever has just made it.
+
+        span: of the node.
+        part_spans: of its fields that are no nodes, by their names.
+        """
         self.__dict__["span"] = span
         if part_spans:
             self.__dict__["part_spans"] = part_spans
@@ -53,12 +57,18 @@ class Node:
         return self.span is not NOWHERE
 
     def place_of(self, part: str) -> Span:
-        """The place of a field that is a text; that of the node if the field is not written."""
+        """The place of a field that is a text; that of the node if the field is not written.
+
+        part: the name of the field.
+        """
         place = self.part_spans.get(part)
         return place if isinstance(place, Span) else self.span
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
-        """A copy with other values of the fields in `update`."""
+        """A copy with other values of some fields.
+
+        update: the values, by the names of their fields.
+        """
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
         copied.__dict__.update(update or {})

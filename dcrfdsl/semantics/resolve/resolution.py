@@ -14,7 +14,7 @@ from pathlib import Path
 from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
 from ...syntax import Template, Use, parse_partial
 from ..checks import check
-from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants
+from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants, to_text
 from .draft import Draft
 from .fragments import apply_override, read_override
 
@@ -44,9 +44,9 @@ class Resolved(LocatedSpec):
 
     def _repr_html_(self) -> str:
         """For notebooks: what the checker says, and the canonical template."""
-        from ..schema import checked_html  # here, as it loads the highlighter
+        from ..schema import template_html  # here, as it loads the highlighter
 
-        return checked_html(self.spec, check(self, stage=None, registered=None))
+        return template_html(to_text(self.spec), check(self, stage=None, registered=None))
 
     def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
         """The specification. Raises DcrfError with every problem that the checker finds, if one is an error.

@@ -130,4 +130,4 @@ from .segment_schemes import (
     state_text as state_text,
     unmarked_state as unmarked_state,
 )
-from .spec_display import checked_html as checked_html
+from .spec_display import template_html as template_html

@@ -147,9 +147,9 @@ class ModelSpec(Declarations):
 
     def _repr_html_(self) -> str:
         """For notebooks: the canonical template."""
-        from .spec_display import spec_html  # here, as it loads the highlighter
+        from .spec_display import template_html  # here, as it loads the highlighter
 
-        return spec_html(self)
+        return template_html(to_text(self))
 
     @classmethod
     def model_validate(cls, values: Mapping[str, Any]) -> Self:

@@ -11,7 +11,6 @@ from markupsafe import Markup, escape
 
 from ...foundation import Block, Diagnostic, Listing, Paragraph, notebook_html, printable_lines, render_all
 from ...syntax import highlighted
-from .model_spec import ModelSpec, to_text
 
 MOST_LINES = 400  # of a template in a notebook
 MOST_CHARACTERS = 60_000
@@ -44,11 +43,6 @@ def message_blocks(diagnostics: Sequence[Diagnostic]) -> list[Block]:
     return blocks
 
 
-def spec_html(spec: ModelSpec) -> str:
-    """The canonical template as the output of a notebook."""
-    return notebook_html(template_blocks(to_text(spec)))
-
-
-def checked_html(spec: ModelSpec, diagnostics: Sequence[Diagnostic]) -> str:
+def template_html(text: str, diagnostics: Sequence[Diagnostic] = ()) -> str:
     """What was said of a template, and its canonical text, as the output of a notebook."""
-    return notebook_html([*message_blocks(diagnostics), *template_blocks(to_text(spec))])
+    return notebook_html([*message_blocks(diagnostics), *template_blocks(text)])
