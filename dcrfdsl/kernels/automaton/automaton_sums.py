@@ -41,8 +41,7 @@ from .forward_lanes import (
     exponentiate_lanes,
     rescale_lanes,
 )
-from .lane_groups import load_lanes, score_lanes, sort_window
-from .score_rows import scatter_score_row
+from .lane_scores import load_lanes, scatter_score_row, score_lanes, sort_window
 from .transitions import BACK_COLUMNS, FLOOR, LANE_ROWS, LOG_FLOOR, WINDOW
 
 ONE = (0,)  # register

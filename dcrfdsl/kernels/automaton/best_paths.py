@@ -30,7 +30,7 @@ from ..runtime import (
     subtract,
 )
 from .forward_lanes import over_unlisted
-from .lane_groups import load_lanes, score_lanes, sort_window
+from .lane_scores import load_lanes, score_lanes, sort_window
 from .transitions import WINDOW
 
 SCORE, PEAK, IS_LAST, END_STATE, SPARE = range(5)  # rows of `AutomatonWorkspace.lane`

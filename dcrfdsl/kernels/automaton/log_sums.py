@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, entry, inlined
-from .score_rows import fill_score_row, scatter_score_row
+from .lane_scores import fill_score_row, scatter_score_row
 from .transitions import Automaton
 
 

@@ -6,7 +6,8 @@ its sites' labels to a key; codes hold strides, and views if labels are seen thr
 the key, the others are hashed with linear probing. What is not found has potential 1, or 0 in a table of hard
 constraints. A table whose cells lie in the order of the keys needs no index.
 
-Not here: which tables a model has (`inference.bound.lattice_tables`).
+Scores and counts of given labellings in the cliques of several labels are here too. Not here: which tables a model
+has (`inference.bound.lattice_tables`).
 """
 
 from __future__ import annotations
@@ -102,3 +103,34 @@ def edge_cells(contexts, level, length, node_off, run, last, first_out, edge_off
                 labels = (run[a] << LABEL_BITS) | last[b]
                 for i in range(tables):
                     cell[e * tables + i] = find_cell(contexts, low + i, labels) if t + 1 >= level else UNSEEN
+
+
+@kernel
+def score_contexts(first, last, contexts, token_off, labelling, log_base, score):
+    """Adds the log potentials of each labelling's contexts to `score` [S]. labelling [N]: known labels."""
+    for s in range(first, last):
+        begin, run = token_off[s], 0
+        for t in range(token_off[s + 1] - begin):
+            if labelling[begin + t] < 0:
+                score[s] = np.nan
+                break
+            run = ((run << LABEL_BITS) | labelling[begin + t]) & ((1 << 4 * LABEL_BITS) - 1)
+            for j in range(contexts.level_off[min(t + 1, len(contexts.level_off) - 1)]):
+                c = find_cell(contexts, j, run)
+                if c >= 0:
+                    score[s] += log_base[c]
+                elif c == FORBIDDEN:
+                    score[s] = -np.inf
+
+
+@kernel
+def count_contexts(first, last, contexts, token_off, labelling, expected):
+    """Adds the counts of each labelling's contexts to `expected` [shared cells]; all labels must be known."""
+    for s in range(first, last):
+        begin, run = token_off[s], 0
+        for t in range(token_off[s + 1] - begin):
+            run = ((run << LABEL_BITS) | labelling[begin + t]) & ((1 << 4 * LABEL_BITS) - 1)
+            for j in range(contexts.level_off[min(t + 1, len(contexts.level_off) - 1)]):
+                c = find_cell(contexts, j, run)
+                if c >= 0:
+                    expected[c] += 1.0

@@ -19,10 +19,19 @@ import numpy as np
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from .contexts import LABEL_BITS, ContextTables, LocalTables, edge_cells, find_cell
 from .guides import MOST_EDGES, surviving_labels, view_beliefs, view_cells
-from .lattice_counts import EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from .lattice_levels import Pruning, first_lattice, keep_edges, keep_labels, next_lattice
 from .lattice_sums import best_path, edge_potentials, sum_lattice
 from .local_scores import scatter_labels, score_labels
+
+# columns of what lattices count for each sequence, [S, COLUMNS]
+POSSIBLE = 0  #  labels that are possible, over all positions
+LABELS = 1  #    of these, kept
+EDGES = 2  #     edges of the last level
+EARLY = 3  #     1 + the level after which the gold labels were pruned; 0 where they survived
+RELAXED = 4  #   how often pruning was relaxed
+POSITIONS = 5  # positions of the sequence
+COLUMNS = 6
+
 
 NO_GOLD = np.zeros(0, np.int32)
 
@@ -173,7 +182,7 @@ def lattice_expectations(
     guide: its lists begin with sequence `first`.
     gold: labels of all sequences for early updates, or empty; without effect where one is negative.
     totals: an empty gradient asks for no counts.
-    counts [S, 6]: see `lattice_counts`.
+    counts [S, 6]: see `COLUMNS`.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     weights, log_base = potentials.weights, potentials.log_base
