@@ -69,7 +69,7 @@ def possible_entries(kind: CliqueKind, templates: Sequence[CliqueTemplate]) -> M
     """
     template = kind.template
     allowed = np.isfinite(kind.hard()).reshape(kind.cards)
-    if template.relational or template.segments is not None or template.position is not None:
+    if not template.is_regular or template.position is not None:
         return allowed.ravel()
     sites = [
         (variable, offset)

@@ -1,4 +1,4 @@
-"""The weights of segments as factors of the graph, where segments are a part of it.
+"""The weights of segments as factors of the graph.
 
 A memory says of each token which class its segment has, how many tokens that has so far, and whether it ends here. The
 weights of segments of n tokens then belong to a factor on the memory at their last token: one template for each n, all
@@ -114,33 +114,28 @@ def _by_lengths(templates: Sequence[CliqueTemplate], memory: int, states: Segmen
     return found
 
 
-def weighing_segments(templates: Sequence[CliqueTemplate]) -> CliqueTemplate | None:
-    """The template of the `segment` statement, if there is one."""
-    return next((template for template in templates if template.segments is not None), None)
-
-
 def of_lengths(templates: Sequence[CliqueTemplate]) -> list[CliqueTemplate]:
-    """The templates of segments by their lengths; none where segments are no part of the graph."""
+    """The templates of segments by their lengths; none without a `segment` statement."""
     return [template for template in templates if template.segment_length]
 
 
 def weighing_templates(templates: Sequence[CliqueTemplate], cliques: int) -> Iterator[tuple[int, CliqueTemplate]]:
     """The templates that have the weights of the first `cliques` cliques, with the numbers of these.
 
-    Only segments have several: one for each length, where they are a part of the graph.
+    Only segments have several: one for each length.
     """
     lengths = of_lengths(templates)
     for number, template in enumerate(templates[:cliques]):
-        weighing = lengths if template.segments is not None and lengths else [template]
+        weighing = [template] if template.segments is None else lengths
         yield from ((number, one) for one in weighing)
 
 
 def rows_of_lengths(
     templates: Sequence[CliqueTemplate], rows: Sequence[FeatureRows], sentence_off: Offsets
 ) -> tuple[FeatureRows, ...]:
-    """The rows of segments by their lengths; none where segments are no part of the graph or have no features."""
-    weighing = weighing_segments(templates)
-    if weighing is None or weighing.segments is None or weighing.feature_set < 0 or not of_lengths(templates):
+    """The rows of segments by their lengths; none without a `segment` statement, or where it has no features."""
+    weighing = next((template for template in templates if template.segments is not None), None)
+    if weighing is None or weighing.segments is None or weighing.feature_set < 0:
         return ()
     return _rows_by_length(rows[weighing.feature_set], weighing.segments, sentence_off)
 

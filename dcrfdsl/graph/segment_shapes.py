@@ -1,6 +1,6 @@
 """The segments that a `segment` statement weighs: their classes and longest length, and those of known labels.
 
-Not here: rows of their features (`features.segment_rows`), sums over them (`kernels.segments`).
+Not here: rows of their features (`features.segment_rows`), their factors (`segment_factors`).
 """
 
 from __future__ import annotations

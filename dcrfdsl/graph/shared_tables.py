@@ -237,8 +237,8 @@ def _is_plain(kind: CliqueKind, cards: Sequence[int], of_sentence: frozenset[int
     """Whether every position has a factor of this kind, with one table for all."""
     template = kind.template
     return (
-        template.feature_set < 0 and template.position is None and template.segments is None
-        and not template.relational and not template.segment_length
+        template.feature_set < 0 and template.position is None and template.is_regular
+        and not template.segment_length
         and not any(template.offsets) and not any(kind.pattern)
         and len(set(template.variables)) == len(template.variables) and of_sentence.isdisjoint(template.variables)
         and kind.cards == tuple(cards[variable] for variable in template.variables)

@@ -38,17 +38,17 @@ LAST = -1  # the `position` of a template that occurs only at the last anchor
 class CliqueTemplate:
     """A clique index with the properties that its instances share.
 
-    `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False for an assignment
-    of potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a relational
-    clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views` has the view by
-    which a site was declared; empty if there is none. `coded` [codes, weight_cards] is `allowed` for each code that the
-    feature rows of its set have at the anchor, or log potentials; `observed` is what they read. A template with a
-    `position` occurs only at that anchor. One with `segments` has no tables: its instances are segments, and its
-    assignments their classes. Where segments are a part of the graph, that one has no instance; the templates with a
-    `segment_length` have its weights, for segments of so many tokens at the last of these, and their features are named
-    as those of the set `named_by`. `plain` is the template as it was over a label in whose place the memory of its
-    segments stands, and `label_states` the label's state for each of the memory. `folded_into` is the clique whose
-    `allowed` this constraint repeats, for pieces without that clique.
+    `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False for an
+    assignment of potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a
+    relational clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views`
+    has the view by which a site was declared; empty if there is none. `coded` [codes, weight_cards] is `allowed`
+    for each code that the feature rows of its set have at the anchor, or log potentials; `observed` is what they
+    read. A template with a `position` occurs only at that anchor. One with `segments` stands for the weights of
+    segments, by their classes; it has no instance itself. The templates with a `segment_length` have its weights,
+    each for segments of that many tokens and at the last of these, and their features are named as those of the set
+    `named_by`. `plain` is the template as it was over a label in whose place the memory of its segments stands, and
+    `label_states` the label's state for each of the memory. `folded_into` is the clique whose `allowed` this
+    constraint repeats, for pieces without that clique.
     """
 
     name: str
@@ -91,6 +91,11 @@ class CliqueTemplate:
         return bool(self.ends)
 
     @property
+    def is_regular(self) -> bool:
+        """Whether positions alone tell where its instances lie: neither pairs that the data joins, nor segments."""
+        return not self.relational and self.segments is None
+
+    @property
     def full_cards(self) -> tuple[int, ...]:
         """The states of each site that weights distinguish, with START and STOP if they are used."""
         return tuple(card + 2 for card in self.weight_cards) if self.pad else self.weight_cards
@@ -105,7 +110,7 @@ class CliqueTemplate:
         With `pad`, if the clique is wider than the sequence, an anchor may have no site inside; it has no instance.
         """
         low, high = min(self.offsets), max(self.offsets)
-        if self.relational or self.segments is not None:
+        if not self.is_regular:
             return range(0)
         lies = range(-high, length - low) if self.pad else range(max(0, -low), min(length, length - high))
         if self.position is None:
@@ -273,7 +278,7 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
     for number, template in enumerate(templates):
         low = min(template.offsets)
         sites = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
-        if template.relational or template.segments is not None or template.views or template.coded is not None:
+        if not template.is_regular or template.views or template.coded is not None:
             continue
         if not _lie_alike([o for _, o in table.sites], template.offsets):
             continue

@@ -42,8 +42,8 @@ class ModelGraph:
     number of states of variable m. Tables shared by all sequences come first in the arena (`shared`). A kind with
     features has a separate table in every sequence.
 
-    A variable in `of_sentence` is one for a sequence: that of the first position. At the others it has no factor and
-    one state, so that it is no variable at all, and what has room for every position keeps its layout.
+    A variable in `of_sentence` is one for a sequence: that of the first position. At the others it has one state and no
+    factor, and so acts as a constant; layouts by position stay.
     """
 
     variables: tuple[str, ...]
@@ -169,7 +169,7 @@ class ModelGraph:
         return [template for template in self.templates if template.coded is not None]
 
     def rows_of_lengths(self, rows: Sequence[FeatureRows], sentence_off: Offsets) -> tuple[FeatureRows, ...]:
-        """The rows of segments by their lengths, where segments are a part of the graph: they follow all other rows.
+        """The rows of segments by their lengths, if the model has segments: they follow all other rows.
 
         rows: of the cliques, a feature set each.
         """
