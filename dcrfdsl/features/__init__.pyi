@@ -1,8 +1,7 @@
 from .atoms import reach as reach
-from .conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
 from .extract import FeatureExtractor as FeatureExtractor
 from .feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
-from .feature_rows import FeatureRows as FeatureRows
+from .feature_rows import Conjunctions as Conjunctions, FeatureRows as FeatureRows, conjoined as conjoined
 from .observation_kernels import ObservationKernel as ObservationKernel
 from .part_counts import (
     FeatureSurvey as FeatureSurvey,

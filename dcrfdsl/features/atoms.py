@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
-from .feature_rows import Block, PairBlock
 from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
-from .values import TRUE, Bags, CorpusValues, JointTest, Numbers, Texts, Truths, joint_test
+from .values import TRUE, Bags, Block, CorpusValues, JointTest, Numbers, PairBlock, Texts, Truths, joint_test
 
 Vocabulary: TypeAlias = dict[str, int]
 

@@ -23,9 +23,8 @@ from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property,
 from ..semantics import Apply, Condition, ModelSpec, Observed, Reference, nodes, terms
 from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import CorpusAtoms, reach
-from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
 from .feature_alphabet import Alphabet
-from .feature_rows import FeatureRows
+from .feature_rows import Conjunctions, FeatureRows, conjoined, conjunction_arrays, restored_conjunctions
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import (
     ExpandedFeature,

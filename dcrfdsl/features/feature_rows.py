@@ -1,22 +1,25 @@
-"""Sparse feature rows, the product of `features` and the input of training; and the blocks in which they are made.
+"""Sparse feature rows, the product of `features` and the input of training; and induced features in them.
 
 There is one `FeatureRows` per feature set (the distinct feature list of one or more cliques). Row r lists the ids of
-the features that fire there; ids count from 0 in the alphabet of their feature set. A block is a range of whole
-sentences, small enough that the arrays of one template stay in the cache.
+the features that fire there; ids count from 0 in the alphabet of their feature set.
+
+Induced features are conjunctions of two features that fire in the same row; each may itself be a conjunction. A feature
+set with F features in its alphabet and K conjunctions has the features 0 … F+K−1. Conjunction k is the feature F + k,
+and its two members have smaller numbers. New text is treated like training data: first the alphabet is looked up, then
+conjunctions are formed. Not here: the choice of conjunctions (`training`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..data import Corpus
-from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
-from ..kernels.extraction import rows_inside, shift_codes, shift_numbers
-from .plan import split_offset
+from ..foundation import Floats, IncompatibleState, Ints, Ints32, Offsets, array
+from ..kernels.extraction import conjoin
 
 
 class FeatureRows(NamedTuple):
@@ -54,90 +57,83 @@ class FeatureRows(NamedTuple):
         return sentence_off[:-1] + sentences * (self.pad_left + self.pad_right) + self.pad_left
 
 
-# blocks ---------------------------------------------------------------------------------------------------------------
+# conjunctions ---------------------------------------------------------------------------------------------------------
 
 
-ROWS = 1 << 15  # rows of a block; a longer sentence is a block by itself
-
-
-@dataclass(frozen=True)
-class Block:
-    """Tokens `first` to `end` of a corpus. Its R rows are its anchors, padding included."""
+@dataclass(frozen=True, eq=False)
+class Conjunctions:
+    """`members` [K, 2] int32: the two features of each conjunction; `first` is the number of conjunction 0."""
 
     first: int
-    end: int
-    sentence_off: Offsets  # [S+1], from 0
-    pad_left: int
-    pad_right: int
+    members: Ints32
+
+    @classmethod
+    def none(cls, num_features: int) -> Conjunctions:
+        return cls(num_features, np.zeros((0, 2), np.int32))
 
     @property
-    def num_rows(self) -> int:
-        return self.end - self.first + (len(self.sentence_off) - 1) * (self.pad_left + self.pad_right)
+    def num_features(self) -> int:
+        """Features of the alphabet and conjunctions together."""
+        return self.first + len(self.members)
 
-    def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """`lut[codes]` at t + offset, [R]; outside: `left` or `right`, plus `step` per position of distance."""
-        part = codes[self.first : self.end]
-        return shift_codes(part, lut, self.sentence_off, offset, self.pad_left, self.pad_right, left, right, step)
+    def extended(self, members: Ints32) -> Conjunctions:
+        return Conjunctions(self.first, np.concatenate([self.members, members]))
 
-    def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
-        """`numbers` at t + offset, [R]."""
-        part = numbers[self.first : self.end]
-        return shift_numbers(part, self.sentence_off, offset, self.pad_left, self.pad_right, outside)
+    def atoms(self, feature: int) -> frozenset[int]:
+        """The features of the alphabet of which a feature consists."""
+        met, left = {feature}, [feature]
+        while left:  # each member once, however often it occurs
+            if (at := left.pop() - self.first) >= 0:
+                new = set(self.members[at].tolist()) - met
+                met |= new
+                left += new
+        return frozenset(one for one in met if one < self.first)
 
-    def inside(self, offsets: Collection[int]) -> Mask:
-        """Whether t plus each offset lies in the sentence, [R]."""
-        return rows_inside(self.sentence_off, min(offsets), max(offsets), self.pad_left, self.pad_right)
+    def partners(self) -> tuple[Ints, Ints32, Ints32]:
+        """For each feature its partners in conjunctions: offsets, the other member, the conjunction."""
+        number = np.arange(self.first, self.num_features, dtype=np.int32)
+        one, other = np.concatenate([self.members, self.members[:, ::-1]]).T if len(number) else self.members.T
+        order = np.argsort(one, kind="stable")
+        off = np.searchsorted(one[order], np.arange(self.num_features + 1)).astype(np.int64)
+        return off, np.ascontiguousarray(other[order]), np.concatenate([number, number])[order]
 
 
-@dataclass(frozen=True)
-class PairBlock:
-    """Pairs of tokens, each pair in one sentence. A place is read at one of the two (`positions`).
+def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
+    """The rows with the conjunctions that fire there after their features; the value of a conjunction is 1."""
+    if not len(conjunctions.members):
+        return rows
+    row_off, feature = conjoin(rows.row_off, rows.feature, *conjunctions.partners())
+    value = rows.value
+    if len(value):
+        value = np.ones(len(feature))
+        lengths = np.diff(rows.row_off)
+        place = np.arange(len(rows.value)) + np.repeat(row_off[:-1] - rows.row_off[:-1], lengths)
+        value[place] = rows.value
+    return rows._replace(row_off=row_off, feature=feature, value=value)
 
-    first, second: tokens [R].   start, end: the bounds of their sentence, [R].
+
+# storage ------------------------------------------------------------------------------------------------------------
+
+
+def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, Ints32]:
+    """The members of each set's conjunctions, for the sets that have any."""
+    return {
+        f"conjunctions.{n}": conjunctions.members for n, conjunctions in enumerate(sets) if len(conjunctions.members)
+    }
+
+
+def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDArray]) -> list[Conjunctions]:
+    """From stored arrays. `IncompatibleState` unless every member is an earlier feature; kernels do not check
+    bounds.
     """
-
-    first: Ints
-    second: Ints
-    start: Ints
-    end: Ints
-    pad_left: int = 0
-    pad_right: int = 0
-
-    @property
-    def num_rows(self) -> int:
-        return len(self.first)
-
-    def _tokens(self, offset: int) -> Ints:
-        which, shift = split_offset(offset)
-        return (self.second if which == 2 else self.first) + shift
-
-    def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """`lut[codes]` at the named position and shift that `offset` encodes, [R]; outside as in `Block.codes`."""
-        token = self._tokens(offset)
-        inside = (token >= self.start) & (token < self.end)
-        read = codes[np.where(inside, token, 0)] if len(codes) else np.full(len(token), -1, np.int32)
-        known = np.where(read >= 0, np.append(lut, -1)[read], -1)
-        before, after = left + (self.start - token - 1) * step, right + (token - self.end) * step
-        return np.where(inside, known, np.where(token < self.start, before, after)).astype(np.int32)
-
-    def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
-        token = self._tokens(offset)
-        inside = (token >= self.start) & (token < self.end)
-        return np.where(inside, np.append(numbers, outside)[np.where(inside, token, -1)], outside)
-
-    def inside(self, offsets: Collection[int]) -> Mask:
-        tokens = [self._tokens(offset) for offset in offsets]
-        out = np.ones(self.num_rows, np.bool_)
-        for token in tokens:
-            out &= (self.start <= token) & (token < self.end)
-        return out
-
-
-def cut(corpus: Corpus, pad_left: int, pad_right: int) -> Iterator[Block]:
-    """The blocks of a corpus, in order."""
-    off = np.asarray(corpus.sentence_off, np.int64)
-    start = 0
-    while start < corpus.num_sentences:
-        stop = max(start + 1, int(np.searchsorted(off, off[start] + ROWS, side="right")) - 1)
-        yield Block(int(off[start]), int(off[stop]), off[start : stop + 1] - off[start], pad_left, pad_right)
-        start = stop
+    restored = []
+    for n, first in enumerate(num_features):
+        conjunctions = Conjunctions.none(first)
+        if (name := f"conjunctions.{n}") in arrays:
+            members = array(arrays, name, np.int32, 2)
+            known = np.arange(len(members))[:, None] + first
+            if members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
+                raise IncompatibleState("the stored conjunctions do not fit the alphabet")
+            conjunctions = Conjunctions(first, np.ascontiguousarray(members))
+        restored.append(conjunctions)
+    return restored

@@ -21,9 +21,8 @@ import numpy as np
 
 from ..foundation import Ints, Ints32, Mask, data_error
 from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, index_gaps, plain
-from .feature_rows import PairBlock
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
-from .values import TRUE, CorpusValues, equality_codes, joint_test
+from .values import TRUE, CorpusValues, PairBlock, equality_codes, joint_test
 
 MOST_PAIRS = 50_000_000  # a limit of memory, which `link = all` on a constant column reaches
 _Accepted = Callable[[Ints, Ints], Mask]

@@ -19,11 +19,11 @@ from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, pla
 from ..semantics import ModelSpec
 from .atoms import BlockReader, CorpusAtoms, RowItems
 from .feature_alphabet import Alphabet, TemplateCounter, TemplateTables, lock
-from .feature_rows import Block, FeatureRows, PairBlock, cut
+from .feature_rows import FeatureRows
 from .plan import ExpandedFeature, FeatureSetPlan
 from .relation_instances import pair_block, relate
 from .sentence_rows import PlainFeatures, Texts
-from .values import CorpusValues, gives_weights, is_weighted
+from .values import Block, CorpusValues, PairBlock, cut, gives_weights, is_weighted
 
 # `spread(task, runs)`: the results of task(first, last) for all runs, in order; the runs may be shared by threads.
 Spread: TypeAlias = Callable[[Callable[[int, int], Any], Sequence[tuple[int, int]]], list[Any]]

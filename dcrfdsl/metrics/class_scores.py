@@ -192,7 +192,7 @@ class LabelTables:
     confusion: a `Confusion`: its `states`, `matrix` and `mistakes`.
     by_type: the `ClassScores` of its segment types; None for a label without segments.
 
-    >>> tables = model.tables(corpus)["part"]
+    >>> tables = model.scores.tables(corpus)["part"]
     >>> tables.by_state.rows["B-TOWN"]
     ScoreRow(precision=1.0, recall=1.0, f1=1.0, support=3)
     >>> tables.by_type.macro.f1

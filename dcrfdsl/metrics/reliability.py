@@ -33,14 +33,14 @@ from ..foundation import Floats, Ints, Mask
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Judged probabilities in B bins of equal width. Made by `TrainedModel.reliability`; those of two parts add up.
+    """Judged probabilities in B bins of equal width, by `model.calibration.reliability`; those of two parts add up.
 
     counts: [B] int64: how many lie in each bin.
     mass: [B] float64: the sum of their probabilities.
     right: [B] int64: how many of them are right.
     squares: Σ (probability − 1 if right, else 0)² over all.
 
-    >>> judged = model.reliability(corpus)
+    >>> judged = model.calibration.reliability(corpus)
     >>> int(judged.counts.sum()), 0.0 <= judged.error <= 1.0
     (16, True)
     """

@@ -5,7 +5,7 @@ set that fire together; either may be a cross of an earlier round. It holds the 
 weights. For each cross and each assignment of a clique, it computes the gain of the best value of a new weight
 (`kernels.extraction.gains`). The best crosses become features, with weights of 0 to be trained. Sources: Lafferty,
 McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: how conjunctions are looked up in new text
-(`features.conjunctions`).
+(`features.feature_rows`).
 """
 
 from __future__ import annotations

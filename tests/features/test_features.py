@@ -43,8 +43,8 @@ from dcrfdsl.features import (
     Lexicons,
     expand_features,
     feature_alphabet as alphabet,
-    feature_rows as block,
 )
+from dcrfdsl.features.values import row_blocks as block
 from dcrfdsl.semantics.schema import model_spec as model
 from dcrfdsl.syntax import nodes as ex
 

@@ -266,7 +266,7 @@ def _lost_tensor(rng: Rng, parts: Parts, other: Parts) -> None:
 
 def _renamed_tensor(rng: Rng, parts: Parts, other: Parts) -> None:
     if (name := _tensor(rng, parts)) is not None:
-        new = _one(rng, (name + "x", "voters.off", "features.conjunctions.0", "features.conjunctions.9",
+        new = _one(rng, (name + "x", "voters.off", "features.feature_rows.0", "features.feature_rows.9",
                          "known.word.off", "features.support.0.value", "\x1b[31m", "parameters.9.bias"))  # fmt: skip
         parts.tensors[new] = parts.tensors[name]
         if rng.random() < 0.5:

@@ -24,7 +24,7 @@ from fuzz.small_models import train_small
 from dcrfdsl.data import read_corpus, stream_corpus, tagged
 from dcrfdsl.data.column_blocks import blocks
 from dcrfdsl.data.formats.format_interface import cut_at_blank_line
-from dcrfdsl.features.conjunctions import Conjunctions
+from dcrfdsl.features.feature_rows import Conjunctions
 from dcrfdsl.features.values.lexicons import read_lexicon
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, Diagnostic, Label, Source, Span, data_error, render
 from dcrfdsl.foundation.errors.printing import json_text, printable

@@ -17,9 +17,8 @@ from training_cases import problem_of
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.supervision import TrainingProblem
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.features.conjunctions import Conjunctions, conjoined, restored_conjunctions
 from dcrfdsl.features.extract import FeatureExtractor
-from dcrfdsl.features.feature_rows import FeatureRows
+from dcrfdsl.features.feature_rows import Conjunctions, FeatureRows, conjoined, restored_conjunctions
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.known_labels import instances_of
 from dcrfdsl.inference import Workers

@@ -9,6 +9,7 @@ from .joint_tests import (
 )
 from .lexicons import Lexicons as Lexicons
 from .number_values import checked_bins as checked_bins, quantile_bins as quantile_bins
+from .row_blocks import Block as Block, PairBlock as PairBlock, cut as cut
 from .user_functions import RegisteredFeature as RegisteredFeature
 from .value_kinds import (
     Bags as Bags,

@@ -49,10 +49,10 @@ from ...semantics import (
     missing_mark,
     read_bins,
 )
-from ..feature_rows import Block
 from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text
 from .lexicons import Lexicon, Lexicons, span_codes
 from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
+from .row_blocks import Block
 from .user_functions import FunctionCalls, RegisteredFeature, kind_of_result
 from .value_functions import FEATURES, compiled
 from .value_kinds import Bags, Numbers, Source, Texts, Truths, Values, checked_bag

@@ -30,10 +30,10 @@ from ...semantics import (
     Reference,
     fold,
 )
-from ..feature_rows import Block, PairBlock
 from ..plan import condition_text, fixed_condition, leaves, moved
 from .distinct_values import TRUTHS, CorpusValues
 from .number_values import COMPARISONS
+from .row_blocks import Block, PairBlock
 from .value_kinds import Truths
 
 FALSE, UNKNOWN, TRUE = 0, 1, 2

@@ -251,14 +251,20 @@ def _error(path: str | Path, slug: str, message: str, remedy: str | None = None)
 
 # For numbers of errors of the operating system: the slug of the message, its words about a path, and the remedy.
 KnownErrors = Mapping[int, tuple[str, str, str]]
-_FULL = ("disk-full", "no room to write `{}`", "free some space, or write to another disk")
-_READ_ONLY = ("read-only-target", "`{}` is read-only for this user", "choose another place, or change its permissions")
-_UNREADABLE = ("unreadable-file", "`{}` may not be read by this user", "change its permissions")
-WRITING: KnownErrors = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _FULL),
-    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _READ_ONLY),
+_SAID = {
+    "full": ("disk-full", "no room to write `{}`", "free some space, or write to another disk"),
+    "read-only": (
+        "read-only-target",
+        "`{}` is read-only for this user",
+        "choose another place, or change its permissions",
+    ),
+    "unreadable": ("unreadable-file", "`{}` may not be read by this user", "change its permissions"),
 }
-READING: KnownErrors = dict.fromkeys((errno.EACCES, errno.EPERM), _UNREADABLE)
+WRITING: KnownErrors = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _SAID["full"]),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _SAID["read-only"]),
+}
+READING: KnownErrors = dict.fromkeys((errno.EACCES, errno.EPERM), _SAID["unreadable"])
 
 
 @contextmanager

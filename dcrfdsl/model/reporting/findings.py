@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from ...data import Corpus
 from ...foundation import Block, Floats, Mask
@@ -23,7 +23,6 @@ from .wrong_labels import ErrorList, Why
 class ErrorBrowser:
     """The place of the error browser, which the page's script fills from its data.   num_errors: on this page."""
 
-    name: ClassVar[str] = "browser"
     labels: Sequence[str]
     num_errors: int
 
