@@ -1,7 +1,7 @@
 """The best wrong labelling of each sentence: one that contradicts a known label of the variables that the loss covers.
 
 `exact` finds it by max-marginals; on sequences so long that they are computed in blocks, it decodes a graph that
-excludes the right labellings (`graph.variants.excluding_gold`). Other methods decode the free graph; where the result
+excludes the right labellings (`graph.margin_graphs`). Other methods decode the free graph; where the result
 is right, they decode again with the likeliest wrong state of some variable clamped.
 Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the criteria that compare scores with them.
 """

@@ -15,7 +15,7 @@ The objective of pieces that share no weight is a sum of functions of different 
 are never in a common piece are independent). Their losses are minimised one after another, each over separate weights
 and tables: most parts need fewer steps than the slowest one, and each step computes one part's tables. Weights that no
 piece trains are in no part, and keep their values. Not here: the pieces that a shorthand stands for
-(`semantics.settings.piece_shorthands`), the graphs (`graph.pieces.piece_graphs`), the order of work
+(`semantics.settings.piece_shorthands`), the graphs (`graph.large_piece_graphs`), the order of work
 (`optimizers.separable`).
 """
 

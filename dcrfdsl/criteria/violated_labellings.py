@@ -3,9 +3,9 @@
     loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs
                  max-marginals; with messages, the approximate search of `competing_labellings`
     hamming      and `cost`: the best labelling of a graph in which wrong states score twice their cost more
-                 (`graph.variants.cost_augmented`), by any method; y* itself is no violation. With hidden labels,
+                 (`graph.margin_graphs`), by any method; y* itself is no violation. With hidden labels,
                  other right labellings would look like violations; that graph is then searched as for a loss of 1
-    segments     so does a graph with variables of its own (`graph.variants.segment_costs`), exactly
+    segments     so does a graph with variables of its own (`graph.margin_graphs`), exactly
 
 With a slack for each labelling, `NBestSearch` lists all that may violate their margins, exactly.
 

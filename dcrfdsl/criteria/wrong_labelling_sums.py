@@ -3,7 +3,7 @@
     log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) = log (Z_i / exp g(y_i) − 1)
 
 Everything is computed through logarithms. Where nearly all the probability is on y_i, Z_i and exp g(y_i) are too close
-for a difference, and the sums run over the other labellings alone (`graph.variants.excluding_gold`). Where labels are
+for a difference, and the sums run over the other labellings alone (`graph.margin_graphs`). Where labels are
 latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: the criteria made of them.
 """
 

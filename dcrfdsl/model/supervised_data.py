@@ -1,7 +1,7 @@
 """The known labels of a corpus in the form that graphs take, and the error if no labelling agrees with them.
 
 Not here: reading labels (`data.labels`), counts of gold labels (`graph.known_labels`), the clamping factors
-(`graph.variants.clamping`), the objective (`criteria`).
+(`graph.label_factors`), the objective (`criteria`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Neighbours differ in the few weights of one mistake, so a vector is stored as its change from the previous one, the
 first as its change from zero. Source: Freund and Schapire, "Large margin classification using the perceptron algorithm"
-(1999), figure 1. Not here: the votes on a labelling (`inference.decoding.voting`).
+(1999), figure 1. Not here: the votes on a labelling (`inference.decoding.labellings`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules on the settings of single criteria: `mce`, `hmsvm`, `hmm`, `exponential`, `adaboost` and the voted perceptron.
 
 Not here: unknown settings and optimizers (`setting_rules`), what a hidden Markov model is
-(`semantics.conditions.markov_structure`), counting votes (`inference.decoding.voting`), facts that need data or graph
+(`semantics.conditions.markov_structure`), counting votes (`inference`), facts that need data or graph
 (`criteria`, `training`).
 """
 
