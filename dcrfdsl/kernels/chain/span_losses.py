@@ -170,7 +170,7 @@ def _end(marks, labels, length, t):
     return t
 
 
-@inner
+@inlined
 def _judge_spans(s, judging, lattice, gathered, soft):
     """Σ weight · ℓ(d) over the spans of sequence s, nan where y* is impossible; propagates the gathered gradient."""
     spans, loss = judging.spans, 0.0
