@@ -16,8 +16,8 @@ A wrong labelling costs 1, or the sum of the costs of its wrong states, or of it
     segments        the gold segments that y does not have, and the segments of y that are not gold ones
 
 Both are sums over positions, so that decoding may maximise them together with the score (`graph.margin_graphs`).
-Sources: Altun & Hofmann 2003 §5; Tsochantaridis et al. 2005, margin rescaling. Not here: the search for the most violated
-labelling (`violated_labellings`), solving (`optimizers`).
+Sources: Altun & Hofmann 2003 §5; Tsochantaridis et al. 2005, margin rescaling. Not here: the search for the most
+violated labelling (`violated_labellings`), solving (`optimizers`).
 """
 
 from __future__ import annotations
