@@ -161,16 +161,37 @@ class ModelSpec(Declarations):
         """
         return checked_node(cls, values)
 
-    def model_dump(self, *, mode: Literal["python", "json"] = "python", warnings: bool = True) -> dict[str, Any]:
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """The specification that `model_dump_json` wrote. Raises pydantic's `ValidationError` for anything else.
+
+        text: of the JSON.
+
+        >>> spec = ModelSpec.model_validate_json('{"labels": [{"name": "tag"}]}')
+        """
+        spec: Self = json_adapter(cls).validate_json(text)
+        return spec
+
+    def model_dump_json(self, **options: Any) -> str:
+        """All fields as JSON.
+
+        options: of pydantic, such as `indent`.
+
+        >>> json = load_template("address.dcrf").spec.model_dump_json(indent=2)
+        """
+        text: bytes = json_adapter(type(self)).dump_json(self, **options)
+        return text.decode()
+
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
         """All fields as dictionaries, lists and plain values.
 
         mode: `json` has lists in place of tuples.
-        warnings: whether pydantic warns of values of another type.
+        options: of pydantic, such as `exclude_defaults`.
 
         >>> load_template("address.dcrf").spec.model_dump()["labels"][0]["name"]
         'part'
         """
-        values: dict[str, Any] = json_adapter(type(self)).dump_python(self, mode=mode, warnings=warnings)
+        values: dict[str, Any] = json_adapter(type(self)).dump_python(self, mode=mode, **options)
         return values
 
     def _tell_schemes(self) -> None:
@@ -229,7 +250,7 @@ class ModelSpec(Declarations):
     # with other declarations computes its own.
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
-        """A copy with other values of the fields in `update`.
+        """A copy with other values of the fields in `update`. Its parts never change, so it shares them.
 
         >>> without_metrics = load_template("address.dcrf").spec.model_copy(update={"evaluate": ()})
         """
