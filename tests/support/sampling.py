@@ -36,7 +36,7 @@ RARE = {  # a file below tests/: names of tests whose kernels take 3 to 30 secon
     "criteria/test_risks.py": r"marginal|no_number|propositions",  # tangents; messages in log space
     "criteria/test_segment_errors.py": r"^test_",  # competitors
     "crfsuite/test_trainer.py": r"\[l2sgd\]|training_is_deterministic",
-    "documentation/test_commands.py": r"--method trp",  # messages of .uai
+    "documentation/test_commands.py": r"--method trp|--nodes",  # messages of .uai, bounds
     "documentation/test_docstrings.py": r"\[TrainedModel\.(calibrated|log_likelihood|rank_risk|sample)\]",  # lattices
     "end_to_end/test_combinations.py": r"combination_trains|completed_by_messages",  # .ci/run has them interpreted too
     "end_to_end/test_hidden.py": r"scores_are_those_of_labels\[memories",
