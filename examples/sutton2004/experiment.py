@@ -21,7 +21,8 @@ from running import fingerprint, sentences_of, timed
 from dcrfdsl import fit, load_template, load_text, read_corpus, to_text
 from dcrfdsl.data import Corpus, InternedColumn
 from dcrfdsl.metrics import evaluate_predictions
-from dcrfdsl.model.trained_model import Prediction, TrainedModel
+from dcrfdsl.model.prediction import Prediction
+from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
 HERE = Path(__file__).parent

@@ -8,6 +8,7 @@ to right. A test that reads outside the sequence is false.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -243,8 +244,9 @@ def placed(node: Any, at: Mapping[str, int]) -> Any:
         return ex.At(offset=at[node.position] + node.shift)
     if isinstance(node, tuple):
         return tuple(placed(part, at) for part in node)
-    if isinstance(node, ex.Frozen):
-        return node.model_copy(update={name: placed(part, at) for name, part in node})
+    if isinstance(node, ex.Node):
+        fields = dataclasses.fields(node)  # type: ignore[arg-type]
+        return node.model_copy(update={one.name: placed(getattr(node, one.name), at) for one in fields})
     return node
 
 
