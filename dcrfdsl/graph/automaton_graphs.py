@@ -31,6 +31,7 @@ from .automaton_states import (
     FIRST,
     LAST_STATE,
     MOVE,
+    OF_SEGMENTS,
     STATE,
     Moves,
     Placement,
@@ -40,6 +41,7 @@ from .automaton_states import (
     window_of,
 )
 from .clique_kinds import CliqueKind
+from .segment_factors import of_lengths
 from .unroll import ModelGraph
 
 
@@ -197,7 +199,8 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     if places is None:
         return None
     base, hard = graph.shared.of_kinds, graph.shared.hard_cells()
-    found = search(places, window_of(graph), graph.cards, base, hard)
+    most = OF_SEGMENTS if of_lengths(graph.templates) else 1
+    found = search(places, window_of(graph), graph.cards, base, hard, most)
     if found is None or not len(found[1].states):
         return None
     codes, moves = found

@@ -134,6 +134,7 @@ def _beyond_the_end(graph: ModelGraph, number: int, template: CliqueTemplate, wi
 MOST_TUPLES = 2**20  # joint values of a position's variables that are looked at
 MOST_CODES = 2**24  # windows that could be states
 MOST_MOVES = 2**23  # that are looked at
+OF_SEGMENTS = 16  # times as many of both: their states have few moves, and any other form takes very much longer
 AT_ONCE = 2**20  # moves
 
 
@@ -208,14 +209,14 @@ class Moves:
 
 
 def search(
-    places: Sequence[Placement], window: int, cards: tuple[int, ...], base: Ints, hard: Floats
+    places: Sequence[Placement], window: int, cards: tuple[int, ...], base: Ints, hard: Floats, most: int = 1
 ) -> tuple[StateCodes, Moves] | None:
     """All states that some labelling reaches and the moves between them; None if they are too many to be listed.
 
-    base [kinds], hard [shared cells]: see `ModelGraph`.
+    base [kinds], hard [shared cells]: see `ModelGraph`.   most: how many times the usual limits are allowed.
     """
     symbols = _symbols(places, cards, base, hard)
-    if symbols is None or len(symbols) ** window > MOST_CODES:
+    if symbols is None or len(symbols) ** window > most * MOST_CODES:
         return None
     codes = StateCodes(window, symbols, base, cards)
     allowed = _Allowed(codes, places, hard)
@@ -232,7 +233,7 @@ def search(
         for begin in range(0, len(frontier), max(1, AT_ONCE // n)):
             moves, tried = allowed.moves(frontier[begin : begin + max(1, AT_ONCE // n)])
             looked_at += tried
-            if looked_at > MOST_MOVES:
+            if looked_at > most * MOST_MOVES:
                 return None
             steps.append(moves)
             reached = np.unique(codes.after(moves))

@@ -66,8 +66,12 @@ def test_an_automaton_is_done_by_its_kernel(bound: BoundCase) -> None:
     assert runs.decode(potentials, 0, count, log_z, status, np.zeros(int(data.labelling_off[-1]), np.int32)) == []
 
 
+@pytest.mark.parametrize("factor", [0.0, np.inf], ids=["by the automaton in log space", "by programs"])
 @pytest.mark.parametrize("scale", [300.0, 3000.0])
-def test_what_leaves_linear_space_is_left_to_the_general_path(bound: BoundCase, scale: float) -> None:
+def test_what_leaves_linear_space_is_summed(
+    bound: BoundCase, scale: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_method, "LOG_SPACE", factor)
     weights = bound.weights(scale)
     value, gradient = bound.gradient(weights, automaton=True)
     plain_value, plain_gradient = bound.gradient(weights, automaton=False)

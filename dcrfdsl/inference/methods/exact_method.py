@@ -44,6 +44,7 @@ from ..bound import (
 
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
+LOG_SPACE = 30  # times as long as in powers, roughly, an automaton's sums take in log space
 WORTH_ASKING = 2**28  # bytes of which the system is asked whether it has them
 
 
@@ -65,11 +66,12 @@ class ExactMethod(StatelessMethod):
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
         automaton = bound_automaton(self.data, chain=chain is not None, alone=self.alone)
         self.automaton = AutomatonRuns(self.data, automaton) if automaton is not None else None
-        self.candidates = None
+        self.candidates, self._in_log_space = None, self.alone
+        seconds = other_seconds(self.data.graph, chain=chain is not None)
+        if automaton is not None:
+            self._in_log_space |= LOG_SPACE * automaton_seconds(automaton.graph) < seconds
+            seconds = automaton_seconds(automaton.graph) / filled_lanes(self.data)
         if self.data.graph.coded:
-            seconds = other_seconds(self.data.graph, chain=chain is not None)
-            if automaton is not None:
-                seconds = automaton_seconds(automaton.graph) / filled_lanes(self.data)
             self.candidates = CandidateRuns.of(self.data, seconds)
         if self.automaton is not None and self.candidates is None:
             self.together = TOGETHER
@@ -94,6 +96,16 @@ class ExactMethod(StatelessMethod):
     def _special(self) -> list[AutomatonRuns | ChainRuns]:
         """The kernels that are tried before the programs, in this order."""
         return [runs for runs in (self.automaton, self.chain) if runs is not None]
+
+    @property
+    def _sums(self) -> list[Callable[..., list[tuple[int, int]]]]:
+        """The same for expectations. What leaves the range of an automaton is summed by it in log space where the
+        programs would take longer still.
+        """
+        sums: list[Callable[..., list[tuple[int, int]]]] = [runs.expectations for runs in self._special]
+        if self.automaton is not None and self._in_log_space:
+            sums.insert(1, self.automaton.log_expectations)
+        return sums
 
     @property
     def _decoders(self) -> list[AutomatonRuns | ChainRuns]:
@@ -126,12 +138,10 @@ class ExactMethod(StatelessMethod):
         d, p, left = self.data, potentials, [(first, last)]
         if self.candidates is not None and not len(share):
             left = self.candidates.expectations(p, first, last, out.results, out.marginals, gradient, expected)
-        for special in self._special:
+        for sums in self._sums:
             again: list[tuple[int, int]] = []
             for begin, end in left:
-                again += special.expectations(
-                    p, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share
-                )
+                again += sums(p, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share)
             left = again
         for begin, end in left:
             arguments = (
@@ -183,21 +193,6 @@ class AutomatonMethod(ExactMethod):
             "exact inference is possible here by an automaton alone, which does not take sequences as long as these",
             help="cut long sequences, or use `infer trp`",
         )
-
-    def expectations(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
-        share: Floats = NOTHING,
-    ) -> None:  # fmt: skip
-        """As `ExactMethod.expectations`. DcrfError if the automaton cannot take the data."""
-        left = [(first, last)]
-        for run in (self.automaton.expectations, self.automaton.log_expectations) if self.automaton else ():
-            left = [
-                rest
-                for begin, end in left
-                for rest in run(potentials, begin, end, out.log_z, out.status, out.marginals, gradient, expected, share)
-            ]
-        for begin, end in left:
-            super().expectations(potentials, begin, end, out, gradient, expected, share)  # which says that it cannot
 
 
 class ProgramCompetitors:
