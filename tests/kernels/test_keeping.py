@@ -143,7 +143,7 @@ def test_only_the_decorators_of_kernels_compile() -> None:
     used = {path: numba_names(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
     assert [path.name for path, names in used.items() if names & COMPILERS] == ["compilation.py"]
     extended = sorted(path.name for path, names in used.items() if names & EXTENDERS)
-    assert extended == ["lane_vectors.py", "machine_vectors.py"]
+    assert extended == ["machine_vectors.py"]
 
 
 # what the fingerprint covers -----------------------------------------------------------------------------------------

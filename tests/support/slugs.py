@@ -60,6 +60,7 @@ def _made(tree: ast.Module, makers: dict[str, Position]) -> Iterator[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
+    passed_on = {id(name) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name in _passed_on(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             names = [argument.arg for argument in node.args.args]
@@ -73,8 +74,14 @@ def _made(tree: ast.Module, makers: dict[str, Position]) -> Iterator[str]:
             yield str(argument.value)
         elif isinstance(argument, ast.Name) and argument.id in constants:
             yield str(constants[argument.id])
-        elif isinstance(argument, ast.Name):
+        elif isinstance(argument, ast.Name) and id(argument) not in passed_on:
             yield from _slugs_of_tables(tree)
+
+
+def _passed_on(function: ast.FunctionDef) -> Iterator[ast.Name]:
+    """Where a function names its own parameter `slug`."""
+    if "slug" in [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]:
+        yield from (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == "slug")
 
 
 def _argument(call: ast.Call, makers: dict[str, Position]) -> ast.expr | None:
