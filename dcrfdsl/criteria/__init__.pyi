@@ -16,4 +16,4 @@ from .importance import NumberColumns as NumberColumns
 from .margin_objective import Hmsvm as Hmsvm, margin_remarks as margin_remarks
 from .penalties import PRIORS as PRIORS, TemplateWeights as TemplateWeights, weights_by_template as weights_by_template
 from .run_sums import gradient_runs as gradient_runs
-from .supervision import TrainingProblem as TrainingProblem
+from .training_problem import TrainingProblem as TrainingProblem

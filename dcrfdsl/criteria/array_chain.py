@@ -17,7 +17,7 @@ from ..inference import Workers
 from ..semantics import load_text, stage_settings
 from .criteria_table import CRITERIA
 from .criterion import Criterion
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 _TEMPLATE = """dcrf 1
 data crfsuite(y, attributes: weighted_bag)
@@ -67,11 +67,11 @@ def chain_likelihood(data: ChainData, weights: ChainWeights) -> Criterion:
     nothing = np.zeros(0, np.int32)
     of_states = CliqueWeights(nothing, weights.state_off, weights.states)
     of_moves = CliqueWeights(weights.moves, np.zeros(1, np.int64), nothing)
-    supervision = TrainingProblem(
+    problem = TrainingProblem(
         spec, graph, Parameters((of_states, of_moves)), (_rows(data),), {}, data.sequence_off,
         Gold(data.labels[None, :], ((),)), weights.counts, Workers(None),
     )  # fmt: skip
-    return CRITERIA["likelihood"](supervision, stage_settings(spec))
+    return CRITERIA["likelihood"](problem, stage_settings(spec))
 
 
 def _rows(data: ChainData) -> FeatureRows:

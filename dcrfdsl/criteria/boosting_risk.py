@@ -28,7 +28,7 @@ from .competing_labellings import unpacked_data_excluding_gold
 from .gold_counts import FeatureFirings, SequenceCounts, feature_firings
 from .penalties import Penalty
 from .risks import Risk, check_start, log_importance, require_exact
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 from .wrong_labelling_sums import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio
 
 
@@ -200,22 +200,22 @@ class BoostingRisk(Risk):
     solver = "boosting"
 
     def __init__(
-        self, supervision: TrainingProblem, settings: TrainSettings[AdaboostSettings], inference: ResolvedInference
+        self, problem: TrainingProblem, settings: TrainSettings[AdaboostSettings], inference: ResolvedInference
     ):
         criterion = settings.criterion
-        super().__init__(supervision, Penalty.none(supervision.parameters.num_weights), None, "exact")
+        super().__init__(problem, Penalty.none(problem.parameters.num_weights), None, "exact")
         self.rounds, self.tolerance, self.max_step = criterion.rounds, criterion.tolerance, criterion.max_step
         self.update: str = criterion.update
-        self._wrong, self._weight = WrongLabellingSums(supervision, inference), criterion.weight
-        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
+        self._wrong, self._weight = WrongLabellingSums(problem, inference), criterion.weight
+        labels = problem.graph.num_labels * np.diff(problem.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
         weight = np.zeros(len(labels)) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
         if criterion.weight == "uniform" or criterion.divide:
             weight = weight - finite_or_zero(wrong)
-        weight = weight + log_importance(supervision, settings)
+        weight = weight + log_importance(problem, settings)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
-        self._supervision, self._inference, self._every = supervision, inference, feature_firings(supervision)
+        self._problem, self._inference, self._every = problem, inference, feature_firings(problem)
         self._column_of, self._fires_in = self._every.column_of, self._every.sequences_of()
         self.ranges = count_ranges_of(self._every, self._wrong.gold, shared=criterion.bounds == "all")
         self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
@@ -279,13 +279,11 @@ class BoostingRisk(Risk):
 
     @cached_property
     def _of_all(self) -> PairExpectations:
-        return self._expectations(self._supervision.bind_plain(programs=True))
+        return self._expectations(self._problem.bind_plain(programs=True))
 
     @cached_property
     def _of_wrong(self) -> PairExpectations:
-        return self._expectations(
-            unpacked_data_excluding_gold(self._supervision, range(self._supervision.graph.num_labels))
-        )
+        return self._expectations(unpacked_data_excluding_gold(self._problem, range(self._problem.graph.num_labels)))
 
     def _expectations(self, plain: BoundData) -> PairExpectations:
         data = plain.packed()
@@ -305,11 +303,11 @@ class BoostingRisk(Risk):
         return weights
 
 
-def build_boosting(supervision: TrainingProblem, settings: TrainSettings[AdaboostSettings]) -> BoostingRisk:
+def build_boosting(problem: TrainingProblem, settings: TrainSettings[AdaboostSettings]) -> BoostingRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
-    unknown = np.flatnonzero((supervision.gold.codes < 0).any(axis=0))
+    unknown = np.flatnonzero((problem.gold.codes < 0).any(axis=0))
     if len(unknown):
-        sentence = int(np.searchsorted(supervision.sentence_off, unknown[0], side="right"))
+        sentence = int(np.searchsorted(problem.sentence_off, unknown[0], side="right"))
         message = f"`adaboost` needs labels that are all known, and in sentence {sentence} some are not"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `exponential`, which sums them out"))
-    return BoostingRisk(supervision, settings, require_exact(supervision, settings))
+    return BoostingRisk(problem, settings, require_exact(problem, settings))

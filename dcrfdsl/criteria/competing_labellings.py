@@ -34,20 +34,20 @@ from ..kernels.sequences import WrongStates
 from ..kernels.tables import Potentials
 from ..semantics import ExactSettings
 from .judged_spans import goes_on
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 
 
-def data_excluding_gold(supervision: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
+def data_excluding_gold(problem: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
     """The training data without its right labellings, packed, with contraction programs."""
-    return unpacked_data_excluding_gold(supervision, loss_variables).packed(bundled=True)
+    return unpacked_data_excluding_gold(problem, loss_variables).packed(bundled=True)
 
 
-def unpacked_data_excluding_gold(supervision: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
+def unpacked_data_excluding_gold(problem: TrainingProblem, loss_variables: Sequence[int]) -> BoundData:
     """As `data_excluding_gold`, but not packed."""
-    graph = graph_excluding_gold(supervision.graph, supervision.gold, loss_variables, len(supervision.rows))
-    rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables))
-    binder = Binder(graph, supervision.parameters, programs=True)
-    return binder.bind(rows, supervision.sentence_off, supervision.relations)
+    graph = graph_excluding_gold(problem.graph, problem.gold, loss_variables, len(problem.rows))
+    rows = (*problem.rows, *known_label_rows(problem.graph, problem.gold, loss_variables))
+    binder = Binder(graph, problem.parameters, programs=True)
+    return binder.bind(rows, problem.sentence_off, problem.relations)
 
 
 class CompetitorSearch(Protocol):
@@ -61,9 +61,9 @@ class CompetitorSearch(Protocol):
         """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
 
 
-def wrong_states(supervision: TrainingProblem, loss_variables: Sequence[int]) -> WrongStates:
+def wrong_states(problem: TrainingProblem, loss_variables: Sequence[int]) -> WrongStates:
     """The states of these variables that contradict their known labels."""
-    cards, gold = supervision.graph.cards, supervision.gold
+    cards, gold = problem.graph.cards, problem.gold
     code = np.full((gold.codes.shape[1], len(cards)), -1, np.int32)
     off, tables, at = np.zeros(len(cards), np.int64), [np.zeros(0, np.bool_)], 0
     for variable in loss_variables:
@@ -77,15 +77,15 @@ def wrong_states(supervision: TrainingProblem, loss_variables: Sequence[int]) ->
 class WrongLabellingDecoder:
     """Finds the best wrong labelling of each sentence exactly. data: the data set that its potentials are those of."""
 
-    def __init__(self, supervision: TrainingProblem, loss_variables: Sequence[int], settings: ExactSettings):
-        self.data = supervision.bind(programs=True)
-        self._width = len(supervision.graph.cards)
+    def __init__(self, problem: TrainingProblem, loss_variables: Sequence[int], settings: ExactSettings):
+        self.data = problem.bind(programs=True)
+        self._width = len(problem.graph.cards)
         self._runs = ProgramCompetitors(self.data)
-        self._wrong = wrong_states(supervision, loss_variables)
+        self._wrong = wrong_states(problem, loss_variables)
         self._method: SequenceMethod | None = None
         self._wide = np.zeros(0, np.int32)
         if self._runs.in_blocks.any():
-            self.data = data_excluding_gold(supervision, loss_variables)
+            self.data = data_excluding_gold(problem, loss_variables)
             self._method = METHODS["exact"].build(self.data, settings)
             self._wide = np.zeros(int(self.data.labelling_off[-1]), np.int32)
 
@@ -107,9 +107,9 @@ class WrongLabellingDecoder:
 class ExactCompetitorSearch:
     """Exact search, on every graph that `exact` can handle."""
 
-    def __init__(self, decoder: WrongLabellingDecoder, supervision: TrainingProblem):
-        self._decoder, self._width, self._workers = decoder, len(supervision.graph.cards), supervision.workers
-        self._labelling = np.zeros(len(supervision.labelling), np.int32)
+    def __init__(self, decoder: WrongLabellingDecoder, problem: TrainingProblem):
+        self._decoder, self._width, self._workers = decoder, len(problem.graph.cards), problem.workers
+        self._labelling = np.zeros(len(problem.labelling), np.int32)
         self.status = RunStatus()
 
     def best_wrong(self, weights: Floats) -> Codes:
@@ -126,20 +126,18 @@ class ConstrainedCompetitorSearch:
     def __init__(
         self,
         decoder: ConstrainedDecoder,
-        supervision: TrainingProblem,
+        problem: TrainingProblem,
         loss_variables: Sequence[int],
         inference: ResolvedInference,
     ):
-        self._decoder, self._supervision, self._loss_variables = decoder, supervision, tuple(loss_variables)
-        self._data = supervision.bind(programs=METHODS[inference.name].programs)
+        self._decoder, self._problem, self._loss_variables = decoder, problem, tuple(loss_variables)
+        self._data = problem.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
         # a sentence without any known label is never wrong
-        cards = supervision.graph.cards
+        cards = problem.graph.cards
         restricts = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
         num_restricted = np.concatenate([[0], np.cumsum(np.any(restricts, axis=0))])
-        self._can_be_wrong = (
-            num_restricted[supervision.sentence_off[1:]] > num_restricted[supervision.sentence_off[:-1]]
-        )
+        self._can_be_wrong = num_restricted[problem.sentence_off[1:]] > num_restricted[problem.sentence_off[:-1]]
 
     @property
     def status(self) -> RunStatus:
@@ -148,12 +146,12 @@ class ConstrainedCompetitorSearch:
 
     def best_wrong(self, weights: Floats) -> Codes:
         """See `CompetitorSearch.best_wrong`."""
-        off = self._supervision.sentence_off
-        count, labels = len(off) - 1, self._supervision.graph.num_labels
+        off = self._problem.sentence_off
+        count, labels = len(off) - 1, self._problem.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
         codes = self._decode(weights, StateConstraints(np.arange(count), free))
         same = np.ones(count, np.bool_)
-        wrong = self._supervision.gold.contradicts(codes[:labels], self._supervision.graph.cards[:labels])
+        wrong = self._problem.gold.contradicts(codes[:labels], self._problem.graph.cards[:labels])
         for variable in self._loss_variables:
             same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
         again = np.flatnonzero(same & self._can_be_wrong)
@@ -171,18 +169,18 @@ class ConstrainedCompetitorSearch:
 
     def _allowed(self, variable: int, card: int) -> Mask:
         """The states that the known labels allow a variable at each position, [N, card]."""
-        gold = self._supervision.gold
+        gold = self._problem.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
 
     def _decode(self, weights: Floats, constraints: StateConstraints) -> Codes:
         result = self._decoder.decode(weights, constraints)
-        return result.labelling.reshape(-1, len(self._supervision.graph.cards)).T.copy()
+        return result.labelling.reshape(-1, len(self._problem.graph.cards)).T.copy()
 
     def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
         """For each of these sentences, a constraint to the wrong state with the largest marginal."""
-        data, method, supervision = self._data, self._method, self._supervision
-        out = run_inference(data, method, data.potentials(weights), supervision.workers, marginals=True)
-        cards = supervision.graph.cards
+        data, method, problem = self._data, self._method, self._problem
+        out = run_inference(data, method, data.potentials(weights), problem.workers, marginals=True)
+        cards = problem.graph.cards
         marginals = out.marginals.reshape(-1, sum(cards))
         starts = np.cumsum([0, *cards])
         best = np.full((len(self._loss_variables), len(marginals)), -1.0)
@@ -191,41 +189,41 @@ class ConstrainedCompetitorSearch:
             state_marginals = marginals[:, starts[variable] : starts[variable + 1]].copy()
             state_marginals[self._allowed(variable, cards[variable])] = -1.0
             best[n], state[n] = state_marginals.max(axis=1), state_marginals.argmax(axis=1)
-        off, blocks = supervision.sentence_off, []
+        off, blocks = problem.sentence_off, []
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
             n, t = divmod(int(part.argmax()), part.shape[1])
-            codes = np.full((supervision.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
+            codes = np.full((problem.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
             codes[self._loss_variables[n], t] = only_state(state[n, off[s] + t])
             blocks.append(codes)
         return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
 def competitor_search(
-    supervision: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
+    problem: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
 ) -> CompetitorSearch:
     """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactCompetitorSearch(WrongLabellingDecoder(supervision, loss_variables, exact), supervision)
+        return ExactCompetitorSearch(WrongLabellingDecoder(problem, loss_variables, exact), problem)
     return ConstrainedCompetitorSearch(
-        constrained_decoder_of(supervision, inference, loss_variables), supervision, loss_variables, inference
+        constrained_decoder_of(problem, inference, loss_variables), problem, loss_variables, inference
     )
 
 
 def constrained_decoder_of(
-    supervision: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
+    problem: TrainingProblem, inference: ResolvedInference, loss_variables: Sequence[int]
 ) -> ConstrainedDecoder:
     """The constrained decoder of the training data, which may ask whether segments of `loss_variables` go on."""
     sets = []
-    for variable in range(supervision.graph.num_labels):
+    for variable in range(problem.graph.num_labels):
         goes = (
-            goes_on(supervision.states[variable])
+            goes_on(problem.states[variable])
             if variable in loss_variables
-            else np.zeros((0, supervision.graph.cards[variable]), np.bool_)
+            else np.zeros((0, problem.graph.cards[variable]), np.bool_)
         )
         sets.append(np.concatenate([goes, ~goes]))
     return ConstrainedDecoder(
-        supervision.graph, supervision.parameters, supervision.rows, supervision.sentence_off, supervision.relations,
-        sets, inference.name, inference.settings, supervision.workers,
+        problem.graph, problem.parameters, problem.rows, problem.sentence_off, problem.relations,
+        sets, inference.name, inference.settings, problem.workers,
     )  # fmt: skip

@@ -32,7 +32,7 @@ from .mce_objective import build_mce
 from .piece_likelihood import build_pieces
 from .rescale import build_rescaling
 from .risks import build_exponential, build_marginal
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 Settings = TypeVar("Settings", bound=CriterionSettings)
 
@@ -48,9 +48,9 @@ class Builder(Generic[Settings]):
     ):
         self.settings, self._build = settings, build
 
-    def __call__(self, supervision: TrainingProblem, settings: TrainSettings[Any]) -> Criterion:
+    def __call__(self, problem: TrainingProblem, settings: TrainSettings[Any]) -> Criterion:
         checked_kind(settings.criterion, self.settings)
-        return self._build(supervision, settings)
+        return self._build(problem, settings)
 
 
 CRITERIA: Table[Builder[Any]] = Table(

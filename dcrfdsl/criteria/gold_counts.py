@@ -14,7 +14,7 @@ import numpy as np
 
 from ..foundation import Floats, Ints
 from ..graph import CliqueTemplate, instances_of, known_assignments, weighing_templates
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class _Instances(NamedTuple):
     value: Floats
 
 
-def gold_counts(supervision: TrainingProblem) -> SequenceCounts:
+def gold_counts(problem: TrainingProblem) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
-    parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
+    parameters, complete = problem.parameters, problem.gold.complete_sentences(problem.sentence_off)
     sequences, weights, counts = [], [], []
-    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
+    for number, template in weighing_templates(problem.graph.templates, len(parameters.cliques)):
         clique_weights = parameters.cliques[number]
-        sentence, assignment, fires = _fires(supervision, template)
+        sentence, assignment, fires = _fires(problem, template)
         known = (complete[sentence] & (assignment >= 0))[fires.instance]
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
         size = template.num_assignments
@@ -83,7 +83,7 @@ def gold_counts(supervision: TrainingProblem) -> SequenceCounts:
         sequences.append(sentence[which[there]])
         weights.append(numbers[place[there]])
         counts.append(value[there])
-    shape = len(supervision.sentence_off) - 1, parameters.num_weights
+    shape = len(problem.sentence_off) - 1, parameters.num_weights
     return SequenceCounts.summed(np.concatenate(sequences), np.concatenate(weights), np.concatenate(counts), shape)
 
 
@@ -113,15 +113,15 @@ class FeatureFirings:
         return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
 
 
-def feature_firings(supervision: TrainingProblem) -> FeatureFirings:
+def feature_firings(problem: TrainingProblem) -> FeatureFirings:
     """The firings of all features that have a weight, in all sequences; those of segments in all candidates."""
-    parameters = supervision.parameters
+    parameters = problem.parameters
     # the bias of a clique comes before its features
     sizes = [np.concatenate([[len(own.bias)], np.diff(own.run_off)]) for own in parameters.cliques]
     starts = np.cumsum([0, *map(len, sizes)])
     sequences, columns, values, orders = [], [], [], []
-    for number, template in weighing_templates(supervision.graph.templates, len(parameters.cliques)):
-        sentence, _, fires = _fires(supervision, template)
+    for number, template in weighing_templates(problem.graph.templates, len(parameters.cliques)):
+        sentence, _, fires = _fires(problem, template)
         has_weights = sizes[number][fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
         columns.append(starts[number] + 1 + fires.feature[has_weights])
@@ -129,7 +129,7 @@ def feature_firings(supervision: TrainingProblem) -> FeatureFirings:
     for number, own in enumerate(parameters.cliques):
         orders += [parameters.bias_start(number) + np.arange(len(own.bias)),
                    parameters.entry_start(number) + np.arange(len(own.entry))]  # fmt: skip
-    size = len(supervision.sentence_off) - 1, int(starts[-1])
+    size = len(problem.sentence_off) - 1, int(starts[-1])
     sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
     return FeatureFirings(
         SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
@@ -139,18 +139,18 @@ def feature_firings(supervision: TrainingProblem) -> FeatureFirings:
     )
 
 
-def _fires(supervision: TrainingProblem, template: CliqueTemplate) -> tuple[Ints, Ints, _Instances]:
+def _fires(problem: TrainingProblem, template: CliqueTemplate) -> tuple[Ints, Ints, _Instances]:
     """The sentence and the known assignment of each instance of a template, and what fires at the instances."""
-    off, clique_weights = supervision.sentence_off, supervision.parameters.cliques[template.clique]
-    pairs = supervision.relations.get(template.clique)
+    off, clique_weights = problem.sentence_off, problem.parameters.cliques[template.clique]
+    pairs = problem.relations.get(template.clique)
     sentence, anchor = instances_of(template, off, pairs)
-    assignment = known_assignments(template, supervision.gold, off, sentence, anchor, pairs)
+    assignment = known_assignments(template, problem.gold, off, sentence, anchor, pairs)
     parts = []
     if len(clique_weights.bias):
         every = np.arange(len(sentence))
         parts.append(_Instances(every, np.full(len(every), -1), np.ones(len(every))))
     if template.feature_set >= 0:
-        rows = supervision.rows[template.feature_set]
+        rows = problem.rows[template.feature_set]
         row = rows.first_row(off)[sentence] + anchor
         many = np.diff(rows.row_off)[row]
         which = np.repeat(np.arange(len(row)), many)

@@ -26,7 +26,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints, Ints32, Mask
 from ..graph import CliqueTemplate, instances_of, known_assignments
 from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
 from .criterion import Criterion
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 
 class Hmm(Criterion):
@@ -45,23 +45,21 @@ class Hmm(Criterion):
         return -float(weights @ self.counts), -self.counts
 
 
-def build_hmm(supervision: TrainingProblem, settings: TrainSettings[HmmSettings]) -> Hmm:
+def build_hmm(problem: TrainingProblem, settings: TrainSettings[HmmSettings]) -> Hmm:
     """Counts the training data. DcrfError where template or features are no such model, or a label is not known."""
     criterion = settings.criterion
-    problems = [
-        Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)
-    ]
+    problems = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(problem.spec, criterion.order)]
     if problems:
         raise DcrfError(problems)
-    if (supervision.gold.codes < 0).any():
+    if (problem.gold.codes < 0).any():
         raise _error("`hmm` counts gold labels, and some are missing or ambiguous", "train by `likelihood`")
-    counter = _Counter(supervision, criterion)
-    for label in supervision.spec.labels:
+    counter = _Counter(problem, criterion)
+    for label in problem.spec.labels:
         counter.distribution(label.name)
-    for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
+    for number, template in enumerate(problem.graph.templates[: len(problem.spec.cliques)]):
         if template.feature_set >= 0:
             counter.emissions(number, template)
-    return Hmm(counter.weights, supervision.counts)
+    return Hmm(counter.weights, problem.counts)
 
 
 class _PlacedClique(NamedTuple):
@@ -77,15 +75,15 @@ class _PlacedClique(NamedTuple):
 class _Counter:
     """Fills `weights` [W], clique by clique."""
 
-    def __init__(self, supervision: TrainingProblem, settings: HmmSettings):
-        self.supervision, self.settings = supervision, settings
-        self.weights = np.zeros(supervision.parameters.num_weights)
+    def __init__(self, problem: TrainingProblem, settings: HmmSettings):
+        self.problem, self.settings = problem, settings
+        self.weights = np.zeros(problem.parameters.num_weights)
 
     # p(y | earlier neighbours) ----------------------------------------------------------------------------------
 
     def distribution(self, label: str) -> None:
         """Sets the biases of the cliques that predict a label, from the narrowest to the widest."""
-        spec, order = self.supervision.spec, self.settings.order
+        spec, order = self.problem.spec, self.settings.order
         numbers = [
             n for n, clique in enumerate(spec.cliques) if clique.sites[last_site(spec, clique, order)].variable == label
         ]
@@ -96,21 +94,21 @@ class _Counter:
             wider = np.concatenate([np.zeros(0, np.int64), *(other.place for other in placed[n + 1 :])])
             alone = ~np.isin(wide.place, wider)
             table = np.zeros(wide.template.num_assignments)
-            bias = self.supervision.parameters.cliques[wide.number].bias
+            bias = self.problem.parameters.cliques[wide.number].bias
             if alone.any() and len(bias):
                 table[bias] = self._conditional(wide, alone)[bias]
                 for narrow, known in zip(placed[:n], tables, strict=True):
                     table[bias] -= _seen_in(narrow, known, wide, bias)
-            start = self.supervision.parameters.bias_start(wide.number)
+            start = self.problem.parameters.bias_start(wide.number)
             self.weights[start : start + len(bias)] += table[bias]
             tables.append(table)
 
     def _placed(self, number: int) -> _PlacedClique:
-        spec, off, gold = self.supervision.spec, self.supervision.sentence_off, self.supervision.gold
-        template = self.supervision.graph.templates[number]
+        spec, off, gold = self.problem.spec, self.problem.sentence_off, self.problem.gold
+        template = self.problem.graph.templates[number]
         sentence, anchor = instances_of(template, off)
         site = last_site(spec, spec.cliques[number], self.settings.order)
-        margin = 1 + 2 * max(abs(o) for t in self.supervision.graph.templates for o in t.offsets)
+        margin = 1 + 2 * max(abs(o) for t in self.problem.graph.templates for o in t.offsets)
         place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
         self._require_all_states(number, template)
         return _PlacedClique(
@@ -120,7 +118,7 @@ class _Counter:
     def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
         """DcrfError where a clique of one label lacks the bias of a state: that state would have the score 0."""
         wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
-        if len(template.cards) == 1 and len(self.supervision.parameters.cliques[number].bias) < wanted:
+        if len(template.cards) == 1 and len(self.problem.parameters.cliques[number].bias) < wanted:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
@@ -132,7 +130,7 @@ class _Counter:
         size, cards = clique.template.num_assignments, clique.template.full_cards
         smoothing = self.settings.smoothing if self.settings.moves is None else self.settings.moves
         possible = np.zeros(size, np.bool_)
-        possible[self.supervision.parameters.cliques[clique.number].bias] = True
+        possible[self.problem.parameters.cliques[clique.number].bias] = True
         counts = np.bincount(clique.assignment[chosen], minlength=size) + smoothing
         mass = np.where(possible, counts, 0.0).reshape(cards)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,15 +141,13 @@ class _Counter:
 
     def emissions(self, number: int, template: CliqueTemplate) -> None:
         """Sets the weights of a clique's features, and adds to its biases what these features contribute."""
-        supervision = self.supervision
-        assert supervision.extractor is not None
-        listed, listed_as = supervision.extractor.listed(template.feature_set)
-        rows, off = supervision.rows[template.feature_set], supervision.sentence_off
+        problem = self.problem
+        assert problem.extractor is not None
+        listed, listed_as = problem.extractor.listed(template.feature_set)
+        rows, off = problem.rows[template.feature_set], problem.sentence_off
         sentence, anchor = instances_of(template, off)
         state = np.zeros(len(rows.row_off) - 1, np.int64)
-        state[rows.first_row(off)[sentence] + anchor] = known_assignments(
-            template, supervision.gold, off, sentence, anchor
-        )
+        state[rows.first_row(off)[sentence] + anchor] = known_assignments(template, problem.gold, off, sentence, anchor)
         fired = np.repeat(np.arange(len(state)), np.diff(rows.row_off))  # the row of each entry
         which = np.append(listed_as, -1)[np.minimum(rows.feature, len(listed_as))]
         for chosen in self._emitting(listed, template.name):
@@ -182,7 +178,7 @@ class _Counter:
         state: of each position.   emitting: the states where it has a value.   once: those where it has a value that
         occurs nowhere else.
         """
-        parameters, smoothing = self.supervision.parameters, self.settings.smoothing
+        parameters, smoothing = self.problem.parameters, self.settings.smoothing
         clique_weights, size = parameters.cliques[number], template.num_assignments
         total = np.bincount(state, minlength=size)
         silent = total - np.bincount(emitting, minlength=size)
@@ -199,7 +195,7 @@ class _Counter:
             )
             raise _error(message, f"write `clique {template.name} with states = all: …`, or list another feature")
         weight, label = parameters.entry_start(number) + entries, clique_weights.entry[entries]
-        self.weights[weight] = np.log((self.supervision.counts[weight] + smoothing) / (silent[label] + smoothing))
+        self.weights[weight] = np.log((self.problem.counts[weight] + smoothing) / (silent[label] + smoothing))
         nothing = np.log((silent + smoothing) / (total + smoothing * (len(values) + 1)))
         start = parameters.bias_start(number)
         self.weights[start : start + len(clique_weights.bias)] += nothing[clique_weights.bias]

@@ -49,7 +49,7 @@ from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, TightenedTolerance
 from .penalties import Penalty
 from .run_sums import GradientAccumulator, count_known
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 
 Result = TypeVar("Result")
 Build = Callable[[BoundData], MarginalInference]
@@ -207,15 +207,15 @@ class Likelihood(Criterion):
         return self.method.tighten_tolerance()
 
 
-def build_likelihood(supervision: TrainingProblem, settings: TrainSettings) -> Likelihood:
+def build_likelihood(problem: TrainingProblem, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = supervision.inference(settings)
-    factor = supervision.sentence_importance(settings)
-    data, clamped = supervision.bind_for(inference.name), clamped_part(supervision, inference)
+    inference = problem.inference(settings)
+    factor = problem.sentence_importance(settings)
+    data, clamped = problem.bind_for(inference.name), clamped_part(problem, inference)
     build = WeightedBuild(inference.build, factor)
     return Likelihood(
-        data, build(data), known_counts(supervision, data, factor), supervision.penalty(settings), supervision.workers,
-        weighted_clamped(clamped, factor), supervision.labelling, inference, build, factor,
+        data, build(data), known_counts(problem, data, factor), problem.penalty(settings), problem.workers,
+        weighted_clamped(clamped, factor), problem.labelling, inference, build, factor,
     )  # fmt: skip
 
 
@@ -237,21 +237,21 @@ def weighted_clamped(clamped: Clamped | None, factor: Floats | None) -> Clamped 
     return replace(clamped, method=weighted(clamped.method, clamped.data, factor))
 
 
-def known_counts(supervision: TrainingProblem, data: BoundData, factor: Floats | None) -> Floats:
+def known_counts(problem: TrainingProblem, data: BoundData, factor: Floats | None) -> Floats:
     """Feature counts [W] of the wholly known sentences, each times its factor [S]."""
     if factor is None:
-        return supervision.counts
-    mass = np.where(supervision.gold.complete_sentences(supervision.sentence_off), factor, 0.0)
+        return problem.counts
+    mass = np.where(problem.gold.complete_sentences(problem.sentence_off), factor, 0.0)
 
     def count(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-        count_known(data, first, last, supervision.labelling, mass, expected, gradient)
+        count_known(data, first, last, problem.labelling, mass, expected, gradient)
 
-    return GradientAccumulator(data, supervision.workers).map(count)
+    return GradientAccumulator(data, problem.workers).map(count)
 
 
-def clamped_part(supervision: TrainingProblem, inference: ResolvedInference) -> Clamped | None:
+def clamped_part(problem: TrainingProblem, inference: ResolvedInference) -> Clamped | None:
     """The sentences with an unknown label, clamped to their known labels; None if all labels are known."""
-    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
+    partly = ~problem.gold.complete_sentences(problem.sentence_off)
     if not partly.any():
         return None
     if METHODS[inference.name].thin:
@@ -260,7 +260,7 @@ def clamped_part(supervision: TrainingProblem, inference: ResolvedInference) -> 
             f"`{inference.name}` needs the label of every token in training, and in {sentences} some are not known"
         )
         raise data_error("cannot-prune", message, help="train with `infer = exact`, or leave these sentences out")
-    known = supervision.bind_known(programs=METHODS[inference.name].programs)
+    known = problem.bind_known(programs=METHODS[inference.name].programs)
     return Clamped(known, inference.build(known), partly)
 
 
@@ -332,7 +332,7 @@ class PerceptronLoss(Likelihood):
     def __init__(
         self,
         data: BoundData,
-        supervision: TrainingProblem,
+        problem: TrainingProblem,
         settings: TrainSettings[PerceptronSettings],
         inference: ResolvedInference,
         build: Build,
@@ -341,8 +341,8 @@ class PerceptronLoss(Likelihood):
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data, build(data), known_counts(supervision, data, factor), penalty, supervision.workers, clamped,
-            supervision.labelling, inference, build, factor,
+            data, build(data), known_counts(problem, data, factor), penalty, problem.workers, clamped,
+            problem.labelling, inference, build, factor,
         )  # fmt: skip
         criterion = settings.criterion
         self._passes = PerceptronSchedule(
@@ -363,14 +363,14 @@ class _MaximumBuild:
         return MaximumMethod(data, self.inference.build(data))
 
 
-def build_perceptron(supervision: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
+def build_perceptron(problem: TrainingProblem, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
-    inference = supervision.inference(settings)
-    programs, factor = METHODS[inference.name].programs, supervision.sentence_importance(settings)
+    inference = problem.inference(settings)
+    programs, factor = METHODS[inference.name].programs, problem.sentence_importance(settings)
     build = WeightedBuild(_MaximumBuild(inference), factor)
-    data, clamped = supervision.bind(programs=programs), None
-    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
+    data, clamped = problem.bind(programs=programs), None
+    partly = ~problem.gold.complete_sentences(problem.sentence_off)
     if partly.any():
-        known = supervision.bind_known(programs=programs)
+        known = problem.bind_known(programs=programs)
         clamped = weighted_clamped(Clamped(known, _MaximumBuild(inference)(known), partly), factor)
-    return PerceptronLoss(data, supervision, settings, inference, build, clamped, factor)
+    return PerceptronLoss(data, problem, settings, inference, build, clamped, factor)

@@ -61,7 +61,7 @@ from .competing_labellings import ConstrainedCompetitorSearch, constrained_decod
 from .criterion import Clamped, Criterion
 from .judged_spans import check_segments_known, segment_marks
 from .likelihood import clamped_part
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 from .violated_labellings import (
     ChainSearch,
     ConstrainedSearch,
@@ -91,11 +91,11 @@ class MarginLoss(Protocol):
         """What a labelling of all variables, flat, costs in the sequences from `first` to `last` - 1."""
 
 
-def margin_loss(supervision: TrainingProblem, loss: MethodSettings) -> MarginLoss | None:
+def margin_loss(problem: TrainingProblem, loss: MethodSettings) -> MarginLoss | None:
     """None for a loss of 1. DcrfError where the loss does not suit the labels."""
     if isinstance(loss, SegmentsLoss):
-        return SegmentCosts(supervision, loss)
-    return StateCosts(supervision, loss) if isinstance(loss, HammingLoss | CostLoss) else None
+        return SegmentCosts(problem, loss)
+    return StateCosts(problem, loss) if isinstance(loss, HammingLoss | CostLoss) else None
 
 
 def _sums(cost: Floats, off: Ints) -> Floats:
@@ -111,46 +111,46 @@ def _sums(cost: Floats, off: Ints) -> Floats:
 class StateCosts:
     """Costs of wrong states."""
 
-    def __init__(self, supervision: TrainingProblem, loss: HammingLoss | CostLoss):
-        self._supervision, self._costs = supervision, _costs_of(supervision, loss)
+    def __init__(self, problem: TrainingProblem, loss: HammingLoss | CostLoss):
+        self._problem, self._costs = problem, _costs_of(problem, loss)
         self.least = min((float(cost[cost > 0.0].min(initial=np.inf)) for cost in self._costs.values()), default=np.inf)
 
     def augmented(self) -> TrainingProblem:
         """See `MarginLoss`."""
-        supervision, costs = self._supervision, self._costs
+        problem, costs = self._problem, self._costs
         doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
-        graph = cost_augmented_graph(supervision.graph, doubled, len(supervision.rows))
-        rows = known_label_rows(supervision.graph, supervision.gold, list(costs))
-        return replace(supervision, graph=graph, rows=(*supervision.rows, *rows))
+        graph = cost_augmented_graph(problem.graph, doubled, len(problem.rows))
+        rows = known_label_rows(problem.graph, problem.gold, list(costs))
+        return replace(problem, graph=graph, rows=(*problem.rows, *rows))
 
     def of(self, first: int, last: int, labelling: Codes) -> Floats:
         """See `MarginLoss`."""
-        graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
+        graph, off = self._problem.graph, self._problem.sentence_off[first : last + 1]
         begin, end = int(off[0]), int(off[-1])
         states = labelling.reshape(-1, len(graph.cards))[begin:end]
         total = np.zeros(end - begin)
         for variable, cost in self._costs.items():
-            kinds = self._supervision.gold.runs(variable, graph.cards[variable])[begin:end]
+            kinds = self._problem.gold.runs(variable, graph.cards[variable])[begin:end]
             total += cost[kinds, states[:, variable]]
         return _sums(total, off - begin)
 
 
-def _costs_of(supervision: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
+def _costs_of(problem: TrainingProblem, loss: HammingLoss | CostLoss) -> Mapping[int, Floats]:
     """What each state costs for each kind of gold label, [kinds, states], of the labels that a loss looks at.
 
     The kinds are those of `Gold.runs`. A state that the gold label allows costs nothing; where it is one of several,
     any other state costs as much as for the cheapest of them.
     """
     out = {}
-    for variable in supervision.labels_named(loss.labels):
-        card = supervision.graph.cards[variable]
-        allowed = supervision.gold.allowed(variable, card)
+    for variable in problem.labels_named(loss.labels):
+        card = problem.graph.cards[variable]
+        allowed = problem.gold.allowed(variable, card)
         pairs = np.ones((card, card))
         if isinstance(loss, CostLoss):
             try:
-                pairs = np.array(state_costs(loss, supervision.states[variable]))
+                pairs = np.array(state_costs(loss, problem.states[variable]))
             except ValueError as error:
-                message = f'`"{error}"` is no pair of states of `{supervision.graph.variables[variable]}` and a cost'
+                message = f'`"{error}"` is no pair of states of `{problem.graph.variables[variable]}` and a cost'
                 remedy = 'write `"GOLD PREDICTED NUMBER"`, with `*` for any state'
                 raise DcrfError(Diagnostic("bad-argument", message, help=remedy)) from None
         cheapest = np.array([pairs[row].min(axis=0, initial=np.inf) for row in allowed])
@@ -163,42 +163,42 @@ class SegmentCosts:
 
     least = 1.0
 
-    def __init__(self, supervision: TrainingProblem, loss: SegmentsLoss):
-        self._supervision, self._variables = supervision, supervision.labels_named(loss.labels)
+    def __init__(self, problem: TrainingProblem, loss: SegmentsLoss):
+        self._problem, self._variables = problem, problem.labels_named(loss.labels)
         self._last: list[Ints] = []  # of each label [N, types]: where the gold segment that begins here ends, or -1
         for variable in self._variables:
-            name, states = supervision.graph.variables[variable], supervision.states[variable]
-            codes = supervision.gold.codes[variable]
-            check_segments_known(loss.method, name, codes, supervision.sentence_off)
+            name, states = problem.graph.variables[variable], problem.states[variable]
+            codes = problem.gold.codes[variable]
+            check_segments_known(loss.method, name, codes, problem.sentence_off)
             mark, kind, kinds = mark_table(states)
             if not kinds:
                 message = f"`{loss.method}` counts segments, and the states of `{name}` mark none"
                 raise DcrfError(Diagnostic("no-segments", message, help="write `loss = hamming`, which counts labels"))
-            gold = segments_of(codes, mark, kind, supervision.sentence_off)
+            gold = segments_of(codes, mark, kind, problem.sentence_off)
             last = np.full((len(codes), len(kinds)), -1, np.int64)
             last[gold.start, gold.kind] = gold.end
             self._last.append(last)
 
     def augmented(self) -> TrainingProblem:
         """See `MarginLoss`."""
-        supervision = self._supervision
-        moves = {variable: _moves(supervision.states[variable]) for variable in self._variables}
-        graph = segment_cost_graph(supervision.graph, moves, STATE_COST, len(supervision.rows))
+        problem = self._problem
+        moves = {variable: _moves(problem.states[variable]) for variable in self._variables}
+        graph = segment_cost_graph(problem.graph, moves, STATE_COST, len(problem.rows))
         rows = [
             row
             for variable, of_label in moves.items()
-            for row in segment_cost_rows(supervision.gold.codes[variable], of_label, supervision.sentence_off)
+            for row in segment_cost_rows(problem.gold.codes[variable], of_label, problem.sentence_off)
         ]
-        return replace(supervision, graph=graph, rows=(*supervision.rows, *rows))
+        return replace(problem, graph=graph, rows=(*problem.rows, *rows))
 
     def of(self, first: int, last: int, labelling: Codes) -> Floats:
         """See `MarginLoss`."""
-        supervision, off = self._supervision, self._supervision.sentence_off[first : last + 1]
+        problem, off = self._problem, self._problem.sentence_off[first : last + 1]
         begin, end = int(off[0]), int(off[-1])
-        states = labelling.reshape(-1, len(supervision.graph.cards))[begin:end]
+        states = labelling.reshape(-1, len(problem.graph.cards))[begin:end]
         total = np.zeros(end - begin)
         for variable, of_gold in zip(self._variables, self._last, strict=True):
-            mark, kind, _ = mark_table(supervision.states[variable])
+            mark, kind, _ = mark_table(problem.states[variable])
             found = segments_of(states[:, variable], mark, kind, off - begin)
             right = of_gold[begin + found.start, found.kind] == begin + found.end
             total += (of_gold[begin:end] >= 0).sum(axis=1)
@@ -224,7 +224,7 @@ class Hmsvm(Criterion):
     solver = "working_set"
 
     def __init__(
-        self, supervision: TrainingProblem, settings: HmsvmSettings, inference: ResolvedInference,
+        self, problem: TrainingProblem, settings: HmsvmSettings, inference: ResolvedInference,
         search: Search | NBestSearch, known: Codes, loss: MarginLoss | None, clamped: Clamped | None,
         factor: Floats | None = None,
     ):  # fmt: skip
@@ -232,11 +232,11 @@ class Hmsvm(Criterion):
 
         factor [S]: how much the slacks of each sequence count; by default all once.
         """
-        self._data = supervision.bind_plain(programs=False)
+        self._data = problem.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
         self._loss, self._tie = loss, TIE * (1.0 if loss is None else min(1.0, loss.least))
-        self._supervision, self.inference_description, self.num_weights = (
-            supervision,
+        self._problem, self.inference_description, self.num_weights = (
+            problem,
             inference.name,
             self._data.num_weights,
         )
@@ -249,10 +249,10 @@ class Hmsvm(Criterion):
         self.each_counts, self._most = isinstance(search, NBestSearch), settings.most
         self.limit = np.full(count, settings.C)
         if self.each_counts:
-            self.limit *= settings.weight ** (np.diff(supervision.sentence_off) * supervision.graph.num_labels)
+            self.limit *= settings.weight ** (np.diff(problem.sentence_off) * problem.graph.num_labels)
         if factor is not None:
             self.limit *= factor
-        self.metric = _metric(supervision)
+        self.metric = _metric(problem)
         self.tolerance = settings.tolerance
         self.runs: Sequence[tuple[int, int]] = (
             [(0, count)] if search.whole else self._data.chunks(max(1, min(SEARCHES, count // SMALLEST)))
@@ -311,7 +311,7 @@ class Hmsvm(Criterion):
         d, off = self._data, self._data.labelling_off
         wrong = np.stack(
             [self._wrong(first, last, labellings[rank]) for rank in range(int(count.max(initial=0)))]
-            or [np.zeros((self._supervision.graph.num_labels, last - first), np.int64)]
+            or [np.zeros((self._problem.graph.num_labels, last - first), np.int64)]
         )
         sequence = np.repeat(np.arange(last - first), count)
         rank = np.arange(len(sequence)) - np.repeat(np.cumsum(count) - count, count)
@@ -344,10 +344,10 @@ class Hmsvm(Criterion):
 
     def _wrong(self, first: int, last: int, labelling: Codes) -> Ints:
         """How many wrong states of each label a labelling has in each of these sequences, [labels, last - first]."""
-        graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
+        graph, off = self._problem.graph, self._problem.sentence_off[first : last + 1]
         labels, begin, end = graph.num_labels, int(off[0]), int(off[-1])
         states = labelling.reshape(-1, len(graph.cards))[begin:end, :labels]
-        gold = replace(self._supervision.gold, codes=self._supervision.gold.codes[:, begin:end])
+        gold = replace(self._problem.gold, codes=self._problem.gold.codes[:, begin:end])
         wrong = np.cumsum(gold.contradicts(states.T, graph.cards[:labels]), axis=1)
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
 
@@ -372,8 +372,7 @@ class Hmsvm(Criterion):
         for first, last in clamped.runs(0, clamped.data.num_sequences):
             method.decode(potentials, first, last, out)  # type: ignore[attr-defined]
         kept, best = (
-            score_sequences(clamped.data, codes, potentials, self._supervision.workers)
-            for codes in (before, self._known)
+            score_sequences(clamped.data, codes, potentials, self._problem.workers) for codes in (before, self._known)
         )
         off = clamped.data.labelling_off
         for s in np.flatnonzero(clamped.partly & ~(best > kept + self._tie) & np.isfinite(kept)).tolist():
@@ -413,18 +412,18 @@ def margin_remarks(inference: str, approximate: bool, full: int, sequences: int)
     return tuple(sentences)
 
 
-def build_hmsvm(supervision: TrainingProblem, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
+def build_hmsvm(problem: TrainingProblem, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
-    criterion, inference = settings.criterion, supervision.inference(settings)
-    loss = margin_loss(supervision, criterion.loss)
-    judged = loss.augmented() if loss is not None else supervision
+    criterion, inference = settings.criterion, problem.inference(settings)
+    loss = margin_loss(problem, criterion.loss)
+    judged = loss.augmented() if loss is not None else problem
     if isinstance(criterion.loss, SegmentsLoss):
         inference = _exact(judged, settings, inference)
-    known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
-    search = _search(supervision, judged, criterion, inference, known)
+    known = np.array(problem.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
+    search = _search(problem, judged, criterion, inference, known)
     return Hmsvm(
-        supervision, criterion, inference, search, known, loss, clamped_part(supervision, inference),
-        supervision.sentence_importance(settings),
+        problem, criterion, inference, search, known, loss, clamped_part(problem, inference),
+        problem.sentence_importance(settings),
     )  # fmt: skip
 
 
@@ -441,11 +440,11 @@ def _exact(judged: TrainingProblem, settings: TrainSettings, inference: Resolved
     return exact
 
 
-def _metric(supervision: TrainingProblem) -> Metric:
+def _metric(problem: TrainingProblem) -> Metric:
     """The ordinary inner product of weights, except on cliques with observation kernels."""
-    compared = supervision.compared
-    states = np.array([supervision.graph.templates[clique].num_assignments for clique in compared], np.int64)
-    start = np.array([supervision.parameters.entry_start(clique) for clique in compared], np.int64)
+    compared = problem.compared
+    states = np.array([problem.graph.templates[clique].num_assignments for clique in compared], np.int64)
+    start = np.array([problem.parameters.entry_start(clique) for clique in compared], np.int64)
     sizes = np.array([len(gram) for gram in compared.values()], np.int64)
     most = int(sizes.max(initial=0))
     grams = np.zeros((len(compared), most, most))
@@ -455,14 +454,14 @@ def _metric(supervision: TrainingProblem) -> Metric:
 
 
 def _search(
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     judged: TrainingProblem,
     criterion: HmsvmSettings,
     inference: ResolvedInference,
     known: Codes,
 ) -> Search | NBestSearch:
-    """judged: the training data with the loss in its scores; `supervision` itself for a loss of 1."""
-    labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
+    """judged: the training data with the loss in its scores; `problem` itself for a loss of 1."""
+    labels, all_known = list(range(problem.graph.num_labels)), bool((known >= 0).all())
     if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
@@ -470,19 +469,17 @@ def _search(
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
-            is_wider = len(judged.graph.cards) > len(supervision.graph.cards)  # `known` is no labelling of `judged`
+            is_wider = len(judged.graph.cards) > len(problem.graph.cards)  # `known` is no labelling of `judged`
             floors_from = known[:0] if is_wider else known
-            return NBestSearch(judged.bind(programs=True), criterion.most + 1, supervision, floors_from)
-        return NBestSearch(data_excluding_gold(judged, labels), criterion.most, supervision, known[:0])
-    if all_known and judged is not supervision:
-        return CostAugmentedSearch(judged, supervision, inference)
+            return NBestSearch(judged.bind(programs=True), criterion.most + 1, problem, floors_from)
+        return NBestSearch(data_excluding_gold(judged, labels), criterion.most, problem, known[:0])
+    if all_known and judged is not problem:
+        return CostAugmentedSearch(judged, problem, inference)
     if inference.name == "exact":
-        runs = chain_decoder(supervision) if all_known else None
+        runs = chain_decoder(problem) if all_known else None
         if runs is not None:
-            return ChainSearch(runs, known, supervision)
-        return WrongLabellingSearch(
-            judged, supervision, labels, ExactSettings(max_table=largest_table(inference.settings))
-        )
+            return ChainSearch(runs, known, problem)
+        return WrongLabellingSearch(judged, problem, labels, ExactSettings(max_table=largest_table(inference.settings)))
     return ConstrainedSearch(
         ConstrainedCompetitorSearch(constrained_decoder_of(judged, inference, labels), judged, labels, inference)
     )

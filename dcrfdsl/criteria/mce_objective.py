@@ -35,7 +35,7 @@ from .likelihood import build_likelihood, clamped_part
 from .penalties import Penalty
 from .sequence_errors import SequenceCounter, SoftSequenceCounter
 from .span_errors import ConstrainedCounter, ErrorBatches, SpanCounter, chain_judge, program_judge
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 
 
 class Mce(Criterion):
@@ -45,7 +45,7 @@ class Mce(Criterion):
     workers: Workers
 
     def __init__(
-        self, counter: Counter, measure: Measure, supervision: TrainingProblem, penalty: Penalty,
+        self, counter: Counter, measure: Measure, problem: TrainingProblem, penalty: Penalty,
         inference_description: str, clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
@@ -56,8 +56,8 @@ class Mce(Criterion):
             penalty,
             inference_description,
         )
-        self.workers, self.clamped = supervision.workers, clamped
-        self.num_weights = supervision.parameters.num_weights
+        self.workers, self.clamped = problem.workers, clamped
+        self.num_weights = problem.parameters.num_weights
 
     @property
     def total_status(self) -> RunStatus:
@@ -90,108 +90,104 @@ class Mce(Criterion):
         return ErrorBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
 
 
-def build_mce(supervision: TrainingProblem, settings: TrainSettings[MceSettings]) -> Mce:
+def build_mce(problem: TrainingProblem, settings: TrainSettings[MceSettings]) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
     criterion = settings.criterion
-    inference = _inference(supervision, settings, criterion)
+    inference = _inference(problem, settings, criterion)
     is_measure = isinstance(criterion.loss, MeasureLoss)
     measure: Measure = MEASURES[criterion.loss.method](criterion) if is_measure else ErrorRate()
-    counter = _counter(supervision, settings, criterion, inference, measure.needs_false)
+    counter = _counter(problem, settings, criterion, inference, measure.needs_false)
     if is_measure and counter.num_spans == 0:
         message = f"`{criterion.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
 
-    downhill = partial(_downhill, supervision, settings)
-    clamped = clamped_part(supervision, inference)
-    return Mce(counter, measure, supervision, supervision.penalty(settings), inference.name, clamped, downhill)
+    downhill = partial(_downhill, problem, settings)
+    clamped = clamped_part(problem, inference)
+    return Mce(counter, measure, problem, problem.penalty(settings), inference.name, clamped, downhill)
 
 
-def _downhill(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
+def _downhill(problem: TrainingProblem, settings: TrainSettings) -> Floats:
     """The gradient of the likelihood at 0, [W]."""
     importance = settings.importance if isinstance(settings.importance, SentenceImportance) else None
     free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}, "importance": importance})
-    return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
+    return build_likelihood(problem, free).value_and_gradient(np.zeros(problem.parameters.num_weights))[1]
 
 
-def _inference(supervision: TrainingProblem, settings: TrainSettings, criterion: MceSettings) -> ResolvedInference:
+def _inference(problem: TrainingProblem, settings: TrainSettings, criterion: MceSettings) -> ResolvedInference:
     """The inference that the stage asks for; `exact` where the objective sums over all labellings."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
     if math.isfinite(criterion.psi):
-        return supervision.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
+        return problem.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
     if criterion.measure == "difference":
-        return supervision.exact_inference(
-            settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}"
-        )
-    return supervision.inference(settings)
+        return problem.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
+    return problem.inference(settings)
 
 
 def _judged(
-    supervision: TrainingProblem, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
+    problem: TrainingProblem, criterion: MceSettings, loss_variables: list[int], importance: Floats | None
 ) -> list[JudgedSpans]:
-    codes, off = supervision.gold.codes, supervision.sentence_off
+    codes, off = problem.gold.codes, problem.sentence_off
     judged, loss, literal = [], criterion.loss, criterion.segments == "literal"
     for variable in loss_variables:
         if isinstance(loss, LabelLoss):
             judged.append(judged_positions(variable, codes[variable], off, loss).times(importance))
         elif isinstance(loss, MeasureLoss):
-            name, states = supervision.graph.variables[variable], supervision.states[variable]
+            name, states = problem.graph.variables[variable], problem.states[variable]
             judged.append(judged_segments(variable, name, codes[variable], states, off, loss, literal))
     return judged
 
 
-def _importance(supervision: TrainingProblem, settings: TrainSettings[MceSettings]) -> Floats | None:
+def _importance(problem: TrainingProblem, settings: TrainSettings[MceSettings]) -> Floats | None:
     """The factor of each token, [N]; None if all are 1. DcrfError where the loss is no sum."""
     if isinstance(settings.criterion.loss, MeasureLoss) and settings.importance is not None:
         method = settings.criterion.loss.method
         message = f"`{method}` is a ratio of counts over the whole data, in which no sentence counts by itself"
         raise DcrfError(Diagnostic("cannot-weigh", message, help="remove `importance`, or write `loss = label(…)`"))
-    return supervision.token_importance(settings)
+    return problem.token_importance(settings)
 
 
 def _counter(
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     settings: TrainSettings,
     criterion: MceSettings,
     inference: ResolvedInference,
     find_false: bool,
 ) -> Counter:
-    loss_variables = supervision.labels_named(
+    loss_variables = problem.labels_named(
         criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
     )
-    all_known = not (supervision.gold.codes < 0).any()
-    judged = _judged(supervision, criterion, loss_variables, _importance(supervision, settings))
+    all_known = not (problem.gold.codes < 0).any()
+    judged = _judged(problem, criterion, loss_variables, _importance(problem, settings))
     literal = criterion.segments == "literal"
-    smoothing, states = smoothing_of(criterion), [supervision.states[variable] for variable in loss_variables]
+    smoothing, states = smoothing_of(criterion), [problem.states[variable] for variable in loss_variables]
     of_spans = math.isinf(criterion.psi) or bool(judged)
     if of_spans and criterion.measure != "difference" and inference.name in ("exact", "auto"):
-        whole = judged_sequences(
-            supervision.sentence_off, None if judged else supervision.sentence_importance(settings)
-        )
-        data = supervision.bind(programs=False)
+        whole = judged_sequences(problem.sentence_off, None if judged else problem.sentence_importance(settings))
+        data = problem.bind(programs=False)
         builds = (chain_judge, linked_chains) if math.isfinite(criterion.psi) else (chain_judge,)
         build = next((build for build in builds if all_known and build(data) is not None), None)
         if build is not None:
             spans = judged[0].spans if judged else whole
-            marks = segment_marks(supervision.states[0], literal)
+            marks = segment_marks(problem.states[0], literal)
             judging = SpanLoss(spans, marks, smoothing, find_false, (1.0, 1.0), criterion.psi)
-            return SpanCounter(data, build, supervision.labelling, judging, supervision.workers)
+            return SpanCounter(data, build, problem.labelling, judging, problem.workers)
         _check_maximum(criterion)
-        data = supervision.bind(programs=inference.name == "exact")
+        data = problem.bind(programs=inference.name == "exact")
         if inference.name == "exact" and (judged or all_known) and program_judge(data) is not None:
             spans, label = whole, np.full(len(whole.first), WHOLE, np.int32)
             if judged:
-                spans, label = joined_spans(judged, supervision.sentence_off)
-            labels, wrong = judged_labels(loss_variables, states, literal), wrong_states(supervision, loss_variables)
+                spans, label = joined_spans(judged, problem.sentence_off)
+            labels, wrong = judged_labels(loss_variables, states, literal), wrong_states(problem, loss_variables)
             of_labels = LabelledSpans(spans, label, labels, wrong, smoothing, find_false, (1.0, 1.0))
-            return SpanCounter(data, program_judge, supervision.labelling, of_labels, supervision.workers)
+            return SpanCounter(data, program_judge, problem.labelling, of_labels, problem.workers)
     if isinstance(criterion.loss, SequenceLoss):
-        return _sequence_counter(supervision, settings, criterion, inference, loss_variables)
-    decoder = constrained_decoder_of(supervision, inference, loss_variables)
+        return _sequence_counter(problem, settings, criterion, inference, loss_variables)
+    decoder = constrained_decoder_of(problem, inference, loss_variables)
     return ConstrainedCounter(
-        decoder, supervision.gold.codes, supervision.sentence_off,
-        supervision.graph.cards[: supervision.graph.num_labels], judged,
+        decoder, problem.gold.codes, problem.sentence_off,
+        problem.graph.cards[: problem.graph.num_labels], judged,
         states, smoothing,
-        competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
+        competitor_search(problem, inference, loss_variables) if find_false else None, problem.workers,
         inference.name != "exact", literal,
     )  # fmt: skip
 
@@ -207,18 +203,18 @@ def _check_maximum(criterion: MceSettings) -> None:
 
 
 def _sequence_counter(
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     settings: TrainSettings,
     criterion: MceSettings,
     inference: ResolvedInference,
     loss_variables: list[int],
 ) -> Counter:
     if math.isinf(criterion.psi):
-        completing = supervision.exact_if_it_fits(settings) or inference
-        competitors = competitor_search(supervision, inference, loss_variables)
-        return SequenceCounter(supervision, settings, inference, completing, competitors)
-    hidden = bool((supervision.gold.codes < 0).any())
+        completing = problem.exact_if_it_fits(settings) or inference
+        competitors = competitor_search(problem, inference, loss_variables)
+        return SequenceCounter(problem, settings, inference, completing, competitors)
+    hidden = bool((problem.gold.codes < 0).any())
     if hidden and criterion.psi != 1.0:
         message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SoftSequenceCounter(supervision, settings, inference)
+    return SoftSequenceCounter(problem, settings, inference)

@@ -78,7 +78,7 @@ from .batches import SentenceBatches
 from .criterion import Clamped, Criterion, SummedCriterion
 from .likelihood import Likelihood, WeightedBuild, known_counts, weighted_clamped
 from .penalties import Penalty
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 # pieces with too many joint states to enumerate -----------------------------------------------------------------------
 
@@ -92,24 +92,24 @@ class LargePieces(Criterion):
 
     def __init__(
         self,
-        supervision: TrainingProblem,
+        problem: TrainingProblem,
         settings: TrainSettings,
         templates: Sequence[PieceTemplate],
         *,
         divide: bool,
         beside: Sequence[PieceTemplate],
     ):
-        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(supervision.spec)))
-        binder = Binder(supervision.graph, supervision.parameters, programs=False)
-        sentences = binder.bind(supervision.rows, supervision.sentence_off, supervision.relations)
+        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(problem.spec)))
+        binder = Binder(problem.graph, problem.parameters, programs=False)
+        sentences = binder.bind(problem.rows, problem.sentence_off, problem.relations)
         shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
-        self.pieces = piece_arrays(supervision.graph, shapes, templates, divide=divide, beside=beside)
+        self.pieces = piece_arrays(problem.graph, shapes, templates, divide=divide, beside=beside)
         if not len(self.pieces.template):
             message = f"no sentence has an instance of piece `{templates[0].name}`"
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
-        model = role_model(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
+        model = role_model(problem.graph, problem.parameters, roles_of(problem.graph, shapes, self.pieces))
         graphs = piece_graphs(
-            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows),
+            problem.graph, shapes, self.pieces, model, problem.gold, num_sets=len(problem.rows),
             max_table=exact.max_table,
         )  # fmt: skip
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
@@ -118,15 +118,15 @@ class LargePieces(Criterion):
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
         free, known = bind_instances(
-            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations,
+            graphs, model, problem.rows, problem.gold, problem.sentence_off, problem.relations,
             self.sentence, instance,
         )  # fmt: skip
         free = free.packed(bundled=True)
-        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
+        self.num_weights, self.workers = problem.parameters.num_weights, problem.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained
-        tokens = supervision.token_importance(settings)
+        tokens = problem.token_importance(settings)
         factor = None if tokens is None else instance_importance(sentences, self.pieces, tokens).value
-        partly, method = self._partly(supervision, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
+        partly, method = self._partly(problem, instance), weighted(PieceInstanceMethod(known, exact), known, factor)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
@@ -135,18 +135,18 @@ class LargePieces(Criterion):
             weighted(PieceInstanceMethod(free, exact), free, factor),
             gold_counts,
             nothing,
-            supervision.workers,
+            problem.workers,
             clamped,
         )
 
-    def _partly(self, supervision: TrainingProblem, instance: Ints) -> Mask:
+    def _partly(self, problem: TrainingProblem, instance: Ints) -> Mask:
         """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
-        width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
+        width, labelling, pieces = len(problem.graph.cards), problem.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
-        complete = supervision.gold.complete_sentences(supervision.sentence_off)
+        complete = problem.gold.complete_sentences(problem.sentence_off)
         for n in np.flatnonzero(~complete[self.sentence]).tolist():
             over = pieces.over[pieces.over_off[instance[n]] : pieces.over_off[instance[n] + 1]]
-            partly[n] = (labelling[width * supervision.sentence_off[self.sentence[n]] + over] < 0).any()
+            partly[n] = (labelling[width * problem.sentence_off[self.sentence[n]] + over] < 0).any()
         return partly
 
     @property
@@ -208,15 +208,15 @@ class PieceObjective(SummedCriterion):
     penalty: Penalty
 
     def __init__(
-        self, parts: Sequence[Loss], trained: Sequence[Floats], supervision: TrainingProblem,
+        self, parts: Sequence[Loss], trained: Sequence[Floats], problem: TrainingProblem,
         settings: TrainSettings[PieceSettings],
     ):  # fmt: skip
-        self.parts, self.trained, self._supervision, self._settings = parts, trained, supervision, settings
+        self.parts, self.trained, self._problem, self._settings = parts, trained, problem, settings
         self.terms = parts
         self._is_trained = np.max(trained, axis=0)
-        self.penalty = supervision.penalty(settings).masked(self._is_trained)
-        self.num_weights, self.workers = parts[0].num_weights, supervision.workers
-        self._hidden = bool((supervision.gold.codes < 0).any())
+        self.penalty = problem.penalty(settings).masked(self._is_trained)
+        self.num_weights, self.workers = parts[0].num_weights, problem.workers
+        self._hidden = bool((problem.gold.codes < 0).any())
         nota = settings.criterion.nota
         self._choose = nota if isinstance(nota, LikelyCases) else None
         self.pause = None if self._choose is None else self._choose.after
@@ -226,7 +226,7 @@ class PieceObjective(SummedCriterion):
         assert self._choose is not None
         method = self.parts[0].method
         assert isinstance(method, PieceMethod)
-        method.cases = _chosen(self._supervision, self._settings, self._choose, method, weights)
+        method.cases = _chosen(self._problem, self._settings, self._choose, method, weights)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
@@ -258,7 +258,7 @@ class PieceObjective(SummedCriterion):
 
 
 def build_piecewise(
-    supervision: TrainingProblem, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
+    problem: TrainingProblem, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
 ) -> PieceObjective:
     """The losses of these pieces under one penalty.
 
@@ -268,7 +268,7 @@ def build_piecewise(
     whole = [template for template in templates if template.everywhere]
     parted = [template for template in templates if not template.everywhere]
     most = FASTER if criterion.nota is None else LARGEST
-    large = [template for template in parted if is_large_piece(supervision.graph, template, most)]
+    large = [template for template in parted if is_large_piece(problem.graph, template, most)]
     small = [template for template in parted if template not in large]
     if criterion.nota is not None and (large or whole):
         message = f"piece `{[*large, *whole][0].name}` has too many joint states for `nota`: {LARGEST:,} are possible"
@@ -276,44 +276,44 @@ def build_piecewise(
             Diagnostic("piece-too-large", message, help="make it over fewer variables, or leave out `nota`")
         )
     divide = criterion.overlap == "divide"
-    no_penalty = Penalty.none(supervision.parameters.num_weights)
+    no_penalty = Penalty.none(problem.parameters.num_weights)
     parts: list[Loss] = []
     trained: list[Floats] = []
-    importance = supervision.token_importance(settings)
+    importance = problem.token_importance(settings)
     if small:
-        data = _of_pieces(supervision, parted).bind(programs=False)
+        data = _of_pieces(problem, parted).bind(programs=False)
 
         def build(data: BoundData) -> PieceMethod:
-            method = PieceMethod(data, small, supervision.gold, divide=divide, beside=large,
+            method = PieceMethod(data, small, problem.gold, divide=divide, beside=large,
                                  token_importance=importance)  # fmt: skip
-            method.cases = _cases(criterion, data, method.pieces, supervision.first_sentence)
+            method.cases = _cases(criterion, data, method.pieces, problem.first_sentence)
             return method
 
         method = build(data)
         _refuse_cases(method, criterion)
-        _refuse_unknown(supervision, method.pieces, data.rows.shape)
+        _refuse_unknown(problem, method.pieces, data.rows.shape)
         is_shared = criterion.nota is None and importance is None and are_shared(method)
         loss_method = SharedPieceMethod(method) if is_shared else method
-        parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, supervision.workers, build=build))
-        trained.append(np.max([_mask(supervision, template) for template in small], axis=0))
+        parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, problem.workers, build=build))
+        trained.append(np.max([_mask(problem, template) for template in small], axis=0))
     if large:
-        part = LargePieces(supervision, settings, large, divide=divide, beside=small)
-        _refuse_unknown(supervision, part.pieces, part.shape_of)
+        part = LargePieces(problem, settings, large, divide=divide, beside=small)
+        _refuse_unknown(problem, part.pieces, part.shape_of)
         parts.append(part)
-        trained.append(np.max([_mask(supervision, template) for template in large], axis=0))
+        trained.append(np.max([_mask(problem, template) for template in large], axis=0))
     for template in whole:
-        parts.append(_whole(supervision, settings, template, no_penalty))
-        trained.append(_mask(supervision, template))
-    return PieceObjective(parts, trained, supervision, settings)
+        parts.append(_whole(problem, settings, template, no_penalty))
+        trained.append(_mask(problem, template))
+    return PieceObjective(parts, trained, problem, settings)
 
 
-def _of_pieces(supervision: TrainingProblem, templates: Sequence[PieceTemplate]) -> TrainingProblem:
+def _of_pieces(problem: TrainingProblem, templates: Sequence[PieceTemplate]) -> TrainingProblem:
     """The data with the graph of the cliques that are in some piece: tables of the others are never read."""
     held = {clique for template in templates for clique, *_ in template.members}
-    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
-    if len(kept) == len(supervision.graph.templates):
-        return supervision
-    return replace(supervision, graph=replace(supervision.graph, templates=kept))
+    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
+    if len(kept) == len(problem.graph.templates):
+        return problem
+    return replace(problem, graph=replace(problem.graph, templates=kept))
 
 
 def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, before: int) -> Cases:
@@ -336,13 +336,13 @@ def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances, be
 
 
 def _chosen(
-    supervision: TrainingProblem, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
+    problem: TrainingProblem, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
 ) -> Cases:
     """The cases whose marginal under the model at `weights` [W] is above the threshold."""
-    inference = supervision.inference(settings)
-    data = supervision.bind(programs=METHODS[inference.name].programs)
+    inference = problem.inference(settings)
+    data = problem.bind(programs=METHODS[inference.name].programs)
     whole = inference.build(data)
-    out = run_inference(data, whole, data.potentials(weights), supervision.workers, marginals=True)
+    out = run_inference(data, whole, data.potentials(weights), problem.workers, marginals=True)
     piece_data = method.data
     listed = likely_cases(
         piece_data.shapes, piece_data.rows, method.pieces, out.marginals, piece_data.marginal_off, method.labelling,
@@ -361,59 +361,57 @@ def _refuse_cases(method: PieceMethod, criterion: PieceSettings) -> None:
         raise DcrfError(Diagnostic("too-many-cases", message, help=remedy))
 
 
-def _refuse_unknown(supervision: TrainingProblem, pieces: PieceInstances, shape_of: Ints32) -> None:
+def _refuse_unknown(problem: TrainingProblem, pieces: PieceInstances, shape_of: Ints32) -> None:
     """DcrfError where a piece conditions on an unknown variable."""
-    width, off = len(supervision.graph.cards), supervision.sentence_off
-    for s in np.flatnonzero(~supervision.gold.complete_sentences(off)).tolist():
+    width, off = len(problem.graph.cards), problem.sentence_off
+    for s in np.flatnonzero(~problem.gold.complete_sentences(off)).tolist():
         instances = pieces.instance_off[shape_of[s] : shape_of[s] + 2]
         first, last = pieces.given_off[instances]
         used = np.unique(pieces.given[first:last])
-        unknown = used[supervision.labelling[width * off[s] + used] < 0]
+        unknown = used[problem.labelling[width * off[s] + used] < 0]
         if len(unknown):
             t, variable = divmod(int(unknown[0]), width)
-            name = supervision.graph.variables[variable]
+            name = problem.graph.variables[variable]
             message = f"a piece conditions on `{name}` at token {t + 1} of sentence {s + 1}, where it is not known"
             remedy = f"train by `likelihood` or `piecewise`, which sum it out, or make the piece over `{name}` as well"
             raise DcrfError(Diagnostic("piece-conditions-on-unknown", message, help=remedy))
 
 
-def _mask(supervision: TrainingProblem, template: PieceTemplate) -> Floats:
+def _mask(problem: TrainingProblem, template: PieceTemplate) -> Floats:
     """1 for the weights that a piece trains."""
-    mask = np.zeros(supervision.parameters.num_weights)
+    mask = np.zeros(problem.parameters.num_weights)
     for clique, _, locked in template.members:
         if not locked:
-            mask[supervision.parameters.of_clique(clique)] = 1.0
+            mask[problem.parameters.of_clique(clique)] = 1.0
     return mask
 
 
-def _whole(
-    supervision: TrainingProblem, settings: TrainSettings, template: PieceTemplate, penalty: Penalty
-) -> Likelihood:
+def _whole(problem: TrainingProblem, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
     """A piece over whole sequences: the likelihood of the model of its cliques, given all other variables."""
     held = {clique for clique, *_ in template.members}
-    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
-    codes = supervision.gold.codes.copy()
+    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
+    codes = problem.gold.codes.copy()
     codes[[variable for variable, _ in template.over]] = UNKNOWN
     part = replace(
-        supervision,
-        graph=replace(supervision.graph, templates=kept),
-        gold=replace(supervision.gold, codes=codes),
+        problem,
+        graph=replace(problem.graph, templates=kept),
+        gold=replace(problem.gold, codes=codes),
     )
     inference = part.inference(settings)
     programs = METHODS[inference.name].programs
-    data, factor = part.bind_known(programs=programs), supervision.sentence_importance(settings)
-    counts = np.zeros_like(supervision.counts)
-    gold_counts = known_counts(supervision, supervision.bind(programs=False), factor)
+    data, factor = part.bind_known(programs=programs), problem.sentence_importance(settings)
+    counts = np.zeros_like(problem.counts)
+    gold_counts = known_counts(problem, problem.bind(programs=False), factor)
     for clique in held:
-        clique_weights = supervision.parameters.of_clique(clique)
+        clique_weights = problem.parameters.of_clique(clique)
         counts[clique_weights] = gold_counts[clique_weights]
-    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
+    partly = ~problem.gold.complete_sentences(problem.sentence_off)
     clamped = None
     if partly.any():
-        known = replace(part, gold=supervision.gold).bind_known(programs=programs)
+        known = replace(part, gold=problem.gold).bind_known(programs=programs)
         clamped = weighted_clamped(Clamped(known, inference.build(known), partly), factor)
     method = WeightedBuild(inference.build, factor)(data)
-    return Likelihood(data, method, counts, penalty, supervision.workers, clamped, factor=factor)
+    return Likelihood(data, method, counts, penalty, problem.workers, clamped, factor=factor)
 
 
 # pieces that share no weight ------------------------------------------------------------------------------------------
@@ -449,27 +447,27 @@ class IndependentPieces(SummedCriterion):
         return sum(known) if len(known) == len(gaps) else None
 
 
-def restricted_to_cliques(supervision: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:
+def restricted_to_cliques(problem: TrainingProblem, cliques: Iterable[int]) -> tuple[TrainingProblem, Ints]:
     """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
     held = frozenset(cliques)
     parts = tuple(
-        weights if c in held else weights.without_weights() for c, weights in enumerate(supervision.parameters.cliques)
+        weights if c in held else weights.without_weights() for c, weights in enumerate(problem.parameters.cliques)
     )
-    numbers = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
-    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
+    numbers = np.sort(np.concatenate([problem.parameters.of_clique(c) for c in sorted(held)]))
+    kept = tuple(t for t in problem.graph.templates if t.clique in held or t.clique < 0)
     part = replace(
-        supervision,
-        graph=replace(supervision.graph, templates=kept),
+        problem,
+        graph=replace(problem.graph, templates=kept),
         parameters=Parameters(parts),
-        counts=supervision.counts[numbers],
-        weights=supervision.weights[numbers] if len(supervision.weights) else supervision.weights,
-        relations={c: pairs for c, pairs in supervision.relations.items() if c in held},
+        counts=problem.counts[numbers],
+        weights=problem.weights[numbers] if len(problem.weights) else problem.weights,
+        relations={c: pairs for c, pairs in problem.relations.items() if c in held},
     )
     return part, numbers
 
 
 def build_pieces(
-    supervision: TrainingProblem, settings: TrainSettings[PieceSettings]
+    problem: TrainingProblem, settings: TrainSettings[PieceSettings]
 ) -> PieceObjective | IndependentPieces:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
@@ -478,18 +476,18 @@ def build_pieces(
     prior ties cliques, and where `keep` compares all weights.
     """
     criterion = settings.criterion
-    templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
-    supervision = replace(supervision, graph=with_constraints_apart(supervision.graph, templates))
+    templates = piece_templates(problem.spec, problem.graph, pieces_of(problem.spec, criterion))
+    problem = replace(problem, graph=with_constraints_apart(problem.graph, templates))
     groups = independent_pieces(templates)
     is_tied = any(isinstance(p, GaussianPrior) and p.tied_to is not None for p in settings.clique_priors.values())
     compares = is_tied or settings.keep is not None or isinstance(criterion.nota, LikelyCases)
     if len(groups) == 1 or settings.patience is not None or compares:
-        return build_piecewise(supervision, settings, templates)
+        return build_piecewise(problem, settings, templates)
     parts = []
     for group in groups:
         part, numbers = restricted_to_cliques(
-            supervision, (clique for template in group for clique, *_ in template.members)
+            problem, (clique for template in group for clique, *_ in template.members)
         )
         if len(numbers):
             parts.append(IndependentPart(numbers, build_piecewise(part, settings, group)))
-    return IndependentPieces(parts, supervision.parameters.num_weights)
+    return IndependentPieces(parts, problem.parameters.num_weights)

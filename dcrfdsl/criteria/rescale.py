@@ -17,7 +17,7 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
 from .criterion import SummedCriterion
 from .likelihood import Likelihood, build_likelihood
-from .supervision import TrainingProblem
+from .training_problem import TrainingProblem
 
 
 class Rescaling(SummedCriterion):
@@ -53,16 +53,16 @@ class Rescaling(SummedCriterion):
         return value + 0.5 * self.precision * float(apart @ apart), summed + self.precision * apart
 
 
-def _by_clique(supervision: TrainingProblem) -> list[object]:
-    clique, _, _ = supervision.parameters.origins()
+def _by_clique(problem: TrainingProblem) -> list[object]:
+    clique, _, _ = problem.parameters.origins()
     return list(clique.tolist())
 
 
-def _by_state(supervision: TrainingProblem, site: int) -> list[object]:
+def _by_state(problem: TrainingProblem, site: int) -> list[object]:
     """For each weight, the variable or view of one site of its clique, and the number of the state there."""
-    clique, _, assignment = supervision.parameters.origins()
+    clique, _, assignment = problem.parameters.origins()
     out: list[object] = [None] * len(clique)
-    for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
+    for number, template in enumerate(problem.graph.templates[: len(problem.spec.cliques)]):
         clique_weights = np.flatnonzero(clique == number)
         states = np.unravel_index(assignment[clique_weights], template.full_cards)[site]
         view = template.views[site] if template.views else None
@@ -72,9 +72,9 @@ def _by_state(supervision: TrainingProblem, site: int) -> list[object]:
     return out
 
 
-def _by_piece(supervision: TrainingProblem) -> list[object]:
+def _by_piece(problem: TrainingProblem) -> list[object]:
     """The piece that trains the clique of each weight; DcrfError where two pieces train one clique."""
-    pieces = last_pieces(supervision.spec, supervision.stage)
+    pieces = last_pieces(problem.spec, problem.stage)
     of: dict[str, str] = {}
     for piece in pieces:
         for label in {member.clique for member in piece.members if not member.locked}:
@@ -82,28 +82,28 @@ def _by_piece(supervision: TrainingProblem) -> list[object]:
                 message = f"the weights of `{label}` are in the pieces `{of[label]}` and `{piece.name}`"
                 raise DcrfError(Diagnostic("shared-by-pieces", message, help="write `per = clique`"))
             of[label] = piece.name
-    labels = [clique.label for clique in supervision.spec.cliques]
-    clique, _, _ = supervision.parameters.origins()
+    labels = [clique.label for clique in problem.spec.cliques]
+    clique, _, _ = problem.parameters.origins()
     return [of.get(labels[number], labels[number]) for number in clique.tolist()]
 
 
 SUBSETS: Mapping[str, Callable[[TrainingProblem], list[object]]] = {
     "clique": _by_clique,
-    "label": lambda supervision: _by_state(supervision, -1),
-    "source": lambda supervision: _by_state(supervision, 0),
+    "label": lambda problem: _by_state(problem, -1),
+    "source": lambda problem: _by_state(problem, 0),
     "piece": _by_piece,
 }
 
 
-def build_rescaling(supervision: TrainingProblem, settings: TrainSettings[RescaleSettings]) -> Rescaling:
+def build_rescaling(problem: TrainingProblem, settings: TrainSettings[RescaleSettings]) -> Rescaling:
     """The criterion of a stage. DcrfError where no earlier stage trained weights, or pieces share weights."""
-    if not supervision.weights.any():
+    if not problem.weights.any():
         message = "`rescale` calibrates the weights of an earlier stage, and there are none"
         raise DcrfError(Diagnostic("nothing-to-rescale", message, help="write `train rescale after STAGE`"))
     free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
-    keys = SUBSETS[settings.criterion.per](supervision)
+    keys = SUBSETS[settings.criterion.per](problem)
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     subset = np.array([number[key] for key in keys], np.int64)
     variance = settings.criterion.variance
     precision = 0.0 if variance is None else 1.0 / variance
-    return Rescaling(build_likelihood(supervision, free), supervision.weights, subset, precision)
+    return Rescaling(build_likelihood(problem, free), problem.weights, subset, precision)

@@ -29,7 +29,7 @@ from .criterion import Clamped, Criterion
 from .likelihood import clamped_part
 from .penalties import Penalty
 from .run_sums import GradientAccumulator
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 
 
@@ -40,11 +40,9 @@ class Risk(Criterion):
     workers: Workers
     total_status = RunStatus()  # summed over all evaluations
 
-    def __init__(
-        self, supervision: TrainingProblem, penalty: Penalty, clamped: Clamped | None, inference_description: str
-    ):
+    def __init__(self, problem: TrainingProblem, penalty: Penalty, clamped: Clamped | None, inference_description: str):
         self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
-        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
+        self.num_weights, self.workers = problem.parameters.num_weights, problem.workers
 
 
 # the exponential risk -------------------------------------------------------------------------------------------------
@@ -58,18 +56,18 @@ class ExponentialRisk(Risk):
     is_steep = True
 
     def __init__(
-        self, supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings], inference: ResolvedInference
+        self, problem: TrainingProblem, settings: TrainSettings[ExponentialSettings], inference: ResolvedInference
     ):
         criterion = settings.criterion
-        self._wrong = WrongLabellingSums(supervision, inference)
-        super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
-        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
+        self._wrong = WrongLabellingSums(problem, inference)
+        super().__init__(problem, problem.penalty(settings), self._wrong.clamped, "exact")
+        labels = problem.graph.num_labels * np.diff(problem.sentence_off)
         self.log_weight = (
             -finite_or_zero(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
             if criterion.weight == "uniform"
             else labels * np.log(criterion.weight)
         )
-        self.log_weight = self.log_weight + log_importance(supervision, settings)
+        self.log_weight = self.log_weight + log_importance(problem, settings)
         self._written = criterion.weight
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -88,11 +86,11 @@ class ExponentialRisk(Risk):
         return None if self.clamped is not None else self.penalty.gap(gradient)
 
 
-def log_importance(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
+def log_importance(problem: TrainingProblem, settings: TrainSettings) -> Floats:
     """The logarithms of the factors of sentences, [S]; -inf leaves one out."""
-    factor = supervision.sentence_importance(settings)
+    factor = problem.sentence_importance(settings)
     if factor is None:
-        return np.zeros(len(supervision.sentence_off) - 1)
+        return np.zeros(len(problem.sentence_off) - 1)
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(factor)
     return logs
@@ -110,15 +108,15 @@ def check_start(logs: Floats, written: float | str) -> None:
         raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
 
 
-def require_exact(supervision: TrainingProblem, settings: TrainSettings) -> ResolvedInference:
+def require_exact(problem: TrainingProblem, settings: TrainSettings) -> ResolvedInference:
     """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
-    return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
+    return problem.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(supervision: TrainingProblem, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
+def build_exponential(problem: TrainingProblem, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
-    return ExponentialRisk(supervision, settings, require_exact(supervision, settings))
+    return ExponentialRisk(problem, settings, require_exact(problem, settings))
 
 
 # the marginal risk ----------------------------------------------------------------------------------------------------
@@ -131,16 +129,14 @@ LEAST = 1e-200  # smallest probability whose logarithm is taken
 class MarginalRisk(Risk):
     """The marginal risk of a data set by exact inference, and a penalty."""
 
-    def __init__(self, supervision: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
-        super().__init__(
-            supervision, supervision.penalty(settings), clamped_part(supervision, inference), inference.name
-        )
-        data = supervision.bind(programs=True)
+    def __init__(self, problem: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
+        super().__init__(problem, problem.penalty(settings), clamped_part(problem, inference), inference.name)
+        data = problem.bind(programs=True)
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        self._data, self._sums = data, GradientAccumulator(data, supervision.workers)
-        importance = label_importance(supervision, settings)
-        self._tangents = LabelLogMarginals(data, method, measured_states(supervision), importance.T.ravel())
+        self._data, self._sums = data, GradientAccumulator(data, problem.workers)
+        importance = label_importance(problem, settings)
+        self._tangents = LabelLogMarginals(data, method, measured_states(problem), importance.T.ravel())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
@@ -161,28 +157,27 @@ class ApproximateMarginalRisk(Risk):
     probabilities by about ε however small μ is. The gradient is −E'(0) ≈ (3 E(0) − 4 E(ε) + E(2ε)) / 2ε.
     """
 
-    def __init__(self, supervision: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
-        super().__init__(supervision, supervision.penalty(settings), clamped_part(supervision, inference), "")
-        graph = perturbed_graph(supervision.graph, len(supervision.parameters.cliques), len(supervision.rows))
-        parameters = raised_parameters(supervision.graph, supervision.parameters)
-        rows = (*supervision.rows, *raised_rows(supervision.graph, supervision.gold))
+    def __init__(self, problem: TrainingProblem, settings: TrainSettings, inference: ResolvedInference):
+        super().__init__(problem, problem.penalty(settings), clamped_part(problem, inference), "")
+        graph = perturbed_graph(problem.graph, len(problem.parameters.cliques), len(problem.rows))
+        parameters = raised_parameters(problem.graph, problem.parameters)
+        rows = (*problem.rows, *raised_rows(problem.graph, problem.gold))
         binder = Binder(graph, parameters, programs=METHODS[inference.name].programs)
-        self._data = binder.bind(rows, supervision.sentence_off, supervision.relations)
+        self._data = binder.bind(rows, problem.sentence_off, problem.relations)
         tolerance = min(TOLERANCE, float(getattr(inference.settings, "tolerance", TOLERANCE)))
         self._method = METHODS[inference.name].build(
             self._data, inference.settings.model_copy(update={"tolerance": tolerance})
         )
         self._method.remember()
         self.inference_description = inference.description(self._method)
-        self._sums = GradientAccumulator(self._data, supervision.workers)
-        codes = supervision.gold.codes[: supervision.graph.num_labels]
+        self._sums = GradientAccumulator(self._data, problem.workers)
+        codes = problem.gold.codes[: problem.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view, which inference reads
         self._ones = np.ones(parameters.num_weights - self.num_weights)
         ends = (
-            np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels]
-            - supervision.graph.cards[: supervision.graph.num_labels]
+            np.cumsum(problem.graph.cards)[: problem.graph.num_labels] - problem.graph.cards[: problem.graph.num_labels]
         )
-        importance = label_importance(supervision, settings)[: len(codes)]
+        importance = label_importance(problem, settings)[: len(codes)]
         self._importance = importance if importance.size else np.ones(codes.shape)
         self._known, self._place = codes >= 0, (np.maximum(codes, 0) + ends[:, None]).astype(np.int64)
 
@@ -212,21 +207,21 @@ class ApproximateMarginalRisk(Risk):
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 
 
-def measured_states(supervision: TrainingProblem) -> Ints32:
+def measured_states(problem: TrainingProblem) -> Ints32:
     """The known states of labels, see `BoundData.labelling_off`; negative where unknown, and for latent variables."""
-    codes = supervision.gold.codes.copy()
-    codes[supervision.graph.num_labels :] = -1
+    codes = problem.gold.codes.copy()
+    codes[problem.graph.num_labels :] = -1
     return np.ascontiguousarray(codes.T).ravel()
 
 
-def label_importance(supervision: TrainingProblem, settings: TrainSettings) -> Floats:
+def label_importance(problem: TrainingProblem, settings: TrainSettings) -> Floats:
     """The factor of each variable at each token, [variables, N]; empty if all are 1."""
-    token = supervision.token_importance(settings)
-    return np.zeros((0, 0)) if token is None else np.tile(token, (len(supervision.graph.cards), 1))
+    token = problem.token_importance(settings)
+    return np.zeros((0, 0)) if token is None else np.tile(token, (len(problem.graph.cards), 1))
 
 
-def build_marginal(supervision: TrainingProblem, settings: TrainSettings) -> Risk:
+def build_marginal(problem: TrainingProblem, settings: TrainSettings) -> Risk:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = supervision.inference(settings)
+    inference = problem.inference(settings)
     kind = MarginalRisk if METHODS[inference.name].programs else ApproximateMarginalRisk
-    return kind(supervision, settings, inference)
+    return kind(problem, settings, inference)

@@ -31,7 +31,7 @@ from ..semantics import MceSettings, TrainSettings
 from .competing_labellings import CompetitorSearch
 from .error_counts import ErrorCounts, smoothed, smoothing_of
 from .run_sums import GradientAccumulator
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 from .wrong_labelling_sums import WrongLabellingSums, finite_or_zero
 
 
@@ -47,21 +47,21 @@ class SequenceCounter:
     """Counts wrong sentences.   competitors: finds the best wrong labellings."""
 
     def __init__(
-        self, supervision: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference,
+        self, problem: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference,
         completing: ResolvedInference, competitors: CompetitorSearch,
     ):  # fmt: skip
         """completing: the inference that fills in labels that are latent or not known."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
-        self._workers, self._factor = supervision.workers, supervision.sentence_importance(settings)
+        self._workers, self._factor = problem.workers, problem.sentence_importance(settings)
         self._competitors = competitors
-        self._data = supervision.bind(programs=METHODS[inference.name].programs)
-        self._sums = GradientAccumulator(self._data, supervision.workers)
+        self._data = problem.bind(programs=METHODS[inference.name].programs)
+        self._sums = GradientAccumulator(self._data, problem.workers)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
-        self._labelling: Codes | None = supervision.labelling
-        if not supervision.gold.complete_sentences(supervision.sentence_off).all():
+        self._labelling: Codes | None = problem.labelling
+        if not problem.gold.complete_sentences(problem.sentence_off).all():
             self._labelling = None
-            self._known = supervision.bind_known(programs=METHODS[completing.name].programs)
+            self._known = problem.bind_known(programs=METHODS[completing.name].programs)
             self._known_method = completing.build(self._known)
         self._status = RunStatus()
 
@@ -126,18 +126,16 @@ class SoftSequenceCounter:
 
     approximate = False
 
-    def __init__(
-        self, supervision: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference
-    ):
+    def __init__(self, problem: TrainingProblem, settings: TrainSettings[MceSettings], inference: ResolvedInference):
         """inference: exact."""
         self._settings, self._smoothing = settings.criterion, smoothing_of(settings.criterion)
-        factor = supervision.sentence_importance(settings)
+        factor = problem.sentence_importance(settings)
         self._factor: Floats | float = 1.0 if factor is None else factor
-        self._sums = WrongLabellingSums(supervision, inference)
+        self._sums = WrongLabellingSums(problem, inference)
         self._log_mean: Floats | float = 0.0
         if self._settings.normalise:
             # log A: d = 0 where all labellings score the same. Latent states cancel out.
-            self._log_mean = -finite_or_zero(self._sums.log_ratios(np.zeros(supervision.parameters.num_weights))[0])
+            self._log_mean = -finite_or_zero(self._sums.log_ratios(np.zeros(problem.parameters.num_weights))[0])
 
     @property
     def status(self) -> RunStatus:

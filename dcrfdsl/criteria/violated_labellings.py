@@ -25,7 +25,7 @@ from ..inference import LONGEST, METHODS, BoundData, ChainRuns, Decoded, RunStat
 from ..kernels.sequences import NBestLists, exact_better
 from ..semantics import ExactSettings
 from .competing_labellings import ConstrainedCompetitorSearch, WrongLabellingDecoder
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 
 
 class Search(Protocol):
@@ -42,9 +42,9 @@ class Search(Protocol):
         """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W] into `labelling`."""
 
 
-def chain_decoder(supervision: TrainingProblem) -> ChainRuns | None:
+def chain_decoder(problem: TrainingProblem) -> ChainRuns | None:
     """The chain decoder of the training data, packed if possible; None where its graphs are not chains."""
-    for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
+    for data in (problem.bind(programs=False), problem.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
             return None
@@ -60,16 +60,16 @@ class _Decoding:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, supervision: TrainingProblem):
-        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
+    def __init__(self, data: BoundData, problem: TrainingProblem):
+        self._data, self._workers, self.status = data, problem.workers, RunStatus()
         self._cells: Floats | None = None
         self._width = self._wide = 0  # of a position: variables of the model, and of the graph that is decoded
 
-    def _decode_wide(self, judged: TrainingProblem, supervision: TrainingProblem) -> None:
+    def _decode_wide(self, judged: TrainingProblem, problem: TrainingProblem) -> None:
         """Says that the graph of `judged` has further variables, after those of the model."""
-        self._width, self._wide = len(supervision.graph.cards), len(judged.graph.cards)
+        self._width, self._wide = len(problem.graph.cards), len(judged.graph.cards)
         if self._wide > self._width:
-            self._labelling = np.zeros(int(supervision.sentence_off[-1]) * self._wide, np.int32)
+            self._labelling = np.zeros(int(problem.sentence_off[-1]) * self._wide, np.int32)
 
     def _decode(self, first: int, last: int, labelling: Codes, decode: Callable[[int, int, Codes], None]) -> None:
         """Runs `decode` on parts of these sequences, and leaves out what the model does not have."""
@@ -90,8 +90,8 @@ class _Decoding:
 class ChainSearch(_Decoding):
     """Exact search on chains whose labels are all known."""
 
-    def __init__(self, runs: ChainRuns, known: Codes, supervision: TrainingProblem):
-        super().__init__(runs.data, supervision)
+    def __init__(self, runs: ChainRuns, known: Codes, problem: TrainingProblem):
+        super().__init__(runs.data, problem)
         self._runs, self._known = runs, known
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
@@ -110,14 +110,14 @@ class WrongLabellingSearch(_Decoding):
     def __init__(
         self,
         judged: TrainingProblem,
-        supervision: TrainingProblem,
+        problem: TrainingProblem,
         loss_variables: Sequence[int],
         settings: ExactSettings,
     ):
-        """judged: `supervision`, or `MarginLoss.augmented` of it."""
+        """judged: `problem`, or `MarginLoss.augmented` of it."""
         self._decoder = WrongLabellingDecoder(judged, loss_variables, settings)
-        super().__init__(self._decoder.data, supervision)
-        self._decode_wide(judged, supervision)
+        super().__init__(self._decoder.data, problem)
+        self._decode_wide(judged, problem)
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
@@ -131,15 +131,15 @@ class WrongLabellingSearch(_Decoding):
 class CostAugmentedSearch(_Decoding):
     """Search with costs in the scores, by any method; finds y* where nothing violates its margin."""
 
-    def __init__(self, judged: TrainingProblem, supervision: TrainingProblem, inference: ResolvedInference):
+    def __init__(self, judged: TrainingProblem, problem: TrainingProblem, inference: ResolvedInference):
         """judged: from `MarginLoss.augmented`, with all labels known."""
         data = judged.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
         if chain is None or ChainRuns(packed, chain).scores:
             data = packed
-        super().__init__(data, supervision)
-        self._decode_wide(judged, supervision)
+        super().__init__(data, problem)
+        self._decode_wide(judged, problem)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
 
@@ -187,12 +187,12 @@ class NBestSearch:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, most: int, supervision: TrainingProblem, known: Codes):
+    def __init__(self, data: BoundData, most: int, problem: TrainingProblem, known: Codes):
         """data: with contraction programs; the variables of the model come first.   known: y*, flat, if floors are
         relative to its score; else empty.
         """
-        self.most, self._width = most, len(supervision.graph.cards)
-        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
+        self.most, self._width = most, len(problem.graph.cards)
+        self._data, self._workers, self.status = data, problem.workers, RunStatus()
         self._known = known
         self._cells: Floats | None = None
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.pattern_arrays()

@@ -20,7 +20,7 @@ from .competing_labellings import data_excluding_gold
 from .gold_counts import gold_counts
 from .likelihood import clamped_part
 from .run_sums import GradientAccumulator
-from .supervision import ResolvedInference, TrainingProblem
+from .training_problem import ResolvedInference, TrainingProblem
 
 NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
 
@@ -33,10 +33,10 @@ class _Source(NamedTuple):
     sums: GradientAccumulator
 
     @classmethod
-    def of(cls, data: BoundData, supervision: TrainingProblem, inference: ResolvedInference) -> _Source:
+    def of(cls, data: BoundData, problem: TrainingProblem, inference: ResolvedInference) -> _Source:
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        return cls(data, method, GradientAccumulator(data, supervision.workers))
+        return cls(data, method, GradientAccumulator(data, problem.workers))
 
     def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
         """log Z of the sequences that are `chosen` [S], and how inference ended; 0 for the others."""
@@ -65,25 +65,23 @@ class _Source(NamedTuple):
 class WrongLabellingSums:
     """Sums over the wrong labellings of each sequence, relative to the known one."""
 
-    def __init__(self, supervision: TrainingProblem, inference: ResolvedInference):
-        self._supervision, self._exact = supervision, inference
-        self._all = _Source.of(supervision.bind(programs=True), supervision, inference)
-        self.clamped = clamped_part(supervision, inference)
-        self._known = _Source.of(self.clamped.data, supervision, inference) if self.clamped is not None else None
+    def __init__(self, problem: TrainingProblem, inference: ResolvedInference):
+        self._problem, self._exact = problem, inference
+        self._all = _Source.of(problem.bind(programs=True), problem, inference)
+        self.clamped = clamped_part(problem, inference)
+        self._known = _Source.of(self.clamped.data, problem, inference) if self.clamped is not None else None
         self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
-        self.gold = gold_counts(supervision)
+        self.gold = gold_counts(problem)
         self.status = RunStatus()
 
     @property
     def num_sequences(self) -> int:
-        return len(self._supervision.sentence_off) - 1
+        return len(self._problem.sentence_off) - 1
 
     @cached_property
     def _others(self) -> _Source:
-        graph = self._supervision.graph
-        return _Source.of(
-            data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact
-        )
+        graph = self._problem.graph
+        return _Source.of(data_excluding_gold(self._problem, range(graph.num_labels)), self._problem, self._exact)
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the `chosen` sequences, [S].
@@ -124,7 +122,7 @@ class WrongLabellingSums:
         with np.errstate(over="ignore"):
             risk = np.where(np.isnan(ratios[0]), 0.0, np.exp(log_weight + ratios[0]))
         if not np.isfinite(risk.sum()):
-            return risk, np.zeros(self._supervision.parameters.num_weights)
+            return risk, np.zeros(self._problem.parameters.num_weights)
         return risk, self.differences(weights, ratios, risk)
 
     def differences(self, weights: Floats, ratios: tuple[Floats, Floats], share: Floats) -> Floats:

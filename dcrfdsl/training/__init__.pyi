@@ -36,7 +36,6 @@ from .pipeline import (
     train_model as train_model,
     with_remarks as with_remarks,
 )
-from .problem import UntrainedModel as UntrainedModel, assemble as assemble, refuse_undecodable as refuse_undecodable
 from .searches import grid_values as grid_values
 from .size_limits import naming_statements as naming_statements
 from .stage import Observers as Observers
@@ -56,4 +55,9 @@ from .tuning import (
     Trial as Trial,
     TrialData as TrialData,
     tune as tune,
+)
+from .untrained_model import (
+    UntrainedModel as UntrainedModel,
+    assemble as assemble,
+    refuse_undecodable as refuse_undecodable,
 )

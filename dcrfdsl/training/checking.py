@@ -100,7 +100,7 @@ def _wrong_gold(
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
         complaints = check_gold(spec, states, corpus, encode_labels(spec, states, corpus))
         if (spec.constraints or spec.onces) and not complaints:
-            from .problem import assemble  # loads the engine
+            from .untrained_model import assemble  # loads the engine
 
             assemble(spec, corpus, directories, registered, spans=resolved.spans)
         return complaints

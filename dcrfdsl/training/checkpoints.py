@@ -50,11 +50,11 @@ def fingerprint_of(
     dev: Corpus | None,
     start: TrainedModel | None,
     model: TrainedModel,
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
 ) -> dict[str, str]:
     """What must be the same for a training to go on, as texts by name.
 
-    model, supervision: as training begins with them.
+    model, problem: as training begins with them.
     """
     own_functions = model.extractor.registered
     return {
@@ -67,7 +67,7 @@ def fingerprint_of(
         **dict(_files(model)),
         **{f"feature function `{name}`": one.text_hash for name, one in own_functions.items() if one.text_hash},
         "features": f"{model.num_weights:,} {_hash_of_features(model)}",
-        **({"features of the training data": _hash_of(_rows(supervision))} if own_functions else {}),
+        **({"features of the training data": _hash_of(_rows(problem))} if own_functions else {}),
     }
 
 
@@ -98,11 +98,11 @@ def _hash_of_features(model: TrainedModel) -> str:
     return _hash_of([np.frombuffer(texts.encode(), np.uint8), *arrays, *weights])
 
 
-def _rows(supervision: TrainingProblem) -> Iterator[NDArray[Any]]:
+def _rows(problem: TrainingProblem) -> Iterator[NDArray[Any]]:
     """The features of all positions of the training data, and the pairs of relational cliques."""
-    parts: Iterable[Any] = [supervision]
-    if isinstance(supervision, PartedProblem) and supervision.learned is not None:
-        parts = map(read_compiled, supervision.learned.paths)
+    parts: Iterable[Any] = [problem]
+    if isinstance(problem, PartedProblem) and problem.learned is not None:
+        parts = map(read_compiled, problem.learned.paths)
     for part in parts:
         for fields in (*part.rows, *part.relations.values()):
             yield from (one for one in fields if isinstance(one, np.ndarray))

@@ -40,9 +40,9 @@ class _Gains:
     fires: Floats  # equal for crosses that fire at the same instances
 
 
-def require_known_labels(supervision: TrainingProblem) -> None:
+def require_known_labels(problem: TrainingProblem) -> None:
     """DcrfError where a label is not known: gains need the counts of gold labels."""
-    if (supervision.gold.codes < 0).any():
+    if (problem.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
         raise data_error("cannot-sum-out", message, help="train by `likelihood`, which sums them out")
 
@@ -55,48 +55,48 @@ def _induce_settings(settings: TrainSettings) -> InduceSettings:
 
 
 def induce_round(
-    supervision: TrainingProblem, extractor: FeatureExtractor, settings: TrainSettings
+    problem: TrainingProblem, extractor: FeatureExtractor, settings: TrainSettings
 ) -> tuple[TrainingProblem, FeatureExtractor, InductionRound]:
-    """One round at `supervision.weights`: the data and the extractor with the best new features, and a summary."""
+    """One round at `problem.weights`: the data and the extractor with the best new features, and a summary."""
     criterion = _induce_settings(settings)
-    marginals = Marginals(supervision, settings)
+    marginals = Marginals(problem, settings)
     gains, num_candidates = [], 0
     for feature_set in range(len(extractor.conjunctions)):
-        cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(supervision, c)]
-        crossable = _crossable(supervision, extractor, feature_set, cliques, criterion.group)
+        cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(problem, c)]
+        crossable = _crossable(problem, extractor, feature_set, cliques, criterion.group)
         if not cliques or not crossable.any():
             continue
-        rows = supervision.rows[feature_set]
+        rows = problem.rows[feature_set]
         row_off, feature = distinct_rows(rows.row_off, rows.feature, crossable)
         fire_off, fire_row = rows_of_features(row_off, feature, len(crossable))
         often, seldom, count = crosses(row_off, feature, fire_off, fire_row, criterion.min_count)
         kept = np.sort(np.argsort(-count, kind="stable")[: criterion.candidates])
         num_candidates += len(kept)
         candidates = often[kept], seldom[kept], fire_off, fire_row
-        gains += [_gains_of(supervision, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
-    best = _best(gains, extractor, supervision, criterion.per_round)
+        gains += [_gains_of(problem, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
+    best = _best(gains, extractor, problem, criterion.per_round)
     if not best:
-        return supervision, extractor, InductionRound(num_candidates, 0, 0)
-    return _grown(supervision, extractor, best, num_candidates)
+        return problem, extractor, InductionRound(num_candidates, 0, 0)
+    return _grown(problem, extractor, best, num_candidates)
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
 
 
-def _takes_part(supervision: TrainingProblem, clique: int) -> bool:
+def _takes_part(problem: TrainingProblem, clique: int) -> bool:
     """Whether a clique can have new features: relational ones cannot, as their marginals are not computed."""
-    return not supervision.graph.templates[clique].relational
+    return not problem.graph.templates[clique].relational
 
 
 def _crossable(
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     extractor: FeatureExtractor,
     feature_set: int,
     cliques: Sequence[int],
     group: str | None,
 ) -> Mask:
     """Which features of a set may be members of a cross, conjunctions included."""
-    spec = supervision.spec
+    spec = problem.spec
     listed = None
     if group is not None:
         features = [
@@ -115,26 +115,24 @@ _PLACES = (Here, At, Window, Several)
 
 
 class Marginals:
-    """p(assignment | x) at every instance of a clique, at `supervision.weights`."""
+    """p(assignment | x) at every instance of a clique, at `problem.weights`."""
 
-    def __init__(self, supervision: TrainingProblem, settings: TrainSettings):
-        self.supervision = supervision
-        self.inference = supervision.inference(settings)
+    def __init__(self, problem: TrainingProblem, settings: TrainSettings):
+        self.problem = problem
+        self.inference = problem.inference(settings)
         self._of_variables: Floats | None = None
 
     def _bound(self, *, programs: bool) -> BoundData:
-        binder = Binder(self.supervision.graph, self.supervision.parameters, programs=programs)
-        return binder.bind(self.supervision.rows, self.supervision.sentence_off, self.supervision.relations)
+        binder = Binder(self.problem.graph, self.problem.parameters, programs=programs)
+        return binder.bind(self.problem.rows, self.problem.sentence_off, self.problem.relations)
 
     def of_clique(self, clique: int) -> Floats:
         """[instances, assignments]"""
-        template = self.supervision.graph.templates[clique]
+        template = self.problem.graph.templates[clique]
         if len(template.variables) > 1 or template.pad or template.offsets != (0,):
             data = self._bound(programs=False)
-            return assignment_marginals(
-                data, data.potentials(self.supervision.weights), self.inference.settings, clique
-            )
-        (variable,), cards = template.variables, self.supervision.graph.cards
+            return assignment_marginals(data, data.potentials(self.problem.weights), self.inference.settings, clique)
+        (variable,), cards = template.variables, self.problem.graph.cards
         start = sum(cards[:variable])
         of_states = self._variables()[:, start : start + cards[variable]]
         if not template.views or template.views[0] is None:
@@ -147,14 +145,14 @@ class Marginals:
         """p(y_t = state | x) of all variables side by side, [N, states]."""
         if self._of_variables is None:
             data = self._bound(programs=METHODS[self.inference.name].programs)
-            method, potentials = self.inference.build(data), data.potentials(self.supervision.weights)
-            out = run_inference(data, method, potentials, self.supervision.workers, marginals=True)
-            self._of_variables = out.marginals.reshape(-1, sum(self.supervision.graph.cards))
+            method, potentials = self.inference.build(data), data.potentials(self.problem.weights)
+            out = run_inference(data, method, potentials, self.problem.workers, marginals=True)
+            self._of_variables = out.marginals.reshape(-1, sum(self.problem.graph.cards))
         return self._of_variables
 
 
 def _gains_of(
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     settings: TrainSettings,
     clique: int,
     marginal: Floats,
@@ -164,10 +162,10 @@ def _gains_of(
     fire_row: Ints32,
 ) -> _Gains:
     """The gain of every cross with every assignment of a clique that may have a weight."""
-    template, spec = supervision.graph.templates[clique], supervision.spec.cliques[clique]
-    off, rows = supervision.sentence_off, supervision.rows[template.feature_set]
+    template, spec = problem.graph.templates[clique], problem.spec.cliques[clique]
+    off, rows = problem.sentence_off, problem.rows[template.feature_set]
     sentence, anchor = instances_of(template, off)
-    gold = known_assignments(template, supervision.gold, off, sentence, anchor)
+    gold = known_assignments(template, problem.gold, off, sentence, anchor)
     instance = np.full(len(rows.row_off) - 1, -1, np.int64)
     instance[rows.first_row(off)[sentence] + anchor] = np.arange(len(sentence))
     possible = np.zeros(template.num_assignments, np.bool_)
@@ -200,9 +198,7 @@ class _New:
     gain: float
 
 
-def _best(
-    gains: Sequence[_Gains], extractor: FeatureExtractor, supervision: TrainingProblem, number: int
-) -> list[_New]:
+def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, problem: TrainingProblem, number: int) -> list[_New]:
     """The `number` weights with the largest gains that the model does not have; in a tie, the first ones.
 
     Of crosses that fire at the same instances, only the first one enters.
@@ -212,7 +208,7 @@ def _best(
     gain = np.concatenate([part.gain for part in gains])
     which = np.repeat(np.arange(len(gains)), [len(part.gain) for part in gains])
     starts = np.cumsum([0, *(len(part.gain) for part in gains)])
-    existing = _weights_of_conjunctions(extractor, supervision.parameters)
+    existing = _weights_of_conjunctions(extractor, problem.parameters)
     features = _features_by_atoms(extractor.conjunctions)
     best: dict[tuple[int, int, float], _New] = {}
     for at in np.argsort(-gain, kind="stable").tolist():
@@ -254,10 +250,10 @@ def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int]
 
 
 def _grown(
-    supervision: TrainingProblem, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
+    problem: TrainingProblem, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
 ) -> tuple[TrainingProblem, FeatureExtractor, InductionRound]:
     """The data and the extractor with the new weights, which are 0, and a summary of the round."""
-    sets, rows = list(extractor.conjunctions), list(supervision.rows)
+    sets, rows = list(extractor.conjunctions), list(problem.rows)
     numbers = _features_by_atoms(sets)
     made = 0
     for feature_set, conjunctions in enumerate(sets):
@@ -280,16 +276,16 @@ def _grown(
         assignment = np.array([new.assignment for new in of_clique], np.int64)
         added[clique] = AddedWeights(feature, assignment, sets[feature_set].num_features)
         counts += [new.count for new in of_clique]
-    parameters, kept, placed = supervision.parameters.extended(added)
+    parameters, kept, placed = problem.parameters.extended(added)
     grown_extractor = extractor.with_conjunctions(sets)
     grown = replace(
-        supervision,
+        problem,
         extractor=grown_extractor,
         parameters=parameters,
         rows=tuple(rows),
-        counts=_moved(supervision.counts, kept, parameters.num_weights),
-        weights=_moved(supervision.weights, kept, parameters.num_weights),
-        start=None if supervision.start is None else _moved(supervision.start, kept, parameters.num_weights),
+        counts=_moved(problem.counts, kept, parameters.num_weights),
+        weights=_moved(problem.weights, kept, parameters.num_weights),
+        start=None if problem.start is None else _moved(problem.start, kept, parameters.num_weights),
     )
     grown.counts[placed] = counts
     summary = InductionRound(num_candidates, made, len(best), best[0].gain, best[-1].gain)
@@ -304,25 +300,25 @@ def _moved(values: Floats, places: Ints, size: int) -> Floats:
 
 def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
     """The stage with the features that the rounds add, and a summary of each round. Iterations count on."""
-    require_known_labels(stage.supervision)
-    supervision, extractor = stage.supervision, stage.model.extractor
+    require_known_labels(stage.problem)
+    problem, extractor = stage.problem, stage.model.extractor
     rounds: list[InductionRound] = []
     limits: dict[str, int] = {"max_iterations": criterion.iterations}
     for _ in range(criterion.rounds):
         optimizer = stage.settings.optimizer.model_copy(update=limits)
         settings = stage.settings.model_copy(update={"optimizer": optimizer, "patience": None})
-        short = replace(stage, supervision=supervision, settings=settings, dev=None, earlier=stage.last)
-        outcome = short.run(short.objective(), supervision.weights, RunState())
-        supervision = replace(supervision, weights=outcome.weights)
+        short = replace(stage, problem=problem, settings=settings, dev=None, earlier=stage.last)
+        outcome = short.run(short.objective(), problem.weights, RunState())
+        problem = replace(problem, weights=outcome.weights)
         if stage.is_stopped():
             break
-        supervision, extractor, done = induce_round(supervision, extractor, stage.settings)
+        problem, extractor, done = induce_round(problem, extractor, stage.settings)
         if not done.weights:
             break
         rounds.append(done)
         if isinstance(optimizer, AutoOptimizer):
             limits["epochs"] = 0  # long steps on batches would lead away from the optimum of the last round
     model = replace(
-        stage.model, extractor=extractor, parameters=supervision.parameters, weights=supervision.weights, voters=None
+        stage.model, extractor=extractor, parameters=problem.parameters, weights=problem.weights, voters=None
     )
-    return replace(stage, model=model, supervision=supervision), rounds
+    return replace(stage, model=model, problem=problem), rounds

@@ -45,13 +45,13 @@ from .checking import Registered, Template, as_resolved, checker_warnings, requi
 from .checkpoints import Checkpoint, Checkpointing, fingerprint_of
 from .induction import with_induced_features
 from .parts import CorpusParts, refuse_unsummed_stages, untrained_on_parts
-from .problem import UntrainedModel, assemble, known_columns, number_columns, refuse_undecodable
 from .restarts import best_of_restarts, refuse_not_finite
 from .size_limits import naming_statements
 from .stage import LOGGER, Observers, Stage
 from .stage_notes import diagnostics_of
 from .support_vectors import with_candidate_vectors, with_support_vectors_only
 from .training_logs import TrainingLog
+from .untrained_model import assemble, known_columns, number_columns, refuse_undecodable
 
 
 @dataclass
@@ -196,12 +196,12 @@ def train_model(
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
     with naming_statements(resolved, None):
-        trained, supervision = _begun(resolved, spec, corpus, asked, workers)
+        trained, problem = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, asked.stage)
     started: StartRecord | None = None
     if asked.start is not None:
         weights, started = carried_weights(asked.start, trained)
-        trained, supervision = trained.with_weights(weights, trained.record), replace(supervision, start=weights)
+        trained, problem = trained.with_weights(weights, trained.record), replace(problem, start=weights)
     if asked.dev is not None:
         idle = trained.scores.empty_metrics(asked.dev)
         warn_of(idle if asked.warns else [], depth=3)
@@ -209,14 +209,14 @@ def train_model(
     saving = None
     if asked.checkpoint is not None:
         labels = [label for label, _ in chain]
-        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start, trained, supervision)
+        fingerprint = fingerprint_of(spec, labels, corpus, asked.dev, asked.start, trained, problem)
         saving = Checkpointing(asked.checkpoint, fingerprint)
         asked = replace(asked, observers=replace(asked.observers, after_iteration=saving.after_iteration))
     if asked.observers.log is not None:
         asked.observers.log.begin(spec, chain, corpus, asked.dev, asked.start, workers)
     try:
         with naming_statements(resolved, trained.states):
-            trained = _run_stages(trained, supervision, chain, corpus, asked, saving)
+            trained = _run_stages(trained, problem, chain, corpus, asked, saving)
     except IncompatibleState as error:
         if saving is None:
             raise
@@ -242,7 +242,7 @@ def require_tokens(corpus: Corpus | CorpusParts) -> None:
 
 def _run_stages(
     trained: TrainedModel,
-    supervision: TrainingProblem,
+    problem: TrainingProblem,
     chain: Sequence[tuple[str, TrainSettings]],
     corpus: Corpus | CorpusParts,
     asked: TrainingRequest,
@@ -252,7 +252,7 @@ def _run_stages(
     runs = StageRuns(RunState() if saving is None else saving.state)
     for number, (label, settings) in enumerate(chain):
         settings = settings.model_copy(update={"decode": resolve_decode_rule(trained.spec, trained.graph, label)})
-        begun = replace(supervision, stage=label, weights=trained.weights)
+        begun = replace(problem, stage=label, weights=trained.weights)
         continues = asked.start is not None and number == 0
         running = Stage(trained, begun, settings, asked.dev, asked.observers, continues=continues)
         if runs.is_done(number) and running.can_be_skipped:
@@ -260,10 +260,10 @@ def _run_stages(
         else:
             if saving is not None:
                 saving.is_suspended = runs.is_done(number)
-            trained, supervision = _after(running, corpus, runs.begin(number, running), asked.jobs)
+            trained, problem = _after(running, corpus, runs.begin(number, running), asked.jobs)
             runs.add(number, trained)
-        supervision = replace(supervision, earlier={**supervision.earlier, label: trained.weights})
-        trained = with_guides(trained, supervision.earlier)
+        problem = replace(problem, earlier={**problem.earlier, label: trained.weights})
+        trained = with_guides(trained, problem.earlier)
     return trained
 
 
@@ -275,26 +275,18 @@ def _begun(
     if isinstance(corpus, CorpusParts):
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
-    problem = assemble(
+    begun = assemble(
         spec, corpus, directories, registered, workers, spans=resolved.spans, remark=asked.observers.on_remark
     )
-    return _untrained(problem, workers)
-
-
-def _untrained(problem: UntrainedModel, workers: Workers) -> tuple[TrainedModel, TrainingProblem]:
-    """The model with all weights 0, and its training data."""
-    spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
-    parameters, counts = problem.learn_parameters()
-    supervision = TrainingProblem(
-        spec, graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold, counts, workers,
-        states=tuple(problem.states[name] for name in graph.variables), extractor=extractor,
-        numbers=number_columns(corpus),
+    states, graph, extractor = begun.states, begun.graph, begun.extractor
+    parameters, counts = begun.learn_parameters()
+    problem = TrainingProblem(
+        spec, graph, parameters, begun.rows, begun.relations, corpus.sentence_off, begun.gold, counts, workers,
+        states=tuple(states[name] for name in graph.variables), extractor=extractor, numbers=number_columns(corpus),
     )  # fmt: skip
-    model = TrainedModel(
-        spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters,
-        np.zeros(parameters.num_weights), TrainingRecord(),
-    )  # fmt: skip
-    return model, supervision
+    known = {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}
+    nothing = np.zeros(parameters.num_weights)
+    return TrainedModel(spec, states, extractor, known, graph, parameters, nothing, TrainingRecord()), problem
 
 
 def _after(
@@ -309,7 +301,7 @@ def _after(
     rounds: Sequence[InductionRound] = ()
     if isinstance(stage.settings.criterion, InduceSettings):
         stage, rounds = with_induced_features(stage, stage.settings.criterion)
-    supervision = stage.supervision
+    problem = stage.problem
     if stage.settings.clique_kernels:
         stage = with_candidate_vectors(stage)
     stage = replace(stage, earlier=stage.last)
@@ -321,7 +313,7 @@ def _after(
     record = _record_of(stage, corpus, objective, outcome, rounds)
     LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
     model = stage.model.with_weights(outcome.weights, record, outcome.voters)
-    return with_support_vectors_only(model) if stage.settings.clique_kernels else model, supervision
+    return with_support_vectors_only(model) if stage.settings.clique_kernels else model, problem
 
 
 def _record_of(
@@ -368,8 +360,3 @@ def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None =
     except DcrfError as error:
         notes = (*trained.record.notes, *(diagnostic.message for diagnostic in error.diagnostics))
         return trained.with_record(replace(trained.record, notes=notes))
-
-
-def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
-    """The training values of every column that a metric asks about."""
-    return {name: frozenset(corpus.text_column(name).values) for name in known_columns(spec)}

@@ -88,7 +88,7 @@ class _Run(NamedTuple):
 def _at_once(stage: Stage, objective: Criterion, starts: Iterator[Start], jobs: int) -> Iterator[Outcome]:
     """The outcomes in order; once training is to stop, of the runs that have begun, which stop too."""
     jobs = min(jobs, stage.settings.restarts)
-    stop, share = new_event(), max(1, stage.supervision.workers.threads // jobs)
+    stop, share = new_event(), max(1, stage.problem.workers.threads // jobs)
     alone = replace(stage, observers=Observers(), curve=[])
     try:
         with processes(jobs, _begin, alone, objective, stop, share) as pool:
@@ -118,7 +118,7 @@ _here: tuple[Stage, Criterion, Any] | None = None  # in a process of ours: what 
 def _begin(stage: Stage, objective: Criterion, stop: Any, threads: int) -> None:
     """A process of ours begins."""
     global _here
-    stage.supervision.workers.threads = threads
+    stage.problem.workers.threads = threads
     if objective.workers is not None:
         objective.workers.threads = threads
     _here = replace(stage, observers=Observers(should_stop=stop.is_set)), objective, stop

@@ -67,14 +67,14 @@ class Observers:
 class Stage:
     """A stage of training, ready to run.
 
-    model: as earlier stages left it.   supervision: the training data, and the weights that the stage begins with.
+    model: as earlier stages left it.   problem: the training data, and the weights that the stage begins with.
     dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on, if any.
     curve: every iteration so far, of all runs; it grows as they go.   continues: whether it begins with the weights of
     an earlier model, which may be near the optimum.
     """
 
     model: TrainedModel
-    supervision: TrainingProblem
+    problem: TrainingProblem
     settings: TrainSettings
     dev: Corpus | None = None
     observers: Observers = field(default_factory=Observers)
@@ -84,7 +84,7 @@ class Stage:
 
     @property
     def label(self) -> str:
-        return self.supervision.stage
+        return self.problem.stage
 
     @property
     def last(self) -> Iteration | None:
@@ -98,10 +98,10 @@ class Stage:
 
     def objective(self) -> Criterion:
         objective: Criterion
-        if isinstance(self.supervision, PartedProblem):
-            objective = self.supervision.summed(self.settings)
+        if isinstance(self.problem, PartedProblem):
+            objective = self.problem.summed(self.settings)
         else:
-            objective = CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+            objective = CRITERIA[self.settings.criterion.method](self.problem, self.settings)
         if type(objective).weights_of is Criterion.weights_of and not self.settings.clique_kernels:
             objective.units, objective.curvature = self._units(objective), self._curvature
         if self.continues:
@@ -109,18 +109,18 @@ class Stage:
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
                 remedy = "train without it, or run another stage first: `train … after …`"
                 raise data_error("idle-start", message, help=remedy)
-            objective.reference = objective.start(np.zeros(self.supervision.parameters.num_weights)).copy()
+            objective.reference = objective.start(np.zeros(self.problem.parameters.num_weights)).copy()
         return objective
 
     def _units(self, objective: Criterion) -> WeightUnits | None:
         """The units of the weights of numbers."""
-        supervision, penalty = self.supervision, objective.penalty
-        precision = np.zeros(supervision.parameters.num_weights) if penalty is None else penalty.precision
-        return weight_units(supervision.graph, supervision.parameters, supervision.feature_moments(), precision)
+        problem, penalty = self.problem, objective.penalty
+        precision = np.zeros(problem.parameters.num_weights) if penalty is None else penalty.precision
+        return weight_units(problem.graph, problem.parameters, problem.feature_moments(), precision)
 
     @property
     def _curvature(self) -> Callable[[], Floats] | None:
-        return None if isinstance(self.supervision, PartedProblem) else self.supervision.curvature
+        return None if isinstance(self.problem, PartedProblem) else self.problem.curvature
 
     def report(self, step: Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""
@@ -183,7 +183,7 @@ class _Watch:
         self._status = objective.status_so_far
         self._evaluate: Callable[[Floats, Voters | None], float] | None = None
         if stage.dev is not None:
-            workers, rule = stage.supervision.workers, stage.settings.decode
+            workers, rule = stage.problem.workers, stage.settings.decode
             self._evaluate = stage.model.scores.evaluator(stage.dev, workers, rule, stage.label)
 
     def __call__(self, step: Iteration, weights: Floats) -> bool:

@@ -52,7 +52,7 @@ def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> 
                 f"{figure(before)}, since {why}"
             )
     if stage.dev is not None:
-        score = stage.model.scores.evaluator(stage.dev, stage.supervision.workers, stage.settings.decode, stage.label)
+        score = stage.model.scores.evaluator(stage.dev, stage.problem.workers, stage.settings.decode, stage.label)
         earlier, later = score(begun, stage.model.voters), score(outcome.weights, outcome.voters)
         if later < earlier:
             yield (
@@ -64,11 +64,11 @@ def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> 
 def _of_groups(stage: Stage, outcome: Outcome) -> Sequence[str]:
     """The message on what a prior on groups of weights has left, and on templates that are 0 as a whole."""
     priors = (stage.settings.prior, *stage.settings.clique_priors.values())
-    supervision = stage.supervision
-    if supervision.extractor is None or not any(isinstance(prior, GroupLassoPrior) for prior in priors):
+    problem = stage.problem
+    if problem.extractor is None or not any(isinstance(prior, GroupLassoPrior) for prior in priors):
         return []
-    groups = supervision.penalty(stage.settings).groups
-    templates = weights_by_template(supervision.graph, supervision.parameters, supervision.extractor, outcome.weights)
+    groups = problem.penalty(stage.settings).groups
+    templates = weights_by_template(problem.graph, problem.parameters, problem.extractor, outcome.weights)
     empty = [f"`{one.template}` of `{one.clique}`" for one in templates if not one.used]
     left = 0 if groups is None else int(np.count_nonzero(groups.norms(outcome.weights)))
     total = 0 if groups is None else len(groups.strength)

@@ -24,33 +24,33 @@ MOST_BYTES = 2**32  # of the Gram matrix of all positions
 
 def with_candidate_vectors(stage: Stage) -> Stage:
     """The stage with a dual weight for each position and state. DcrfError where Gram matrices would be too large."""
-    model, supervision = stage.model, stage.supervision
+    model, problem = stage.model, stage.problem
     numbers = {clique.label: n for n, clique in enumerate(model.spec.cliques)}
     _check_size(stage)
     kernels, parameters = [], model.parameters
     for name, kernel in stage.settings.clique_kernels.items():
         clique = numbers[name]
         source = model.extractor.set_of_clique[clique]
-        rows = supervision.rows[source]
+        rows = problem.rows[source]
         kernels.append(ObservationKernel(clique, source, model.extractor.sets[source].num_features, kernel, rows))
-        states = supervision.graph.templates[clique].num_assignments
+        states = problem.graph.templates[clique].num_assignments
         parameters = _with_dual_weights(parameters, clique, len(rows.row_off) - 1, states)
     extractor = model.extractor.with_observation_kernels(kernels)
     graph = ModelGraph.of(model.spec, model.states, extractor.set_of_clique, extractor.bias_of_clique)
     sets, weights = len(model.extractor.sets), np.zeros(parameters.num_weights)
-    supervision = replace(
-        supervision, graph=graph, parameters=parameters, counts=weights, weights=weights, extractor=extractor,
-        rows=(*supervision.rows[:sets], *(_positions(one.support) for one in kernels), *supervision.rows[sets:]),
+    problem = replace(
+        problem, graph=graph, parameters=parameters, counts=weights, weights=weights, extractor=extractor,
+        rows=(*problem.rows[:sets], *(_positions(one.support) for one in kernels), *problem.rows[sets:]),
         compared={one.clique: one.gram(one.support) for one in kernels},
     )  # fmt: skip
     model = replace(model, extractor=extractor, graph=graph, parameters=parameters, weights=weights, voters=None)
-    return replace(stage, model=model, supervision=supervision)
+    return replace(stage, model=model, problem=problem)
 
 
 def _check_size(stage: Stage) -> None:
     """DcrfError where the Gram matrices of all positions would be too large."""
     names = list(stage.settings.clique_kernels)
-    count = stage.supervision.gold.codes.shape[1]
+    count = stage.problem.gold.codes.shape[1]
     size = 8 * len(names) * count**2
     if size > MOST_BYTES:
         what = "a kernel compares" if len(names) == 1 else f"{len(names)} kernels compare"

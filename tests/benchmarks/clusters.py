@@ -42,8 +42,8 @@ def by_workers() -> Iterator[Figure]:
         for cluster in (None, client):
             parts = open_parts(place / "train.txt", resolved, cache=place / "parts", cluster=cluster)
             spec = resolved.require()
-            model, supervision = untrained_on_parts(spec, parts, resolved.directories, {}, Workers(WORKERS))
-            criteria.append(supervision.summed(stage_settings(spec, None)))
+            model, problem = untrained_on_parts(spec, parts, resolved.directories, {}, Workers(WORKERS))
+            criteria.append(problem.summed(stage_settings(spec, None)))
         weights = np.random.default_rng(0).normal(scale=0.1, size=model.num_weights)
         seconds: list[list[float]] = [[], []]
         for number in range(1 + ROUNDS):  # the first lays out the parts

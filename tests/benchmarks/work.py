@@ -23,7 +23,7 @@ from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
@@ -33,7 +33,7 @@ from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
 from dcrfdsl.semantics.settings.settings_reading import inference_settings
 from dcrfdsl.semantics.settings.training_settings import TrainSettings
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -151,11 +151,11 @@ def criterion_of(source: str, corpus: Corpus, settings: TrainSettings, *, thread
     resolved = resolved_of(source)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
-    supervision = TrainingProblem(
+    problem = TrainingProblem(
         problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
         counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
     )  # fmt: skip
-    return CRITERIA[settings.criterion.method](supervision, settings)
+    return CRITERIA[settings.criterion.method](problem, settings)
 
 
 def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:

@@ -73,8 +73,8 @@ def weights_of(own: Problem, seed: int = 0) -> Floats:
 
 def built(case: Case, train: str) -> Any:
     """The objective of a stage."""
-    supervision, settings = problem_of(case, train)
-    return CRITERIA[settings.criterion.method](supervision, settings)
+    problem, settings = problem_of(case, train)
+    return CRITERIA[settings.criterion.method](problem, settings)
 
 
 @dataclass(frozen=True)
@@ -166,11 +166,11 @@ def test_value_and_gradient_equal_enumeration(label: str, name: str) -> None:
 @pytest.mark.parametrize("name", TOKENS)
 def test_rescaling_is_the_likelihood_of_scaled_weights(name: str, per: str) -> None:
     case, own = problem(name, "plain")
-    supervision, settings = problem_of(
+    trained, settings = problem_of(
         replace(case, text=f"{case.text}train likelihood as map\n"), f"rescale after map: per = {per}"
     )
     weights = weights_of(own, 3)
-    objective = CRITERIA["rescale"](replace(supervision, weights=weights), settings)
+    objective = CRITERIA["rescale"](replace(trained, weights=weights), settings)
     keys, expected = scaled(own, weights, per)
     factors = np.random.default_rng(4).uniform(0.5, 1.5, len(set(keys)))
     value, gradient = objective.value_and_gradient(factors)

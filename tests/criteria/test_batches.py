@@ -13,14 +13,14 @@ from template_cases import CASES, Case
 
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
-from dcrfdsl.criteria.supervision import ResolvedInference
+from dcrfdsl.criteria.training_problem import ResolvedInference
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.semantics.settings.optimizer_settings import AutoOptimizer, LbfgsSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 Floats = NDArray[np.float64]
 MANY = 300  # sentences at least, by repetition: enough for batches

@@ -76,40 +76,40 @@ def losses_of(name: str) -> list[str]:
 PAIRS = [(name, loss) for name in CASES for loss in losses_of(name)]
 
 
-def decoded_counter(supervision: Any, settings: Any) -> ConstrainedCounter:
+def decoded_counter(problem: Any, settings: Any) -> ConstrainedCounter:
     """The counter by constrained decoding."""
-    loss, inference = settings.criterion.loss, supervision.inference(settings)
-    variables = supervision.labels_named(loss.labels)
-    codes, off, states = supervision.gold.codes, supervision.sentence_off, supervision.states
+    loss, inference = settings.criterion.loss, problem.inference(settings)
+    variables = problem.labels_named(loss.labels)
+    codes, off, states = problem.gold.codes, problem.sentence_off, problem.states
     is_measure = isinstance(loss, MeasureLoss)
     judged = [
-        judged_segments(v, supervision.graph.variables[v], codes[v], states[v], off, loss)
+        judged_segments(v, problem.graph.variables[v], codes[v], states[v], off, loss)
         if is_measure else judged_positions(v, codes[v], off, loss)
         for v in variables
     ]  # fmt: skip
     return ConstrainedCounter(
-        constrained_decoder_of(supervision, inference, variables), codes, off,
-        supervision.graph.cards[: supervision.graph.num_labels], judged, [states[v] for v in variables],
+        constrained_decoder_of(problem, inference, variables), codes, off,
+        problem.graph.cards[: problem.graph.num_labels], judged, [states[v] for v in variables],
         smoothing_of(settings.criterion),
-        competitor_search(supervision, inference, variables) if is_measure else None, supervision.workers, False,
+        competitor_search(problem, inference, variables) if is_measure else None, problem.workers, False,
     )  # fmt: skip
 
 
-def best_scores_excluding_gold(supervision: Any, weights: Any) -> Any:
+def best_scores_excluding_gold(problem: Any, weights: Any) -> Any:
     """The score of the best wrong labelling of each sentence, by the graph that excludes the right ones."""
-    data = unpacked_data_excluding_gold(supervision, range(supervision.graph.num_labels))
+    data = unpacked_data_excluding_gold(problem, range(problem.graph.num_labels))
     method, potentials = METHODS["exact"].build(data, ExactSettings()), data.potentials(weights)
-    found = run_decoding(data, method, potentials, supervision.workers).labelling
-    return score_sequences(data, found, potentials, supervision.workers)
+    found = run_decoding(data, method, potentials, problem.workers).labelling
+    return score_sequences(data, found, potentials, problem.workers)
 
 
 @pytest.mark.parametrize(("name", "loss"), PAIRS)
 def test_max_marginals_count_what_constrained_decoding_counts(name: str, loss: str) -> None:
-    supervision, settings = problem_of(CASES[name], "mce", f"train.loss={loss}", "train.infer=exact")
-    counter, decoded = build_mce(supervision, settings).counter, decoded_counter(supervision, settings)
+    problem, settings = problem_of(CASES[name], "mce", f"train.loss={loss}", "train.infer=exact")
+    counter, decoded = build_mce(problem, settings).counter, decoded_counter(problem, settings)
     assert isinstance(counter, SpanCounter)
     for seed, scale in enumerate((0.5, 0.5, 2.0, 8.0)):
-        weights = np.random.default_rng(seed).normal(0.0, scale, supervision.parameters.num_weights)
+        weights = np.random.default_rng(seed).normal(0.0, scale, problem.parameters.num_weights)
         one, other = counter.count(weights), decoded.count(weights)
         assert one.missed == pytest.approx(other.missed, rel=1e-9, abs=1e-12)
         assert one.false == pytest.approx(other.false, rel=1e-9, abs=1e-12)
@@ -119,21 +119,19 @@ def test_max_marginals_count_what_constrained_decoding_counts(name: str, loss: s
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_best_wrong_labelling_is_that_of_the_graph_without_right_ones(name: str) -> None:
-    supervision, settings = problem_of(CASES[name], "hmsvm", "train.infer=exact")
-    variables = list(range(supervision.graph.num_labels))
-    search, data = competitor_search(supervision, supervision.inference(settings), variables), None
+    problem, settings = problem_of(CASES[name], "hmsvm", "train.infer=exact")
+    variables = list(range(problem.graph.num_labels))
+    search, data = competitor_search(problem, problem.inference(settings), variables), None
     for seed, scale in enumerate((0.5, 3.0, 30.0)):
-        weights = np.random.default_rng(seed).normal(0.0, scale, supervision.parameters.num_weights)
-        weights[: len(weights) // 2] += scale * supervision.counts[: len(weights) // 2].clip(0, 1)
+        weights = np.random.default_rng(seed).normal(0.0, scale, problem.parameters.num_weights)
+        weights[: len(weights) // 2] += scale * problem.counts[: len(weights) // 2].clip(0, 1)
         found = search.best_wrong(weights)
-        data = supervision.bind_plain(programs=True)
-        scores = score_sequences(
-            data, np.ascontiguousarray(found.T).ravel(), data.potentials(weights), supervision.workers
-        )
-        expected = best_scores_excluding_gold(supervision, weights)
+        data = problem.bind_plain(programs=True)
+        scores = score_sequences(data, np.ascontiguousarray(found.T).ravel(), data.potentials(weights), problem.workers)
+        expected = best_scores_excluding_gold(problem, weights)
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-9)
-        wrong = supervision.gold.contradicts(found[: len(variables)], supervision.graph.cards[: len(variables)])
-        per_sentence = np.add.reduceat(wrong.sum(axis=0), supervision.sentence_off[:-1])
+        wrong = problem.gold.contradicts(found[: len(variables)], problem.graph.cards[: len(variables)])
+        per_sentence = np.add.reduceat(wrong.sum(axis=0), problem.sentence_off[:-1])
         assert ((per_sentence > 0) == np.isfinite(expected)).all()
 
 

@@ -80,10 +80,10 @@ PRIORS = {
 @pytest.mark.parametrize("case", PRIORS)
 def test_the_penalty_and_its_gradient(case: str, criterion: str) -> None:
     written, priors = PRIORS[case]
-    supervision, settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: {written}")
-    free_supervision, free_settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: prior = none")
-    objective = CRITERIA[criterion](supervision, settings)
-    free = CRITERIA[criterion](free_supervision, free_settings)
+    problem, settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: {written}")
+    free_problem, free_settings = problem_of(Case(TEXT, ROWS, None), f"{criterion}: prior = none")
+    objective = CRITERIA[criterion](problem, settings)
+    free = CRITERIA[criterion](free_problem, free_settings)
     names = [
         name[:3] for name in trained("likelihood: optimizer = lbfgs(max_iterations = 1)").explanations.iter_weights()
     ]
@@ -149,8 +149,8 @@ def test_pieces_apart_have_the_optimum_of_pieces_together() -> None:
     more = "prior = group_lasso(strength = 0.4), optimizer = proximal(tolerance = 1e-8)"
     apart = trained(f"piecewise(first, second): {more}", text)
     assert "parts" in apart.record.inference
-    supervision, settings = problem_of(Case(text, ROWS, None), f"piecewise(first, second): {more}, patience = 9")
-    together = CRITERIA["piecewise"](supervision, settings)
+    problem, settings = problem_of(Case(text, ROWS, None), f"piecewise(first, second): {more}, patience = 9")
+    together = CRITERIA["piecewise"](problem, settings)
     value, gradient = together.value_and_gradient(apart.weights)
     assert value == pytest.approx(apart.record.objective, rel=1e-10)
     assert together.groups is not None

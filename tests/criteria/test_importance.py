@@ -31,12 +31,12 @@ UNWEIGHED = ("hmm", "induce")  # no sums over sentences
 
 def built(case: Case, train: str, factors: list[float] | None = None, threads: int = 1) -> Any:
     """The objective of a stage, with factors of its sentences."""
-    supervision, settings = problem_of(case, train, threads=threads)
+    problem, settings = problem_of(case, train, threads=threads)
     if factors is not None:
-        token = np.repeat(factors, np.diff(supervision.sentence_off))
-        supervision = replace(supervision, numbers=NumberColumns(columns={"trust": token}))
+        token = np.repeat(factors, np.diff(problem.sentence_off))
+        problem = replace(problem, numbers=NumberColumns(columns={"trust": token}))
         settings = settings.model_copy(update={"importance": SentenceImportance(columns=("trust",))})
-    return CRITERIA[settings.criterion.method](supervision, settings)
+    return CRITERIA[settings.criterion.method](problem, settings)
 
 
 def is_refused(case: Case, train: str) -> bool:
@@ -95,21 +95,21 @@ TOKENS = [
 
 
 def of_tokens(train: str, sentences: list[Any], text: str = SMALL) -> tuple[Any, Any]:
-    """The supervision with the column `trust`, and the objective."""
-    supervision, settings = problem_of(Case(text, sentences, None), train)
+    """The problem with the column `trust`, and the objective."""
+    problem, settings = problem_of(Case(text, sentences, None), train)
     column = np.array([row[-1] for sentence in sentences for row in sentence])
-    supervision = replace(supervision, numbers=NumberColumns("data", np.arange(len(column)), {"trust": column}))
-    return supervision, CRITERIA[settings.criterion.method](supervision, settings)
+    problem = replace(problem, numbers=NumberColumns("data", np.arange(len(column)), {"trust": column}))
+    return problem, CRITERIA[settings.criterion.method](problem, settings)
 
 
-def scores(supervision: Any, weights: Floats, first: int, last: int) -> tuple[Floats, Floats]:
+def scores(problem: Any, weights: Floats, first: int, last: int) -> tuple[Floats, Floats]:
     """Log potentials of a chain of three states at tokens `first` to `last` - 1, [T, K] and [K, K]."""
-    (words, moves), rows = supervision.parameters.cliques, supervision.rows[0]
-    start, table = supervision.parameters.bias_start(1), np.zeros(9)
+    (words, moves), rows = problem.parameters.cliques, problem.rows[0]
+    start, table = problem.parameters.bias_start(1), np.zeros(9)
     table[moves.bias] = weights[start : start + len(moves.bias)]
     local = np.zeros((last - first, 3))
     local[:, words.bias] = weights[: len(words.bias)]
-    begin = supervision.parameters.entry_start(0)
+    begin = problem.parameters.entry_start(0)
     for t in range(first, last):
         for feature in rows.feature[rows.row_off[t] : rows.row_off[t + 1]]:
             run = slice(words.run_off[feature], words.run_off[feature + 1])
@@ -117,11 +117,11 @@ def scores(supervision: Any, weights: Floats, first: int, last: int) -> tuple[Fl
     return local, table.reshape(3, 3)
 
 
-def twin(criterion: str, supervision: Any, weights: Floats, factor: Floats) -> float:
+def twin(criterion: str, problem: Any, weights: Floats, factor: Floats) -> float:
     """Σ_t c_t −log p_t by enumeration, p_t the marginal or the conditional probability of a label."""
-    off, gold, total = supervision.sentence_off, supervision.gold.codes[0], 0.0
+    off, gold, total = problem.sentence_off, problem.gold.codes[0], 0.0
     for first, last in itertools.pairwise(off.tolist()):
-        local, move = scores(supervision, weights, first, last)
+        local, move = scores(problem, weights, first, last)
         known = gold[first:last]
 
         def score(y: Any, local: Floats = local, move: Floats = move) -> float:
@@ -143,18 +143,18 @@ def twin(criterion: str, supervision: Any, weights: Floats, factor: Floats) -> f
 @pytest.mark.parametrize("criterion", ["marginal", "pseudolikelihood"])
 @pytest.mark.parametrize("asked", ["tokens(trust)", 'states(y, "P 2", "R 0", others = 0.5)'])
 def test_factors_of_tokens_equal_enumeration(criterion: str, asked: str) -> None:
-    supervision, objective = of_tokens(f"{criterion}: prior = none, importance = {asked}", TOKENS)
+    problem, objective = of_tokens(f"{criterion}: prior = none, importance = {asked}", TOKENS)
     factor = np.array([row[-1] for sentence in TOKENS for row in sentence])
     if asked.startswith("states"):
         factor = np.array([{"P": 2.0, "R": 0.0}.get(row[1], 0.5) for sentence in TOKENS for row in sentence])
     weights = np.random.default_rng(3).normal(0.0, 0.8, objective.num_weights)
     value, gradient = objective.value_and_gradient(weights)
-    assert value == pytest.approx(twin(criterion, supervision, weights, factor), rel=1e-9)
+    assert value == pytest.approx(twin(criterion, problem, weights, factor), rel=1e-9)
     step = 1e-6
     for k in range(len(weights)):
         unit = np.zeros(len(weights))
         unit[k] = step
-        ends = [twin(criterion, supervision, weights + side * unit, factor) for side in (1, -1)]
+        ends = [twin(criterion, problem, weights + side * unit, factor) for side in (1, -1)]
         assert gradient[k] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-6)
 
 

@@ -20,7 +20,7 @@ from dcrfdsl.criteria.piece_likelihood import (
     build_pieces,
     build_piecewise,
 )
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Workers

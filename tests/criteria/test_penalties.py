@@ -75,8 +75,8 @@ def test_a_clique_has_a_prior_of_its_own() -> None:
     objective = objective_of(case, "likelihood", "train.prior=gaussian(variance = 4)", *own)
     free = objective_of(case, "likelihood", "train.prior=none")
     weights = np.random.default_rng(5).normal(0.0, 1.0, free.num_weights)
-    supervision, _ = problem_of(case, "likelihood")
-    first, one, two = (weights[supervision.parameters.of_clique(c)] for c in range(3))
+    problem, _ = problem_of(case, "likelihood")
+    first, one, two = (weights[problem.parameters.of_clique(c)] for c in range(3))
     expected = (
         FORMULAS["gaussian(variance = 4)"](first)
         + FORMULAS["laplace(scale = 2)"](one)

@@ -47,11 +47,11 @@ def penalty_by_name(weights: Floats, keys: list[Any]) -> float:
 
 def built(train: str) -> tuple[Any, list[Any]]:
     """The objective, and clique, feature and states of each weight."""
-    supervision, settings = problem_of(Case(TEXT, SENTENCES, None), train)
+    problem, settings = problem_of(Case(TEXT, SENTENCES, None), train)
     spec = load_text(f"{TEXT}train {train}\n").require()
     model = fit(spec, corpus_from_rows(SENTENCES, spec.data), threads=1)
     by_number = [(clique, feature, states) for clique, feature, states, _ in model.explanations.iter_weights()]
-    return CRITERIA[settings.criterion.method](supervision, settings), by_number
+    return CRITERIA[settings.criterion.method](problem, settings), by_number
 
 
 def test_the_penalty_and_its_gradient() -> None:

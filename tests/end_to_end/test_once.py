@@ -21,7 +21,7 @@ from dcrfdsl.semantics.conditions import implied_memories
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 BEST = 6
 CHAIN = """

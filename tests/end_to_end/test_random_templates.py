@@ -33,7 +33,7 @@ from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings,
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
 from dcrfdsl.syntax.nodes import Reference
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import UntrainedModel, assemble
+from dcrfdsl.training.untrained_model import UntrainedModel, assemble
 
 COUNT = int(os.environ.get("DCRFDSL_RANDOM_TEMPLATES", "90"))
 EXACT = 1e-9

@@ -15,7 +15,7 @@ from dcrfdsl.inference import Binder, PerSentenceMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import AutoSettings
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 HEADER = "data conll(word, x, y, z)\n"
 

@@ -21,7 +21,7 @@ from dcrfdsl.inference.methods.method_table import METHODS
 from dcrfdsl.semantics import ExactSettings
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from dcrfdsl.inference.workers import Workers
 from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import _untrained
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 LENGTHS = [2, pytest.param(3, marks=pytest.mark.long)]
 
@@ -27,8 +27,8 @@ def labelled(text: str, labels: tuple[tuple[str, str], ...]) -> Criterion:
     spec = resolved.require(unchecked=True)
     rows = [[(word, p, q) for word, (p, q) in zip("aba", labels, strict=False)]]
     corpus = dcrfdsl.corpus_from_rows(rows, spec.data)
-    _, supervision = _untrained(assemble(spec, corpus, resolved.directories, {}), Workers(1))
-    return CRITERIA["likelihood"](supervision, stage_settings(spec, None))
+    _, problem = _untrained(assemble(spec, corpus, resolved.directories, {}), Workers(1))
+    return CRITERIA["likelihood"](problem, stage_settings(spec, None))
 
 
 @pytest.mark.parametrize("length", LENGTHS)

@@ -117,11 +117,11 @@ def test_the_threshold_is_steered_to_a_mean_number_of_labels() -> None:
 def test_a_sentence_that_pruning_leaves_no_labelling_is_pruned_less() -> None:
     """The likeliest label by itself is `O` three times in a row, which a constraint forbids."""
     case = CASES["segments"]
-    supervision, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
-    weights = np.zeros(supervision.parameters.num_weights)
-    outside = supervision.states[0].index("O")
-    clique = supervision.parameters.cliques[0]
-    weights[supervision.parameters.entry_start(0) + np.flatnonzero(clique.entry == outside)] = 12.0
+    problem, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
+    weights = np.zeros(problem.parameters.num_weights)
+    outside = problem.states[0].index("O")
+    clique = problem.parameters.cliques[0]
+    weights[problem.parameters.entry_start(0) + np.flatnonzero(clique.entry == outside)] = 12.0
     sums, best, scores = prediction(case, "pruned(threshold = 0.1, keep = 1)", weights)
     wanted, _, exact_scores = prediction(case, "exact", weights)
     assert not sums.summary().impossible and not best.summary().impossible
@@ -134,10 +134,10 @@ def test_an_impossible_sentence_is_impossible_after_pruning_too() -> None:
     """Two sentences of one word `p`, which requires `a`, become one, in which `a` may not follow `a`."""
     case = Case(OBSERVED, [[("p", "a")], [("p", "a")], [("q", "b"), ("v", "c"), ("q", "a")]])
     for infer in ("pruned(keep = 1)", NOTHING_PRUNED):
-        supervision, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
-        supervision = replace(supervision, sentence_off=np.array([0, 2, 5]))
-        method = supervision.inference(settings).build(supervision.bind_plain(programs=False, thin=True))
-        potentials = method.data.potentials(np.ones(supervision.parameters.num_weights))
+        problem, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
+        problem = replace(problem, sentence_off=np.array([0, 2, 5]))
+        method = problem.inference(settings).build(problem.bind_plain(programs=False, thin=True))
+        potentials = method.data.potentials(np.ones(problem.parameters.num_weights))
         sums = run_inference(method.data, replace(method, gold=np.zeros(0, np.int32)), potentials, Workers(1))
         best = run_decoding(method.data, method, potentials, Workers(1))
         assert sums.summary().impossible == best.summary().impossible == (0,)
@@ -237,8 +237,8 @@ def test_candidates_equal_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_of(likelihood(case, "exact"), 1.0)
     sums, best, _ = prediction(case, "exact", weights)
     allowed = {"a": "ab", "b": "ab", "c": "cd", "d": "cd", "e": "efg", "u": "efg"}
-    supervision, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
-    states = supervision.states[0]
+    problem, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
+    states = problem.states[0]
     for n, sentence in enumerate(case.sentences):
         twin = Twin(case, n, weights)
         scores = [
@@ -259,9 +259,9 @@ def test_the_bound_on_lost_mass_is_true(name: str, scale: float, most: int, monk
     weights = weights_of(likelihood(case, "exact"), scale, seed=most)
     exact, _, _ = prediction(case, "exact", weights)
     for infer in ("pruned(threshold = 0.1, keep = 2)", "pruned(threshold = 0.01, keep = 3)", NOTHING_PRUNED):
-        supervision, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
-        data = supervision.bind_plain(programs=False, thin=True)
-        method = replace(supervision.inference(settings).build(data), gold=np.zeros(0, np.int32))
+        problem, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
+        data = problem.bind_plain(programs=False, thin=True)
+        method = replace(problem.inference(settings).build(data), gold=np.zeros(0, np.int32))
         potentials = data.potentials(weights)
         sums = run_inference(data, method, potentials, Workers(1))
         bound = np.zeros(data.num_sequences)
@@ -277,11 +277,11 @@ def test_losses_on_gold_data_are_reported() -> None:
     """Sentences with an unknown label are not judged."""
     case = CASES["third order"]
     infer = "pruned(threshold = 0.1, keep = 2)"
-    supervision, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
-    data = supervision.bind_plain(programs=False, thin=True)
-    method = supervision.inference(settings).build(data)
-    weights = np.random.default_rng(3).normal(size=supervision.parameters.num_weights)
-    gold = supervision.labelling.copy()
+    problem, settings = problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood")
+    data = problem.bind_plain(programs=False, thin=True)
+    method = problem.inference(settings).build(data)
+    weights = np.random.default_rng(3).normal(size=problem.parameters.num_weights)
+    gold = problem.labelling.copy()
     whole = pruning_loss(data, method, data.potentials(weights), gold, Workers(2))
     assert whole.judged == len(case.sentences) and 0 < whole.early < whole.judged
     gold[data.labelling_off[2]] = -1

@@ -14,7 +14,7 @@ from pruned_cases import (
     check_batches,
     likelihood,
     prediction,
-    problem,
+    pruned_problem,
     sentences,
     weights_of,
 )
@@ -144,10 +144,10 @@ def test_what_a_stage_leaves_has_a_labelling() -> None:
 
 def test_cliques_without_weight_are_left_out_of_the_stage() -> None:
     case = CASES["third order"]
-    supervision, settings = problem(case, "pruned(by = coarse)", np.zeros(coarse_of(case, 0.0).shape))
-    single = supervision.parameters.of_clique(0)
-    supervision.earlier["coarse"][single] = 1.0
-    guide = supervision.inference(settings).lists.guide
+    problem, settings = pruned_problem(case, "pruned(by = coarse)", np.zeros(coarse_of(case, 0.0).shape))
+    single = problem.parameters.of_clique(0)
+    problem.earlier["coarse"][single] = 1.0
+    guide = problem.inference(settings).lists.guide
     assert [template.name for template in guide.graph.templates] == ["y"]
 
 
@@ -171,8 +171,6 @@ def test_batches_have_the_lists_of_their_sentences() -> None:
 
 
 def test_weights_that_are_missing_are_an_error() -> None:
-    supervision, _ = problem(CASES["third order"], "pruned(by = coarse)", np.zeros(0))
+    problem, _ = pruned_problem(CASES["third order"], "pruned(by = coarse)", np.zeros(0))
     with pytest.raises(DcrfError, match="needs the weights of the stage `coarse`"):
-        stage_guide(
-            supervision.spec, supervision.graph, supervision.parameters, inference_settings(supervision.spec), {}
-        )
+        stage_guide(problem.spec, problem.graph, problem.parameters, inference_settings(problem.spec), {})

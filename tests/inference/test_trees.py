@@ -14,7 +14,7 @@ from dcrfdsl.inference import METHODS, Binder, Expectations
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.infer_settings import BpSettings, ExactSettings
 from dcrfdsl.training import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 STATES = ("P", "Q", "R")
 HEAD = "dcrf 1\ndata conll(word, id, head, y)\nlabel y in {P, Q, R}\nclique y as words: bias, word\n"

@@ -26,7 +26,7 @@ from dcrfdsl.semantics.settings.infer_settings import (
     TrwSettings,
 )
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 
 def long_sentences(states: str, count: int = 40, longest: int = 200) -> list:

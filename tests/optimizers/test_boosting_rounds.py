@@ -119,7 +119,7 @@ def test_long_sequences_are_computed_block_by_block(name: str) -> None:
     found, expected = np.zeros((2, len(objective.ranges.slot)))
     sequences = np.arange(1, len(objective.log_weight))
     objective._of_all.update(weights, sequences, expected)
-    data = objective._supervision.bind_plain(programs=True)
+    data = objective._problem.bind_plain(programs=True)
     data.bank.whole, data.bank.block = 0, 30
     pairs = objective._expectations(data)
     pairs._chain = None

@@ -15,7 +15,7 @@ from dcrfdsl.inference.bound.binding import BoundData
 from dcrfdsl.inference.methods.exact_method import ExactMethod
 from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 Floats = NDArray[np.float64]
 ONE = "data conll(word, y)\nlabel y\n"

@@ -11,7 +11,7 @@ from template_cases import Case
 
 from dcrfdsl.inference import METHODS, Binder
 from dcrfdsl.kernels.automaton import Automaton, AutomatonTables, automaton_of
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 INF = np.inf
 NOTHING = np.zeros(0)

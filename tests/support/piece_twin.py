@@ -12,14 +12,14 @@ import reference
 from template_cases import Case
 from template_twin import TemplateTwin, position
 
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
 from dcrfdsl.semantics.schema.model_spec import Piece
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, earlier_first, later_first
 from dcrfdsl.semantics.settings.training_settings import PiecewiseSettings, TrainSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 SHORTHANDS = {
     "piecewise": by_clique,
@@ -167,11 +167,11 @@ def supervised(case: Case) -> tuple[TrainingProblem, Any]:
     resolved, corpus = case.resolved(), case.corpus()
     parts = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = parts.learn_parameters()
-    supervision = TrainingProblem(
+    problem = TrainingProblem(
         parts.spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
         Workers(2), states=tuple(parts.states[name] for name in parts.graph.variables),
     )  # fmt: skip
-    return supervision, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
+    return problem, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
 
 
 def settings_of(**criterion: Any) -> TrainSettings:

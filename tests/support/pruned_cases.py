@@ -81,17 +81,17 @@ CASES = {
 SCALES = {"flat": 0.0, "mild": 1.0, "strong": 6.0, "beyond doubles": 900.0}
 
 
-def problem(case: Case, infer: str, coarse: np.ndarray | None = None, threads: int = 1):
-    """The supervision and the settings of a likelihood. coarse [W]: weights of a stage `coarse` that is before it."""
+def pruned_problem(case: Case, infer: str, coarse: np.ndarray | None = None, threads: int = 1):
+    """The problem and the settings of a likelihood. coarse [W]: weights of a stage `coarse` that is before it."""
     if coarse is None:
         return problem_of(replace(case, text=f"{case.text}infer {infer}\n"), "likelihood", threads=threads)
     text = f"{case.text}infer {infer}\ntrain likelihood as coarse: infer = exact\n"
-    supervision, settings = problem_of(replace(case, text=text), "likelihood as fine after coarse", threads=threads)
-    return replace(supervision, earlier={"coarse": coarse}), settings
+    problem, settings = problem_of(replace(case, text=text), "likelihood as fine after coarse", threads=threads)
+    return replace(problem, earlier={"coarse": coarse}), settings
 
 
 def likelihood(case: Case, infer: str, coarse: np.ndarray | None = None, threads: int = 1) -> Likelihood:
-    return build_likelihood(*problem(case, infer, coarse, threads))
+    return build_likelihood(*pruned_problem(case, infer, coarse, threads))
 
 
 def weights_of(objective: Likelihood, scale: float, seed: int = 0) -> np.ndarray:
@@ -100,10 +100,10 @@ def weights_of(objective: Likelihood, scale: float, seed: int = 0) -> np.ndarray
 
 def prediction(case: Case, infer: str, weights: np.ndarray, threads: int = 1, coarse: np.ndarray | None = None):
     """log Z, marginals, labelling and scores of every sentence, and the status of both runs."""
-    supervision, settings = problem(case, infer, coarse)
-    inference = supervision.inference(settings)
+    problem, settings = pruned_problem(case, infer, coarse)
+    inference = problem.inference(settings)
     entry = METHODS[inference.name]
-    data = supervision.bind_plain(programs=entry.programs, thin=entry.thin)
+    data = problem.bind_plain(programs=entry.programs, thin=entry.thin)
     method, workers = entry.build(data, inference.settings), Workers(threads)
     if isinstance(method, PrunedMethod):
         method.lists = inference.lists
@@ -124,23 +124,21 @@ class Twin:
     def __init__(
         self, case: Case, number: int, weights: np.ndarray, through: str = "", coarse: np.ndarray | None = None
     ):
-        supervision, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
-        graph = supervision.graph
-        data = supervision.bind_plain(programs=True).only(np.array([number]))
+        problem, _ = problem_of(replace(case, text=f"{case.text}infer exact\n"), "likelihood")
+        graph = problem.graph
+        data = problem.bind_plain(programs=True).only(np.array([number]))
         self.length = int(data.rows.token_off[1])
         self.states = graph.cards[0]
         self.all = list(itertools.product(range(self.states), repeat=self.length))
         spans = [max(t.offsets) - min(t.offsets) for t in graph.templates]
         self.top = max(1, *spans)
-        levels = np.concatenate(
-            [np.full(len(supervision.parameters.of_clique(c)), spans[c]) for c in self._cliques(graph)]
-        )
-        order = np.concatenate([supervision.parameters.of_clique(c) for c in self._cliques(graph)])
+        levels = np.concatenate([np.full(len(problem.parameters.of_clique(c)), spans[c]) for c in self._cliques(graph)])
+        order = np.concatenate([problem.parameters.of_clique(c) for c in self._cliques(graph)])
         level_of = np.zeros(len(weights), int)
         level_of[order] = levels
-        for clique, spec in enumerate(supervision.spec.cliques):
+        for clique, spec in enumerate(problem.spec.cliques):
             if spec.label == through:
-                level_of[supervision.parameters.of_clique(clique)] = 0
+                level_of[problem.parameters.of_clique(clique)] = 0
         self.scores = []
         for level in range(self.top + 1):
             potentials = data.potentials(np.where(level_of <= level, weights, 0.0))
@@ -155,8 +153,8 @@ class Twin:
             self.guide = np.array(
                 [score_sequences(data, np.array(y, np.int32), potentials, Workers(1))[0] for y in self.all]
             )
-        off = supervision.sentence_off
-        self.gold = tuple(supervision.gold.codes[0, off[number] : off[number + 1]].tolist())
+        off = problem.sentence_off
+        self.gold = tuple(problem.gold.codes[0, off[number] : off[number + 1]].tolist())
 
     @staticmethod
     def _cliques(graph) -> list[int]:

@@ -18,7 +18,7 @@ from dcrfdsl.graph import assignment_states
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.semantics import load_text
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 HEAD = "dcrf 1\ndata conll(word, y)\n"
 TAIL = "\ninfer exact\ntrain likelihood: prior = gaussian(variance = 10)\n"
@@ -180,7 +180,7 @@ class Twin:
             gradient[weight] += expected[cell]
         return out, gradient, *data.by_variable(out.marginals)
 
-    def supervision(self):
+    def problem(self):
         p = self.problem
         return TrainingProblem(
             self.spec, p.graph, self.parameters, p.rows, p.relations, self.corpus.sentence_off, p.gold, self.counts,

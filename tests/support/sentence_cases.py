@@ -17,7 +17,7 @@ from dcrfdsl.graph import assignment_states
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.semantics import load_text
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 INTENTS, STATES = ("BUY", "GO", "SAY"), ("P", "Q", "R")
 HEAD = 'dcrf 1\ndata conll(word, intent, y)\nlabel intent in {BUY, GO, SAY} for sentence with missing = "?"\n'
@@ -144,7 +144,7 @@ class Twin:
             gradient[weight] += expected[cell]
         return out.log_z, gradient, data.by_variable(out.marginals)
 
-    def supervision(self):
+    def problem(self):
         p = self.problem
         return TrainingProblem(
             self.spec, p.graph, self.parameters, p.rows, p.relations, self.corpus.sentence_off, p.gold, self.counts,

@@ -10,31 +10,31 @@ from template_cases import Case
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.criterion import Criterion
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.semantics.settings.settings_reading import stage_settings
 from dcrfdsl.semantics.settings.training_settings import TrainSettings
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 
 def problem_of(case: Case, criterion: str, *overrides: str, threads: int = 1) -> tuple[TrainingProblem, TrainSettings]:
-    """The supervision from which a criterion is built, and the settings of its stage."""
+    """The problem from which a criterion is built, and the settings of its stage."""
     case = replace(case, text=f"{case.text}\ntrain {criterion}\n")
     resolved, corpus = case.resolved(*overrides), case.corpus()
     spec = resolved.require()
     parts = assemble(spec, corpus, resolved.directories, {})
     parameters, counts = parts.learn_parameters()
-    supervision = TrainingProblem(
+    problem = TrainingProblem(
         spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
         Workers(threads), weights=np.zeros(parameters.num_weights),
         states=tuple(parts.states[name] for name in parts.graph.variables), extractor=parts.extractor,
     )  # fmt: skip
-    return supervision, stage_settings(spec)
+    return problem, stage_settings(spec)
 
 
 def objective_of(case: Case, criterion: str, *overrides: str, threads: int = 1) -> Criterion:
-    supervision, settings = problem_of(case, criterion, *overrides, threads=threads)
-    return CRITERIA[criterion](supervision, settings)
+    problem, settings = problem_of(case, criterion, *overrides, threads=threads)
+    return CRITERIA[criterion](problem, settings)
 
 
 def many(case: Case, times: int) -> Case:

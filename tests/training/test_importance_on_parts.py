@@ -37,8 +37,8 @@ def weighed(path: Path) -> Path:
 def test_objectives_are_sums_over_parts(case: str, tmp_path: Path) -> None:
     resolved, path = load_text(f"{CHAIN}train {STAGES[case]}\n"), weighed(written(tmp_path, count=30))
     settings = stage_settings(resolved.require(unchecked=True))
-    _, supervision = in_memory(resolved, path)
-    whole = CRITERIA[settings.criterion.method](supervision, settings)
+    _, problem = in_memory(resolved, path)
+    whole = CRITERIA[settings.criterion.method](problem, settings)
     summed = untrained(resolved, parted(path, resolved, tmp_path, 40))[1].summed(settings)
     weights = np.random.default_rng(5).normal(size=whole.num_weights)
     value, gradient = whole.value_and_gradient(weights)

@@ -15,7 +15,7 @@ from template_cases import CASES, Case
 from training_cases import problem_of
 
 from dcrfdsl.criteria.criteria_table import CRITERIA
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.feature_rows import Conjunctions, FeatureRows, conjoined, restored_conjunctions
@@ -32,7 +32,7 @@ from dcrfdsl.semantics.settings.settings_reading import stage_settings
 from dcrfdsl.semantics.settings.training_settings import TrainSettings
 from dcrfdsl.training.induction import Marginals, induce_round
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 Floats = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from dcrfdsl.training.parts.part_runners import InTurn, TreeSum
 from dcrfdsl.training.parts.parted_problem import parse_memory, untrained_on_parts
 from dcrfdsl.training.parts.summed_criteria import SummedCriterion
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.problem import assemble
+from dcrfdsl.training.untrained_model import assemble
 
 DATA = "data conll(word, tags: bag, size: float, y)\n"
 CHAIN = f"{DATA}label y in bio\nclique y: bias, word[-1..1]\nclique y[-1], y\ninfer exact\n"
@@ -138,8 +138,8 @@ def objectives(text: str, folder: Path, tokens: int, count: int = 60) -> tuple[C
     """The objective on data in memory, and in parts."""
     resolved, path = load_text(text), written(folder, count=count)
     settings = stage_settings(resolved.require(unchecked=True), None)
-    model, supervision = in_memory(resolved, path)
-    begun = replace(supervision, stage=settings.criterion.method, weights=model.weights)
+    model, problem = in_memory(resolved, path)
+    begun = replace(problem, stage=settings.criterion.method, weights=model.weights)
     _, apart = untrained(resolved, parted(path, resolved, folder, tokens))
     apart = replace(apart, stage=begun.stage, weights=model.weights)
     return CRITERIA[settings.criterion.method](begun, settings), apart.summed(settings)

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.feature_moments import add_moments, moments_of_rows, number_features, weight_units
-from dcrfdsl.criteria.supervision import TrainingProblem
+from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.data import Corpus, corpus_from_rows, read_corpus
 from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.inference.workers import Workers
@@ -92,23 +92,23 @@ def accuracy(model: TrainedModel, corpus: Corpus, rows: Sequence[Row]) -> float:
 
 def stage_of(resolved: Resolved, corpus: Corpus) -> tuple[Criterion, TrainingProblem]:
     spec = resolved.require(unchecked=True)
-    model, supervision = _begun(resolved, spec, corpus, TrainingRequest(), Workers(1))
+    model, problem = _begun(resolved, spec, corpus, TrainingRequest(), Workers(1))
     label = [entry.label for entry in stage_chain(spec, None)][-1]
-    supervision = replace(supervision, stage=label, weights=model.weights)
-    return Stage(model, supervision, stage_settings(spec, label)).objective(), supervision
+    problem = replace(problem, stage=label, weights=model.weights)
+    return Stage(model, problem, stage_settings(spec, label)).objective(), problem
 
 
-def whitening(supervision: TrainingProblem, precision: Floats) -> Floats:
+def whitening(problem: TrainingProblem, precision: Floats) -> Floats:
     """A matrix [W, W] that makes the second moments of features, and the prior, about the identity."""
-    clique, feature, assignment = supervision.parameters.origins()
-    tokens = int(supervision.sentence_off[-1])
+    clique, feature, assignment = problem.parameters.origins()
+    tokens = int(problem.sentence_off[-1])
     moments = np.diag(precision.copy())
-    for number in range(len(supervision.parameters.cliques)):
+    for number in range(len(problem.parameters.cliques)):
         own = np.flatnonzero(clique == number)
-        rows = supervision.graph.templates[number].feature_set
+        rows = problem.graph.templates[number].feature_set
         table = np.ones((tokens, 1))  # the bias first
         if rows >= 0:
-            of_set = supervision.rows[rows]
+            of_set = problem.rows[rows]
             table = np.zeros((tokens, 1 + int(of_set.feature.max()) + 1))
             table[:, 0] = 1.0
             at = np.repeat(np.arange(tokens), np.diff(of_set.row_off))
@@ -121,10 +121,10 @@ def whitening(supervision: TrainingProblem, precision: Floats) -> Floats:
     return np.linalg.inv(np.linalg.cholesky(moments / np.outer(size, size))).T / size[:, None]
 
 
-def least(objective: Criterion, supervision: TrainingProblem) -> float:
+def least(objective: Criterion, problem: TrainingProblem) -> float:
     """The least value, by SciPy."""
     precision = np.zeros(objective.num_weights) if objective.penalty is None else objective.penalty.precision
-    change = whitening(supervision, np.maximum(precision, 1e-12))
+    change = whitening(problem, np.maximum(precision, 1e-12))
 
     def at(point: Floats) -> tuple[float, Floats]:
         value, gradient = objective.value_and_gradient(change @ point)
@@ -321,10 +321,10 @@ def test_numbers_in_parts_are_trained_as_in_memory(tmp_path: Path) -> None:
 def test_features_that_are_no_numbers_have_no_moments(tmp_path: Path) -> None:
     resolved = load_text("data jsonl(w, state)\nlabel state\nclique state: bias, w, w[-1]\ntrain likelihood\n")
     rows: list[Row] = [{"w": ["a", "b"], "state": ["x", "y"]}, {"w": ["b"], "state": ["y"]}]
-    objective, supervision = stage_of(resolved, written(rows, tmp_path, resolved))
-    assert supervision.extractor is not None and number_features(supervision.extractor) == {}
-    assert weight_units(supervision.graph, supervision.parameters, {}, np.zeros(objective.num_weights)) is None
-    squares = supervision.curvature()
-    clique, feature, _ = supervision.parameters.origins()
+    objective, problem = stage_of(resolved, written(rows, tmp_path, resolved))
+    assert problem.extractor is not None and number_features(problem.extractor) == {}
+    assert weight_units(problem.graph, problem.parameters, {}, np.zeros(objective.num_weights)) is None
+    squares = problem.curvature()
+    clique, feature, _ = problem.parameters.origins()
     assert set(squares[feature < 0].tolist()) == {3.0} and set(squares[feature >= 0].tolist()) <= {1.0, 2.0}
     assert len(clique) == objective.num_weights

@@ -2,7 +2,7 @@
 
 A model has one `segment` statement, trained by sums or maxima over segments. Labels of sentences have no positions, and
 what goes along a sequence does not go along them. Not here: segments of the data that are too long
-(`training.problem`), sentences with several values in the data (`data.sentence_states`), names of columns and
+(`training.untrained_model`), sentences with several values in the data (`data.sentence_states`), names of columns and
 lexicons (`term_reader`).
 """
 

@@ -1,4 +1,4 @@
-"""Learns what data in parts determines before training: states, features, weights; equal to what `problem` learns.
+"""Learns what data in parts determines before training: states, features, weights, as `untrained_model` does.
 
     survey   part -> label values, texts      joined: states, vocabularies
     count    part -> keys and their counts    joined: alphabet
@@ -45,7 +45,7 @@ from ...foundation import DcrfError, Ints, data_error
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
 from ...semantics import CallSpec, Label, Latent, Memory, ModelSpec
-from ..problem import broken_constraints, known_columns, number_columns
+from ..untrained_model import broken_constraints, known_columns, number_columns
 from .corpus_parts import CorpusParts
 from .part_files import PART_VERSION, CompiledPart, read_compiled, write_compiled
 from .part_runners import PartRunner, task_workers

@@ -56,8 +56,8 @@ class SummedCriterion(Criterion):
 
     def _first(self, settings: TrainSettings[Any]) -> Criterion:
         part = read_compiled(self._terms.paths[0])
-        supervision = replace(problem_of_part(self._terms, part, 0), extractor=self._extractor)
-        return CRITERIA[self._terms.method](supervision, settings)
+        problem = replace(problem_of_part(self._terms, part, 0), extractor=self._extractor)
+        return CRITERIA[self._terms.method](problem, settings)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The sum over all parts with the penalty, and its gradient [W]."""
