@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Ints, Ints32, Mask, data_error
-from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, index_gaps, plain
+from ..semantics import Apply, CliqueSpec, Condition, Equals, Named, Reference, conjuncts, index_gaps, plain
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .values import TRUE, CorpusValues, PairBlock, equality_codes, joint_test
 
@@ -125,7 +125,7 @@ def _sites_apart(clique: CliqueSpec, block: PairBlock) -> Mask:
     places = [
         (site.variable, named_offset(clique.positions.index(site.place.position), site.place.shift))
         for site in clique.sites
-        if site.place.kind == "named"
+        if isinstance(site.place, Named)
     ]
     out = block.inside([offset for _, offset in places])
     tokens = [

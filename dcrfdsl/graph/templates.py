@@ -19,6 +19,7 @@ from ..semantics import (
     CliqueSpec,
     HardTable,
     ModelSpec,
+    Named,
     Observed,
     Scheme,
     SegmentMemory,
@@ -203,7 +204,7 @@ def _clique_template(
         pad=clique.edges == "pad",
         feature_set=feature_set,
         has_bias=has_bias,
-        ends=tuple(clique.positions.index(s.place.position) for s in clique.sites if s.place.kind == "named"),
+        ends=tuple(clique.positions.index(s.place.position) for s in clique.sites if isinstance(s.place, Named)),
         views=seen_as if any(seen_as) else (),
     )
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from itertools import count, pairwise
+from typing import TypeAlias
 
 from ..foundation import Diagnostic, word_instead
 from ..semantics import CRITERIA, PIECES, Resolved, check, expanded, statement_text
-from ..syntax import CliqueSpec, DataSpec, Feature, FeatureGroup, Reference, Stage, parse_partial
+from ..syntax import CliqueSpec, DataSpec, FeatureGroup, Reference, Stage, parse_partial
 from .answers import CodeAction, Edit
 from .template_index import Names, Placed, Template
 from .template_problems import Problem
@@ -26,10 +27,7 @@ FOUND = re.compile(r"`([^`]+)`")
 
 def quick_fixes(template: Template, problem: Problem) -> Iterator[CodeAction]:
     """The fixes of one problem, the likeliest first."""
-    one = problem.diagnostic
-    for make in FIXES:
-        yield from make(template, problem)
-    for make in DECLARING.get(one.slug, ()):
+    for make in (*FIXES, *DECLARING.get(problem.diagnostic.slug, ())):
         yield from make(template, problem)
 
 
@@ -50,13 +48,12 @@ def _write(template: Template, problem: Problem) -> Iterator[CodeAction]:
     """A remedy that is nothing but what to write, in place of what is marked, of its line or of the statement."""
     match = WRITE.fullmatch(problem.diagnostic.help or "")
     placed = template.at(problem.start)
-    if match is None or placed is None or "…" in match[1] or placed.facts.complete:
+    if match is None or placed is None or "…" in match[1] or placed.facts.statement is not None:
         return
     line_end = template.text.find("\n", problem.start)
     line_end = len(template.text) if line_end < 0 else line_end
-    for start, end in ((problem.start, problem.end), (placed.start, min(line_end, placed.end)), (
-        placed.start, placed.end
-    )):  # fmt: skip
+    line = placed.start, min(line_end, placed.end)
+    for start, end in ((problem.start, problem.end), line, (placed.start, placed.end)):
         edit = Edit(start, end, match[1])
         if _helps(placed, problem, edit):
             yield _action(template, problem, f"Write `{match[1]}`", edit)
@@ -93,12 +90,10 @@ def _remove(template: Template, problem: Problem) -> Iterator[CodeAction]:
 
 
 def _tabs(template: Template, problem: Problem) -> Iterator[CodeAction]:
-    placed = template.at(problem.start)
     if problem.diagnostic.slug != "tab":
         return
-    start = placed.start if placed is not None else _line_start(template.text, problem.start)
-    end = placed.end if placed is not None else problem.end
-    start = _line_start(template.text, start)
+    whole = template.at(problem.start) or problem
+    start, end = _line_start(template.text, whole.start), whole.end
     edits = [
         Edit(start + match.start(), start + match.end(), match[0].replace("\t", "    "))
         for match in re.finditer(r"^[ \t]*\t[ \t]*", template.text[start:end], re.MULTILINE)
@@ -106,7 +101,8 @@ def _tabs(template: Template, problem: Problem) -> Iterator[CodeAction]:
     yield _action(template, problem, "Replace tabs by blanks", *edits)
 
 
-FIXES: tuple[Callable[[Template, Problem], Iterator[CodeAction]], ...] = (_instead, _write, _blanks, _remove, _tabs)
+Fixer: TypeAlias = Callable[[Template, Problem], Iterator[CodeAction]]
+FIXES: tuple[Fixer, ...] = (_instead, _write, _blanks, _remove, _tabs)
 
 
 # declarations that are missing ------------------------------------------------------------------------------------
@@ -118,46 +114,41 @@ def _quoted(diagnostic: Diagnostic) -> str:
 
 
 def _data(template: Template) -> Placed | None:
-    found = [one for one in template.statements if isinstance(one.facts.statement, DataSpec)]
-    return found[0] if found else None
+    return next((one for one in template.statements if isinstance(one.facts.statement, DataSpec)), None)
 
 
 def _add_column(template: Template, problem: Problem) -> Iterator[CodeAction]:
     name, placed = _quoted(problem.diagnostic), _data(template)
     if not name or placed is None or not isinstance(placed.facts.statement, DataSpec):
         return
-    call = placed.facts.statement.written_parts()["call"]
-    title = f"Add the column `{name}` to `data`"
-    if call.arguments:
-        # options stay last
-        columns = [one for one in placed.facts.declared if one.kind == "column"]
-        owner = [a for a in call.arguments if any(a.span.start <= c.start < a.span.end for c in columns)]
-        place = placed.start + (owner[-1] if owner else call.arguments[-1]).span.end
-        yield _action(template, problem, title, Edit(place, place, f", {name}"), preferred=False)
+    arguments = placed.facts.statement.written_parts()["call"].arguments
+    columns = [one for one in placed.facts.declared if one.kind == "column"]
+    owners = [one for one in arguments if any(one.span.start <= c.start < one.span.end for c in columns)]
+    for last in (owners or arguments)[-1:]:  # options stay last
+        place = placed.start + last.span.end
+        edit = Edit(place, place, f", {name}")
+        yield _action(template, problem, f"Add the column `{name}` to `data`", edit, preferred=False)
 
 
-def _add_statement(keyword: str, form: str) -> Callable[[Template, Problem], Iterator[CodeAction]]:
+def _add_statement(keyword: str, form: str) -> Fixer:
     """A new statement above the one with the problem."""
 
     def make(template: Template, problem: Problem) -> Iterator[CodeAction]:
         name, placed = _quoted(problem.diagnostic), template.at(problem.start)
         if not name or placed is None:
             return
-        place = _above(template, placed)
+        place = _above(template.text, placed.start)
         edit = Edit(place, place, form.format(name) + "\n")
         yield _action(template, problem, f"Declare the {keyword} `{name}`", edit, preferred=False)
 
     return make
 
 
-def _above(template: Template, placed: Placed) -> int:
-    """The beginning of the comments above a statement that follow it without a blank line."""
-    place = _line_start(template.text, placed.start)
-    while place > 0:
-        line = _line_start(template.text, place - 1)
-        if not template.text[line:place].startswith("#"):
-            break
-        place = line
+def _above(text: str, place: int) -> int:
+    """The beginning of the comments above the line of a place that follow it without a blank line."""
+    place = _line_start(text, place)
+    while place > 0 and text.startswith("#", _line_start(text, place - 1)):
+        place = _line_start(text, place - 1)
     return place
 
 
@@ -171,26 +162,26 @@ def _add_label(template: Template, problem: Problem) -> Iterator[CodeAction]:
         yield _action(template, problem, f"Declare the label `{name}`", edit, preferred=False)
 
 
-_LEXICON = _add_statement("lexicon", 'lexicon {0} = "{0}.txt"')
-_GROUP = _add_statement("feature group", "features {0}: bias")
-_CONSTANT = _add_statement("constant", "let {0} = 1")
+# words of a message -> what declares such a name
+BY_KIND: Mapping[str, Fixer] = {
+    "column": _add_column,
+    "feature group": _add_statement("feature group", "features {0}: bias"),
+    "lexicon": _add_statement("lexicon", 'lexicon {0} = "{0}.txt"'),
+    "constant": _add_statement("constant", "let {0} = 1"),
+}
 
 
 def _by_kind(template: Template, problem: Problem) -> Iterator[CodeAction]:
     """What a name should be follows from the message: `x` is not a column, feature group or label."""
     message = problem.diagnostic.message.partition("is not")[2]
-    for word, make in (("column", _add_column), ("feature group", _GROUP), ("lexicon", _LEXICON), (
-        "constant", _CONSTANT
-    )):  # fmt: skip
+    for word, make in BY_KIND.items():
         if word in message:
             yield from make(template, problem)
 
 
-DECLARING: Mapping[str, tuple[Callable[[Template, Problem], Iterator[CodeAction]], ...]] = {
-    "unknown-name": (_by_kind,),
-    "label-not-a-column": (_add_column,),
-    "no-label": (_add_label,),
-}
+DECLARING: Mapping[str, tuple[Fixer, ...]] = {
+    "unknown-name": (_by_kind,), "label-not-a-column": (_add_column,), "no-label": (_add_label,)
+}  # fmt: skip
 
 
 # changes of form ------------------------------------------------------------------------------------------------------
@@ -233,37 +224,23 @@ def _extract(template: Template, placed: Placed, start: int, end: int, names: Na
         on_list = places[0][0] <= first <= places[-1][1] and len(places) > 1
         chosen = list(range(len(places))) if on_list else []
     features = [statement.features[n] for n in chosen]
-    if not chosen or _is_bias(features):
-        return
+    if not chosen or any(isinstance(one, Reference) and one.name == "bias" for one in features):
+        return  # `bias` stands in cliques alone
     if len(chosen) == len(statement.features) and isinstance(statement, FeatureGroup):
         return
     text = placed.facts.text
     spans = places[chosen[0]][0], places[chosen[-1]][1]
     if "#" in text[spans[0] : spans[1]]:
         return
-    name = _free_name(names)
+    taken = (any(names.by_name.get((space, f"group{n}")) for space in ("value", "part")) for n in count(1))
+    name = f"group{next(n for n, is_taken in enumerate(taken, 1) if not is_taken)}"
     listed = ", ".join(re.sub(r"\s*\n\s*", " ", text[slice(*places[n])]) for n in chosen)
-    place = template.text.rfind("\n", 0, placed.start) + 1
-    place = _above_comments(template.text, place)
+    place = _above(template.text, placed.start)
     edits = (
         Edit(place, place, f"features {name}: {listed}\n"),
         Edit(placed.start + spans[0], placed.start + spans[1], name),
     )
     yield CodeAction(f"Extract the feature group `{name}`", {template.path: edits}, kind=EXTRACT)
-
-
-def _above_comments(text: str, place: int) -> int:
-    while place > 0:
-        line = text.rfind("\n", 0, place - 1) + 1
-        if not text[line:place].startswith("#"):
-            break
-        place = line
-    return place
-
-
-def _is_bias(features: list[Feature]) -> bool:
-    """`bias` stands in cliques alone."""
-    return any(isinstance(one, Reference) and one.name == "bias" for one in features)
 
 
 def _items(placed: Placed) -> list[tuple[int, int]]:
@@ -285,13 +262,6 @@ def _items(placed: Placed) -> list[tuple[int, int]]:
         else:
             found[-1] = found[-1][0], word.end
     return [place for place in found if not re.match(r"(?:where|with)\b", placed.facts.text[place[0] :])]
-
-
-def _free_name(names: Names) -> str:
-    number = 1
-    while any(names.by_name.get((space, f"group{number}")) for space in ("value", "part")):
-        number += 1
-    return f"group{number}"
 
 
 # a shorthand ------------------------------------------------------------------------------------------------------

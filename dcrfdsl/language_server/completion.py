@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 from ..semantics import FORMATS, ReferenceEntry, SettingEntry
 from ..syntax import SHAPES
@@ -49,6 +50,9 @@ class CursorPlace:
     @property
     def keyword(self) -> str:
         return self.context.keyword
+
+
+Proposer: TypeAlias = Callable[[CursorPlace], Iterator[Proposal]]
 
 
 def of_entries(entries: Iterable[ReferenceEntry], rank: int = RANK_WORDS) -> Iterator[Proposal]:
@@ -96,10 +100,9 @@ def files(place: CursorPlace) -> Iterator[Proposal]:
         return
     text = place.placed.facts.text[place.context.start + 1 :]
     written = text.partition('"')[0].partition("\n")[0]
-    folder = place.template.path.parent / written.rpartition("/")[0]
-    suffix = ".dcrf" if place.keyword == "use" else ""
     prefix = written.rpartition("/")[0]
-    for name in _listed(folder, suffix):
+    suffix = ".dcrf" if place.keyword == "use" else ""
+    for name in _listed(place.template.path.parent / prefix, suffix):
         yield Proposal(f"{prefix}/{name}" if prefix else name, "file")
 
 
@@ -172,7 +175,7 @@ def _items(place: CursorPlace) -> Iterator[Proposal]:
         return
     if context.inside == "text":
         yield from files(place)
-    elif context.last in ("as",) and context.clause == "as":
+    elif context.last == "as" and context.clause == "as":
         return
     elif context.call is not None:
         yield from _in_brackets(place)
@@ -203,32 +206,25 @@ def _expression(place: CursorPlace) -> Iterator[Proposal]:
 
 
 def _terms(place: CursorPlace) -> Iterator[Proposal]:
-    of_positions = [
-        declaration for declaration in place.names.of_kind(*OBSERVED)
-        if declaration.placed is not place.placed or declaration.declared.kind == "memory"
-    ]  # fmt: skip
-    for declaration in of_positions:
-        if declaration.declared.kind != "feature group" or place.context.clause == ":":
+    for declaration in place.names.of_kind(*OBSERVED):
+        kind = declaration.declared.kind
+        in_scope = declaration.placed is not place.placed or kind == "memory"
+        if in_scope and (kind != "feature group" or place.context.clause == ":"):
             yield named(declaration)
     yield from of_entries(entries_of("feature function"))
     for name in place.workspace.registered:
         yield Proposal(name, "feature function", "a function of your own", rank=RANK_WORDS)
     yield from of_words(("not",))
-    if place.keyword == "clique" and place.context.clause == ":" and _begins_a_line(place):
+    before = place.template.text[: place.placed.start + place.context.start].rpartition("\n")[2]
+    if place.keyword == "clique" and place.context.clause == ":" and not before.strip():
         yield from of_words(("where", "with"))
-
-
-def _begins_a_line(place: CursorPlace) -> bool:
-    before = place.template.text[: place.placed.start + place.context.start]
-    return not before[before.rfind("\n") + 1 :].strip()
 
 
 def _tested(place: CursorPlace, back: int) -> str:
     """The name that is tested by `is`, which is the word number `back` from the cursor: `chunk[-1] is`."""
     words = place.context.before[:-back]
     depth = 0
-    for n in range(len(words) - 1, -1, -1):
-        word = words[n]
+    for word in reversed(words):
         depth += (word.text == "]") - (word.text == "[")
         if depth == 0 and word.kind == "name":
             return word.text
@@ -267,7 +263,7 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_names(place, "label", "latent variable") if call.callee == "states" else ()
     else:
         of_call = settings_here(context)
-        if _holds_terms(place):
+        if place.keyword not in ("train", "infer", "decode", "let") and context.clause != "with":
             yield from _expression(place)
             yield from of_settings(one for one in of_call if one.type == "`yes` or `no`")
             if any("lexicon" in one.name for one in of_call) and call.argument:
@@ -277,17 +273,11 @@ def _in_brackets(place: CursorPlace) -> Iterator[Proposal]:
             yield from _named_by(place, of_call)
 
 
-def _holds_terms(place: CursorPlace) -> bool:
-    """Whether names in these brackets are columns: in features and conditions."""
-    of_settings = place.keyword in ("train", "infer", "decode", "let") or place.context.clause == "with"
-    return not of_settings
-
-
 def _named_by(place: CursorPlace, settings: Sequence[SettingEntry]) -> Iterator[Proposal]:
     """What the unnamed arguments of a method are the names of."""
-    kinds = {"labels": ("label",), "columns": ("column", "label"), "pieces": ("piece",), "criteria": ()}
+    kinds = {"labels": ("label",), "columns": ("column", "label"), "pieces": ("piece",)}
     for setting in settings:
-        yield from of_names(place, *kinds.get(setting.name, ())) if kinds.get(setting.name) else ()
+        yield from of_names(place, *kinds.get(setting.name, ()))
         if setting.name == "criteria":
             yield from of_entries(entries_of("training criterion"))
 
@@ -330,15 +320,14 @@ def _setting_values(place: CursorPlace, key: str) -> Iterator[Proposal]:
             detail = f"of {setting.name}{', the default' if value == setting.default else ''}"
             yield methods.get(value) or Proposal(value, "value", detail, setting.meaning, rank=RANK_WORDS)
         if not values_of(setting):
-            yield from of_names(place, *_named_values(first))
+            yield from of_names(place, *NAMED_VALUES.get(first, ("constant",)))
             if setting.default and is_name(setting.default) and setting.default not in ("none", "required"):
                 yield Proposal(setting.default, "value", "the default", setting.meaning, rank=RANK_WORDS)
             elif setting.default and setting.default[0].isdigit():
                 yield Proposal(setting.default, "value", f"the default; {facts_of_setting(setting)}", setting.meaning)
 
 
-def _named_values(key: str) -> tuple[str, ...]:
-    return {"mean": ("clique",), "by": ("stage", "view")}.get(key, ("constant",))
+NAMED_VALUES: Mapping[str, tuple[str, ...]] = {"mean": ("clique",), "by": ("stage", "view")}
 
 
 # statements -------------------------------------------------------------------------------------------------------
@@ -353,11 +342,11 @@ def _in_head(place: CursorPlace) -> Iterator[Proposal]:
         yield from of_words(_clauses_left(place))
 
 
-def _kinds(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
+def _kinds(*kinds: str) -> Proposer:
     return lambda place: of_entries(entries_of(*kinds))
 
 
-def _names_of(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
+def _names_of(*kinds: str) -> Proposer:
     def listed(place: CursorPlace) -> Iterator[Proposal]:
         if place.context.last in (place.context.clause, ",", place.keyword, "locked") or place.context.new_item:
             yield from of_names(place, *kinds)
@@ -367,15 +356,9 @@ def _names_of(*kinds: str) -> Callable[[CursorPlace], Iterator[Proposal]]:
     return listed
 
 
-def _domain(place: CursorPlace) -> Iterator[Proposal]:
-    if place.context.last == "in":
-        yield from of_entries(entries_of("domain"))
-    else:
-        yield from of_words(_clauses_left(place))
-
-
-def _unit(place: CursorPlace) -> Iterator[Proposal]:
-    yield from of_words(("sentence",) if place.context.last == "for" else _clauses_left(place))
+def _after(word: str, propose_value: Proposer) -> Proposer:
+    """A value after a word, and behind it the next clauses."""
+    return lambda place: propose_value(place) if place.context.last == word else of_words(_clauses_left(place))
 
 
 def _options(place: CursorPlace) -> Iterator[Proposal]:
@@ -400,34 +383,25 @@ def _members(place: CursorPlace) -> Iterator[Proposal]:
     yield from of_words(("locked",))
 
 
-def _lets(place: CursorPlace) -> Iterator[Proposal]:
-    yield from of_names(place, "constant") if place.context.last == "=" else of_words(("tune",))
+def _let(place: CursorPlace) -> Iterator[Proposal]:
+    return of_names(place, "constant") if place.context.last == "=" else of_words(("tune",))
 
 
-def _metrics(place: CursorPlace) -> Iterator[Proposal]:
-    yield from of_entries(entries_of("metric"))
-
-
-def _column_names(place: CursorPlace) -> Iterator[Proposal]:
-    """For `label`: columns that are no label yet."""
-    for declaration in place.names.of_kind("column"):
-        yield named(declaration)
-
-
-HEADS: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
+HEADS: Mapping[str, Proposer] = {
     "data": _kinds("data format"), "infer": _kinds("inference method"), "decode": _kinds("decoding rule"),
-    "train": _kinds("training criterion"), "evaluate": _metrics, "label": _column_names,
+    "train": _kinds("training criterion"), "evaluate": _kinds("metric"),
+    "label": lambda place: of_names(place, "column"),
     "clique": _names_of(*VARIABLES), "segment": _names_of("label", "view"), "once": _names_of("label"),
     "forbid": _expression, "require": _expression,
 }  # fmt: skip
 
 # the name of a part of a statement -> what stands there
-BY_PART: Mapping[str, Callable[[CursorPlace], Iterator[Proposal]]] = {
-    "domain": _domain, "with": _options, "features": _expression, "settings": _block_settings,
+BY_PART: Mapping[str, Proposer] = {
+    "domain": _after("in", _kinds("domain")), "with": _options, "features": _expression, "settings": _block_settings,
     "condition": _expression, "when": _expression, "where": _expression,
 }  # fmt: skip
 
-CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] = {
+CLAUSES: Mapping[tuple[str, str], Proposer] = {
     **{
         (keyword, part.before or (":" if part.form == "list" else "head")): BY_PART[part.name]
         for keyword, parts in SHAPES.items()
@@ -435,12 +409,12 @@ CLAUSES: Mapping[tuple[str, str], Callable[[CursorPlace], Iterator[Proposal]]] =
         if part.name in BY_PART
     },
     **{(keyword, "="): _expression for keyword in ("memory", "view")},
-    ("label", "for"): _unit,
+    ("label", "for"): _after("for", lambda place: of_words(("sentence",))),
     ("piece", ":"): _members,
     ("piece", "over"): _names_of("label", "latent variable"),
     ("train", "after"): _names_of("stage"),
-    ("evaluate", ":"): _metrics,
-    ("let", "="): _lets,
+    ("evaluate", ":"): _kinds("metric"),
+    ("let", "="): _let,
     ("let", "tune"): _kinds("search range"),
     ("memory", "initially"): lambda place: of_states(place, place.context.before[1].text),
     ("segment", "up"): lambda place: of_words(("to",)),

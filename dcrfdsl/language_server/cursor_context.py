@@ -8,7 +8,7 @@ What is said of a word is what `dcrfdsl explain` says. Not here: what may stand 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -177,6 +177,7 @@ KIND_OF_KEYWORD: Mapping[str, tuple[str, ...]] = {
     "train": ("training criterion",), "evaluate": ("metric",), "let": ("search range",),
     "label": ("domain",), "latent": ("domain",), "memory": ("domain", "feature function"),
 }  # fmt: skip
+FUNCTIONS = ("feature function",)
 WITH_OPTIONS = tuple(keyword for keyword, kind in BY_KEYWORD.items() if keyword in kind.with_options)
 QUOTED = re.compile(r"`([^`]+)`")
 
@@ -194,35 +195,34 @@ def _method_kinds() -> frozenset[str]:
     return frozenset(kind for kind in kinds if kind != "statement" and not kind.startswith("option"))
 
 
+def entry_named(name: str, kinds: Iterable[str]) -> ReferenceEntry | None:
+    """The entry of this name, of the first of the kinds that has one."""
+    found = [entry for entry in entries_named(name) if entry.name == name]
+    return next((entry for kind in kinds for entry in found if entry.kind == kind), None)
+
+
 def entry_of(name: str, kinds: Sequence[str] = ()) -> ReferenceEntry | None:
     """The entry of this name, of one of the kinds if there is one, else of anything that takes settings."""
-    found = [entry for entry in entries_named(name) if entry.name == name]
-    for kind in kinds:
-        for entry in found:
-            if entry.kind == kind:
-                return entry
-    takers = [entry for entry in found if entry.kind in _method_kinds()]
-    return takers[0] if takers else None
+    takers = (one for one in entries_named(name) if one.name == name and one.kind in _method_kinds())
+    return entry_named(name, kinds) or next(takers, None)
 
 
 def kinds_here(context: CursorContext) -> tuple[str, ...]:
     """The kinds of methods that may stand at the cursor, by the setting or statement."""
-    key = context.call.key if context.call and context.call.key else context.key
-    if key and (found := KIND_OF_KEY.get(key.partition(".")[0])):
-        return found
-    if context.clause in ("head", "in", "tune") or (context.keyword == "evaluate"):
-        return KIND_OF_KEYWORD.get(context.keyword, ("feature function",))
-    return ("feature function",)
+    return _kinds(context, context.call.key if context.call and context.call.key else context.key, 0)
 
 
 def callee_kinds(context: CursorContext, depth: int) -> tuple[str, ...]:
     """The kinds of what is called by the bracket number `depth`."""
-    outer = context.calls[depth - 1].key if depth > 0 else context.key
-    if outer and (found := KIND_OF_KEY.get(outer.partition(".")[0])):
+    return _kinds(context, context.calls[depth - 1].key if depth > 0 else context.key, depth)
+
+
+def _kinds(context: CursorContext, key: str, depth: int) -> tuple[str, ...]:
+    """key: of the setting whose value is asked for, if there is one."""
+    if key and (found := KIND_OF_KEY.get(key.partition(".")[0])):
         return found
-    if depth == 0 and context.clause in ("head", "in", "tune"):
-        return KIND_OF_KEYWORD.get(context.keyword, ("feature function",))
-    return ("metric",) if context.keyword == "evaluate" else ("feature function",)
+    by_keyword = context.keyword == "evaluate" or (depth == 0 and context.clause in ("head", "in", "tune"))
+    return KIND_OF_KEYWORD.get(context.keyword, FUNCTIONS) if by_keyword else FUNCTIONS
 
 
 def settings_here(context: CursorContext) -> Sequence[SettingEntry]:
@@ -235,14 +235,11 @@ def settings_here(context: CursorContext) -> Sequence[SettingEntry]:
     if context.clause == "with" and context.keyword in WITH_OPTIONS:
         return _statement(context.keyword).settings
     if context.clause == ":" and context.keyword in KIND_OF_KEYWORD:
-        own = entry_of(_method_name(context), KIND_OF_KEYWORD[context.keyword])
+        method = context.before[1].text if len(context.before) > 1 else ""
+        own = entry_of(method, KIND_OF_KEYWORD[context.keyword])
         settings = own.settings if own is not None else ()
         return (*_statement("train").settings, *settings) if context.keyword == "train" else settings
     return ()
-
-
-def _method_name(context: CursorContext) -> str:
-    return context.before[1].text if len(context.before) > 1 else ""
 
 
 @cache

@@ -44,9 +44,6 @@ class CostReport:
     cliques: Mapping[str, CliqueCost] = field(default_factory=dict)
     problem: str = ""
 
-    def of_clique(self, label: str) -> CliqueCost | None:
-        return self.cliques.get(label)
-
 
 NO_COSTS = CostReport()
 

@@ -60,7 +60,7 @@ class WorkspaceSettings:
             for pattern, file in self.data.items()
             if fnmatch(path.name, pattern) or fnmatch(str(path), str(self.folder / pattern))
         ]
-        return next((file for file in named if _is_file(file)), None)
+        return next((file for file in named if os.path.isfile(file)), None)
 
     def own_functions(self) -> tuple[str, ...]:
         """The names of the functions under `@dcrfdsl.feature` in the files of the settings."""
@@ -81,13 +81,6 @@ def read_settings(given: Any, folder: Path) -> WorkspaceSettings:
         {pattern: file for pattern, file in pairs if isinstance(pattern, str) and isinstance(file, str)},
         tuple(file for file in listed if isinstance(file, str) and file),
     )
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _functions(path: Path) -> Iterator[str]:

@@ -9,17 +9,18 @@ What is said of a word is what `dcrfdsl explain` says. Not here: the numbers of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from ..semantics import ReferenceEntry, entries_named
+from ..semantics import ReferenceEntry
 from ..syntax import CLAUSE_WORDS, CliqueSpec
 from .answers import HoverText, InlayText, SignatureText
 from .cursor_context import (
-    CursorContext,
     OpenCall,
     callee_kinds,
     context_at,
     entry_markdown,
+    entry_named,
     entry_of,
     facts_of_setting,
     kinds_here,
@@ -33,8 +34,10 @@ from .name_navigation import name_at
 from .template_index import Declaration, Names, Placed, Template, Workspace, states_of
 
 SHOWN_STATES = 24
-STATEMENT_KINDS = ("statement",)
-TESTS = ("test",)
+# behind the kinds that fit the place of a word
+OTHER_KINDS = (
+    "feature function", "function of a segment", "test", "column type", "decoding rule", "metric", "domain",
+)  # fmt: skip
 
 
 def hover(template: Template, offset: int, workspace: Workspace, costs: CostReport) -> HoverText | None:
@@ -47,18 +50,13 @@ def hover(template: Template, offset: int, workspace: Workspace, costs: CostRepo
     if found is not None and found.declarations:
         text = "\n\n".join(_of_name(found.declarations, names, template, costs))
         return HoverText(text, found.start, found.end)
-    word = _word_at(placed, offset - placed.start)
+    inside = offset - placed.start
+    words = (one for one in placed.facts.words if one.kind in ("name", "mark", "state"))
+    word = next((one for one in words if one.start <= inside <= one.end), None)
     if word is None:
         return None
     markdown = _of_word(placed, word, workspace)
     return HoverText(markdown, placed.start + word.start, placed.start + word.end) if markdown else None
-
-
-def _word_at(placed: Placed, offset: int) -> Word | None:
-    for word in placed.facts.words:
-        if word.start <= offset <= word.end and word.kind in ("name", "mark", "state"):
-            return word
-    return None
 
 
 # declared names ---------------------------------------------------------------------------------------------------
@@ -78,7 +76,7 @@ def _of_name(declarations: Sequence[Declaration], names: Names, template: Templa
         shown = ", ".join(f"`{state}`" for state in states[:SHOWN_STATES])
         more = len(states) - SHOWN_STATES
         yield f"{len(states)} states: {shown}{f' and {more} more' if more > 0 else ''}"
-    cost = costs.of_clique(name) if kind == "clique" else None
+    cost = costs.cliques.get(name) if kind == "clique" else None
     if cost is not None:
         yield f"{cost.words()}, by `{costs.data_name}`"
 
@@ -88,17 +86,16 @@ def _of_name(declarations: Sequence[Declaration], names: Names, template: Templa
 
 def _of_word(placed: Placed, word: Word, workspace: Workspace) -> str | None:
     if word.start == 0:
-        return _entry(word.text, STATEMENT_KINDS)
+        return _entry(word.text, "statement")
     if word.kind == "mark":
-        return _entry(word.text, TESTS)
+        return _entry(word.text, "test")
     context = context_at(placed.facts.text, word.start)
     for setting in settings_here(context):
-        if setting.name.partition(".")[0] == word.text and _is_key(placed, word):
+        if setting.name.partition(".")[0] == word.text and re.match(r"\s*(?:\.|=(?!=))", placed.facts.text[word.end :]):
             return setting_markdown(setting)
     if word.text in workspace.registered:
         return f"**{word.text}** · a feature function of your own"
-    called = _called(context, placed, word)
-    entry = called or _entry_here(word.text, context)
+    entry = _called(placed, word) or entry_named(word.text, (*kinds_here(context), *OTHER_KINDS))
     if entry is not None:
         return entry_markdown(entry)
     key = context.call.key if context.call else context.key
@@ -107,15 +104,10 @@ def _of_word(placed: Placed, word: Word, workspace: Workspace) -> str | None:
             return setting_markdown(setting)
     # a word of a clause: `up to`, `except`, `for sentence` …
     of_clause = word.text in CLAUSE_WORDS or context.clause == "for"
-    return _entry(placed.facts.keyword, STATEMENT_KINDS) if of_clause else None
+    return _entry(placed.facts.keyword, "statement") if of_clause else None
 
 
-def _is_key(placed: Placed, word: Word) -> bool:
-    rest = placed.facts.text[word.end :].lstrip()
-    return rest.startswith(("=", ".")) and not rest.startswith("==")
-
-
-def _called(context: CursorContext, placed: Placed, word: Word) -> ReferenceEntry | None:
+def _called(placed: Placed, word: Word) -> ReferenceEntry | None:
     """What a word with a bracket after it calls."""
     if placed.facts.text[word.end : word.end + 1] != "(":
         return None
@@ -123,30 +115,9 @@ def _called(context: CursorContext, placed: Placed, word: Word) -> ReferenceEntr
     return entry_of(word.text, callee_kinds(inside, len(inside.calls) - 1)) if inside.calls else None
 
 
-def _entry_here(word: str, context: CursorContext) -> ReferenceEntry | None:
-    found = [entry for entry in entries_named(word) if entry.name == word and entry.kind != "message"]
-    kinds = (
-        *kinds_here(context),
-        "feature function",
-        "function of a segment",
-        "test",
-        "column type",
-        "decoding rule",
-        "metric",
-        "domain",
-    )
-    for kind in kinds:
-        for entry in found:
-            if entry.kind == kind:
-                return entry
-    return None
-
-
-def _entry(word: str, kinds: Sequence[str]) -> str | None:
-    for entry in entries_named(word):
-        if entry.kind in kinds and entry.name == word:
-            return entry_markdown(entry)
-    return None
+def _entry(word: str, kind: str) -> str | None:
+    entry = entry_named(word, (kind,))
+    return None if entry is None else entry_markdown(entry)
 
 
 # signatures -----------------------------------------------------------------------------------------------------------
@@ -179,34 +150,20 @@ def _text(entry: ReferenceEntry, call: OpenCall) -> SignatureText:
         places.append((place, place + len(text), f"{setting.meaning} ({facts_of_setting(setting)})"))
         place += len(text) + 2
     label = f"{entry.name}({', '.join(parts)})"
-    return SignatureText(label, entry.summary, tuple(places), _active([one.name for one in entry.settings], call))
-
-
-def _active(names: Sequence[str], call: OpenCall) -> int | None:
-    if call.key in names:
-        return names.index(call.key)
-    return call.argument if call.argument < len(names) else None
+    names = [one.name for one in entry.settings]
+    active = names.index(call.key) if call.key in names else call.argument
+    return SignatureText(label, entry.summary, tuple(places), active if active < len(names) else None)
 
 
 # hints ----------------------------------------------------------------------------------------------------------------
 
 
-def inlay_hints(template: Template, start: int, end: int, costs: CostReport) -> tuple[InlayText, ...]:
+def inlay_hints(template: Template, start: int, end: int, costs: CostReport) -> Iterator[InlayText]:
     """The hints between two offsets."""
-    return tuple(hint for hint in _hints(template, costs) if start <= hint.at <= end)
-
-
-def _hints(template: Template, costs: CostReport) -> Iterator[InlayText]:
     for placed in template.statements:
-        label = clique_label(placed)
-        cost = costs.of_clique(label) if label else None
-        if cost is not None:
-            line = placed.facts.text.partition("\n")[0].rstrip("\r")
+        clique = placed.facts.statement
+        cost = costs.cliques.get(clique.label) if isinstance(clique, CliqueSpec) else None
+        at = placed.start + len(placed.facts.text.partition("\n")[0].rstrip("\r"))
+        if cost is not None and start <= at <= end:
             words = f"{cost.states} states, {cost.weights:,} weight{'' if cost.weights == 1 else 's'}"
-            yield InlayText(placed.start + len(line), words, f"{cost.words()}, by {costs.data_name}")
-
-
-def clique_label(placed: Placed) -> str:
-    """The name of a clique, or its sites as the specification has them; "" for other statements."""
-    statement = placed.facts.statement
-    return statement.label if isinstance(statement, CliqueSpec) else ""
+            yield InlayText(at, words, f"{cost.words()}, by {costs.data_name}")

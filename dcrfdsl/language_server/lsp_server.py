@@ -24,20 +24,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from .. import __version__
 from ..foundation import WholeWriter
-from .answers import (
-    CodeAction,
-    Colour,
-    Edit,
-    Edits,
-    Fold,
-    HoverText,
-    InlayText,
-    Proposal,
-    Refused,
-    SignatureText,
-    Spot,
-    Symbol,
-)
+from . import answers
 from .code_actions import quick_fixes, refactorings
 from .completion import propose
 from .editor_session import EditorSession, OpenFile, read_settings
@@ -90,7 +77,7 @@ class ProtocolValues:
     def range(self, text: EditorText, start: int, end: int) -> lsp.Range:
         return lsp.Range(lsp.Position(*text.position(start)), lsp.Position(*text.position(end)))
 
-    def location(self, spot: Spot) -> lsp.Location:
+    def location(self, spot: answers.Spot) -> lsp.Location:
         return lsp.Location(self.uri_of(spot.path), self.range(self.text_of(spot.path), spot.start, spot.end))
 
     # problems and actions -----------------------------------------------------------------------------------------
@@ -99,7 +86,7 @@ class ProtocolValues:
         one = problem.diagnostic
         related = [
             lsp.DiagnosticRelatedInformation(
-                self.location(Spot(absolute(Path(label.span.source.name)), label.span.start, label.span.end)),
+                self.location(answers.Spot(absolute(Path(label.span.source.name)), label.span.start, label.span.end)),
                 label.text or "see here",
             )
             for label in one.secondary
@@ -115,15 +102,15 @@ class ProtocolValues:
             data={"explanation": explained(one.slug)},
         )
 
-    def edits(self, edits: Edits) -> lsp.WorkspaceEdit:
+    def edits(self, edits: answers.Edits) -> lsp.WorkspaceEdit:
         return lsp.WorkspaceEdit(
             changes={self.uri_of(path): self.text_edits(self.text_of(path), listed) for path, listed in edits.items()}
         )
 
-    def text_edits(self, text: EditorText, edits: Iterable[Edit]) -> list[lsp.TextEdit]:
+    def text_edits(self, text: EditorText, edits: Iterable[answers.Edit]) -> list[lsp.TextEdit]:
         return [lsp.TextEdit(self.range(text, one.start, one.end), one.text) for one in edits]
 
-    def action(self, action: CodeAction, diagnostics: Sequence[lsp.Diagnostic]) -> lsp.CodeAction:
+    def action(self, action: answers.CodeAction, diagnostics: Sequence[lsp.Diagnostic]) -> lsp.CodeAction:
         return lsp.CodeAction(
             title=action.title,
             kind=action.kind,
@@ -134,11 +121,13 @@ class ProtocolValues:
 
     # answers at the cursor ----------------------------------------------------------------------------------------
 
-    def hover(self, text: EditorText, hover: HoverText) -> lsp.Hover:
+    def hover(self, text: EditorText, hover: answers.HoverText) -> lsp.Hover:
         content = lsp.MarkupContent(lsp.MarkupKind.Markdown, hover.markdown)
         return lsp.Hover(content, self.range(text, hover.start, hover.end))
 
-    def completion(self, text: EditorText, items: Sequence[Proposal], start: int, end: int) -> lsp.CompletionList:
+    def completion(
+        self, text: EditorText, items: Sequence[answers.Proposal], start: int, end: int
+    ) -> lsp.CompletionList:
         place = self.range(text, start, end)
         return lsp.CompletionList(
             is_incomplete=False,
@@ -158,7 +147,7 @@ class ProtocolValues:
             ],
         )
 
-    def signature(self, signature: SignatureText) -> lsp.SignatureHelp:
+    def signature(self, signature: answers.SignatureText) -> lsp.SignatureHelp:
         parameters = [lsp.ParameterInformation((start, end), words) for start, end, words in signature.parameters]
         active = signature.active
         one = lsp.SignatureInformation(signature.label, signature.documentation, parameters, active)
@@ -166,7 +155,7 @@ class ProtocolValues:
 
     # the whole text -----------------------------------------------------------------------------------------------
 
-    def symbol(self, text: EditorText, symbol: Symbol) -> lsp.DocumentSymbol:
+    def symbol(self, text: EditorText, symbol: answers.Symbol) -> lsp.DocumentSymbol:
         return lsp.DocumentSymbol(
             name=symbol.name,
             detail=symbol.detail,
@@ -176,11 +165,11 @@ class ProtocolValues:
             children=[self.symbol(text, child) for child in symbol.children],
         )
 
-    def fold(self, text: EditorText, fold: Fold) -> lsp.FoldingRange:
+    def fold(self, text: EditorText, fold: answers.Fold) -> lsp.FoldingRange:
         first, last = text.position(fold.start)[0], text.position(fold.end)[0]
         return lsp.FoldingRange(first, last, kind=fold.kind)
 
-    def colours(self, text: EditorText, colours: Iterable[Colour]) -> lsp.SemanticTokens:
+    def colours(self, text: EditorText, colours: Iterable[answers.Colour]) -> lsp.SemanticTokens:
         """Five numbers a word: lines and columns from the word before, length, kind, modifiers."""
         data: list[int] = []
         line = column = 0
@@ -192,7 +181,7 @@ class ProtocolValues:
             line, column = first, start
         return lsp.SemanticTokens(data)
 
-    def inlay(self, text: EditorText, hint: InlayText) -> lsp.InlayHint:
+    def inlay(self, text: EditorText, hint: answers.InlayText) -> lsp.InlayHint:
         position = lsp.Position(*text.position(hint.at))
         return lsp.InlayHint(position, hint.text, tooltip=hint.tooltip, padding_left=True)
 
@@ -442,7 +431,7 @@ def _renameable(server: TemplateServer, params: lsp.PrepareRenameParams) -> lsp.
     one, template, offset = server.at(params.text_document, params.position)
     try:
         found = renameable(template, offset, server.session.workspace.names(template))
-    except Refused as reason:
+    except answers.Refused as reason:
         raise _refused(str(reason)) from None
     return lsp.PrepareRenamePlaceholder(server.values.range(one.text, found.start, found.end), found.name)
 
@@ -452,7 +441,7 @@ def _rename(server: TemplateServer, params: lsp.RenameParams) -> lsp.WorkspaceEd
     names, related = server.session.workspace.names(template), server.session.related(template)
     try:
         return server.values.edits(rename(template, offset, params.new_name, names, related))
-    except Refused as reason:
+    except answers.Refused as reason:
         raise _refused(str(reason)) from None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..semantics import entries_named
-from ..syntax import RESERVED, DataSpec
+from ..syntax import RESERVED
 from .answers import Edit, Edits, Refused, Spot
 from .editor_text import is_name
 from .template_index import Declaration, Names, Placed, Template, absolute
@@ -55,16 +55,11 @@ def definitions(template: Template, offset: int, names: Names) -> list[Spot]:
     """Where the name at an offset is declared; for the path after `use`, the beginning of that file."""
     found = name_at(template, offset, names)
     if found is None:
-        return list(_used_file(template, offset))
+        uses = (path for placed, path in template.used_paths if placed.start <= offset <= placed.end)
+        return [Spot(absolute(path), 0, 0) for path in uses if path.is_file()]
     if found.space == "position":
         return [Spot(template.path, *place) for place in _positions(found)][:1]
     return [Spot(one.template.path, one.start, one.end) for one in found.declarations]
-
-
-def _used_file(template: Template, offset: int) -> Iterator[Spot]:
-    for placed, path in template.used_paths:
-        if placed.start <= offset <= placed.end and path.is_file():
-            yield Spot(absolute(path), 0, 0)
 
 
 def references(found: FoundName, names: Names, templates: Sequence[Template], declarations: bool = True) -> list[Spot]:
@@ -82,10 +77,9 @@ def references(found: FoundName, names: Names, templates: Sequence[Template], de
             if use.name == found.name and names.find(use.spaces, use.name)[0] == found.space:
                 start = placed.start + use.start
                 spots.setdefault((template.path, start), Spot(template.path, start, placed.start + use.end))
-    if not declarations:
-        declared = {(one.template.path, one.start) for one in found.declarations}
-        return sorted((s for k, s in spots.items() if k not in declared), key=lambda spot: (str(spot.path), spot.start))
-    return sorted(spots.values(), key=lambda spot: (str(spot.path), spot.start))
+    hidden = set() if declarations else {(one.template.path, one.start) for one in found.declarations}
+    shown = (spot for place, spot in spots.items() if place not in hidden)
+    return sorted(shown, key=lambda spot: (str(spot.path), spot.start))
 
 
 def _positions(found: FoundName) -> Iterator[tuple[int, int]]:
@@ -144,6 +138,3 @@ def _refuse_bad(found: FoundName, new: str, names: Names) -> None:
         one = taken[-1]
         line = one.template.text.count("\n", 0, one.start) + 1
         raise Refused(f"`{new}` is already declared, as a {one.declared.kind}, in {one.template.path.name}:{line}")
-    for placed in (one.placed for one in found.declarations):
-        if found.space == "value" and isinstance(placed.facts.statement, DataSpec):
-            return

@@ -23,43 +23,12 @@ from typing import Any
 
 from ..foundation import Source, Span, read_at_most
 from ..semantics import CRITERIA, FORMATS, SCHEMES, scheme_states
-from ..syntax import (
-    AS_NAME,
-    BY_KEYWORD,
-    KEYWORDS,
-    RESERVED,
-    SHAPES,
-    Apply,
-    Argument,
-    CallSpec,
-    Cardinality,
-    DataSpec,
-    Domain,
-    Enumerated,
-    InLexicon,
-    Member,
-    Method,
-    Named,
-    Node,
-    Reference,
-    Scheme,
-    Setting,
-    Site,
-    Stage,
-    StateFile,
-    Statement,
-    StatesOf,
-    Use as UseStatement,
-    Value,
-    field_names,
-    parse_partial,
-    split_statements,
-)
+from ..syntax import AS_NAME, DataSpec, Statement, nodes, parse_partial, split_statements, statements
 from .editor_text import Word, words_of
 
 # keyword -> the class of the statement; whose name a statement declares by `as NAME`
-NAMED = {keyword: kind for keyword, kind in BY_KEYWORD.items() if kind.word}
-AFTER_AS = tuple(keyword for keyword, parts in SHAPES.items() if AS_NAME in parts)
+NAMED = {keyword: kind for keyword, kind in statements.BY_KEYWORD.items() if kind.word}
+AFTER_AS = tuple(keyword for keyword, parts in statements.SHAPES.items() if AS_NAME in parts)
 ANY = ("value", "part", "stage")
 VALUES = ("value",)
 PARTS = ("part",)
@@ -105,16 +74,12 @@ class StatementFacts:
     def words(self) -> tuple[Word, ...]:
         return words_of(self.text)
 
-    @property
-    def complete(self) -> bool:
-        return self.statement is not None
-
 
 @lru_cache(maxsize=512)
 def facts_of(text: str) -> StatementFacts:
     """The facts of a statement, from its first character to its last line of code; the latest ones are kept."""
     match = re.match(r"\w+", text)
-    keyword = match[0] if match and match[0] in KEYWORDS else ""
+    keyword = match[0] if match and match[0] in statements.KEYWORDS else ""
     tree, _ = parse_partial(text, "")
     if not tree.statements:
         return StatementFacts(text, keyword, None, *_guessed(text, keyword))
@@ -145,15 +110,15 @@ class _Reader:
         name = parts.pop("name", None)
         if name is not None:
             self.declare(statement.space, statement.word, name, statement.place_of("name"))
-        elif isinstance(statement, Stage):
+        elif isinstance(statement, statements.Stage):
             fixed = "the stage is named by its criterion: add `as NAME`"
             self.declare("stage", "stage", statement.label, statement.criterion.place_of("name"), fixed)
-        forms = {part.name: part.form for part in SHAPES[statement.keyword]}
-        self.spaces = ANY if isinstance(statement, Stage | Method) else VALUES
+        forms = {part.name: part.form for part in statements.SHAPES[statement.keyword]}
+        self.spaces = ANY if isinstance(statement, statements.Stage | statements.Method) else VALUES
         for part, content in parts.items():
             if forms[part] == "word":
                 self.use(content, statement.place_of(part), ("stage",) if self.spaces == ANY else None)
-            elif part == "domain" and isinstance(content, CallSpec):
+            elif part == "domain" and isinstance(content, nodes.CallSpec):
                 self.visit(content.arguments if content.name == "states" else ())
             else:
                 self.visit(content)
@@ -165,19 +130,52 @@ class _Reader:
         self.uses.append(Use(spaces or self.spaces, name, at.start, at.end))
 
     def visit(self, node: Any) -> None:
-        if isinstance(node, tuple):
-            for part in node:
-                self.visit(part)
-        elif isinstance(node, Node):
-            handle = VISIT.get(type(node))
-            if handle is None:
-                self.visit_parts(node)
-            else:
-                handle(self, node)
+        match node:
+            case tuple():
+                for part in node:
+                    self.visit(part)
+            case nodes.Reference():
+                if not _is_flag(node):
+                    self.use(node.name, node.place_of("name"))
+                self.visit(node.place)
+            case nodes.Apply():
+                self.use(node.function, node.place_of("function"))
+                self.visit((*node.arguments, node.place))
+            case nodes.Argument():
+                self.within(SPACES_OF_KEYS.get(node.name or "", self.spaces), node.value)
+            case nodes.CallSpec():  # the name of a method is none of the template's
+                criterion = CRITERIA.get(node.name)
+                of_names = SPACES_OF_KEYS.get(criterion.names) if criterion is not None else None
+                for argument in node.arguments:
+                    self.within((argument.name is None and of_names) or self.spaces, argument)
+            case nodes.Setting():
+                self._setting(node)
+            case nodes.Site():
+                self.use(node.variable, node.place_of("variable"))
+                self.visit(node.place)
+            case nodes.Member():
+                self.use(node.clique, node.place_of("clique"), PARTS)
+                self.visit(node.place)
+            case nodes.Named():
+                start = self.text.find(node.position, node.span.start)
+                self.uses.append(Use(("position",), node.position, start, start + len(node.position)))
+            case nodes.InLexicon():
+                self.visit(node.term)
+                self.use(node.lexicon, node.place_of("lexicon"), VALUES)
+            case nodes.Node():
+                for name in nodes.field_names(type(node)):
+                    self.visit(getattr(node, name))
 
-    def visit_parts(self, node: Node) -> None:
-        for name in field_names(type(node)):
-            self.visit(getattr(node, name))
+    def _setting(self, node: nodes.Setting) -> None:
+        first, *rest = node.key
+        if first in OF_STATES:
+            return
+        place = node.place_of("key").start + len(first)
+        for part in rest:
+            start = self.text.find(part, place)
+            place = start + len(part)
+            self.uses.append(Use(PARTS, part, start, place))
+        self.within(SPACES_OF_KEYS.get(first, self.spaces), node.value)
 
     def within(self, spaces: tuple[str, ...], node: Any) -> None:
         """Visits a node in which names are of other spaces."""
@@ -185,16 +183,16 @@ class _Reader:
         self.visit(node)
         self.spaces = before
 
-    def _data(self, call: CallSpec) -> None:
+    def _data(self, call: nodes.CallSpec) -> None:
         by_name = call.name not in BY_PLACE
         for argument in call.arguments:
             name, value = argument.name, argument.value
             if argument.is_type and name is not None:
                 fixed = "the data has it under this name, and a column with a type has no other" if by_name else ""
                 self.declare("value", "column", name, argument.place_of("name"), fixed)
-            elif name is None and isinstance(value, Reference):
+            elif name is None and isinstance(value, nodes.Reference):
                 self.declare("value", "column", value.name, value.place_of("name"), source=by_name)
-            elif name is not None and isinstance(value, Reference | Apply) and not _is_flag(value):
+            elif name is not None and isinstance(value, nodes.Reference | nodes.Apply) and not _is_flag(value):
                 self.declare("value", "column", name, argument.place_of("name"))
 
 
@@ -202,76 +200,8 @@ BY_PLACE = frozenset({"conll", "grmm", "crfsuite"})  # formats whose columns are
 assert set(FORMATS) >= BY_PLACE
 
 
-def _is_flag(value: Value) -> bool:
-    return isinstance(value, Reference) and value.name in ("yes", "no")
-
-
-def _reference(reader: _Reader, node: Reference) -> None:
-    if not _is_flag(node):
-        reader.use(node.name, node.place_of("name"))
-    reader.visit(node.place)
-
-
-def _apply(reader: _Reader, node: Apply) -> None:
-    reader.use(node.function, node.place_of("function"))
-    reader.visit((*node.arguments, node.place))
-
-
-def _argument(reader: _Reader, node: Argument) -> None:
-    reader.within(SPACES_OF_KEYS.get(node.name or "", reader.spaces), node.value)
-
-
-def _call(reader: _Reader, node: CallSpec) -> None:
-    """The name of a method is none of the template's."""
-    criterion = CRITERIA.get(node.name)
-    for argument in node.arguments:
-        spaces = SPACES_OF_KEYS.get(criterion.names) if criterion is not None and argument.name is None else None
-        reader.within(spaces or reader.spaces, argument)
-
-
-def _setting(reader: _Reader, node: Setting) -> None:
-    first, *rest = node.key
-    if first in OF_STATES:
-        return
-    place = node.place_of("key").start + len(first)
-    for part in rest:
-        start = reader.text.find(part, place)
-        reader.uses.append(Use(PARTS, part, start, start + len(part)))
-        place = start + len(part)
-    reader.within(SPACES_OF_KEYS.get(first, reader.spaces), node.value)
-
-
-def _site(reader: _Reader, node: Site) -> None:
-    reader.use(node.variable, node.place_of("variable"))
-    reader.visit(node.place)
-
-
-def _member(reader: _Reader, node: Member) -> None:
-    reader.use(node.clique, node.place_of("clique"), PARTS)
-    reader.visit(node.place)
-
-
-def _position(reader: _Reader, node: Named) -> None:
-    start = reader.text.find(node.position, node.span.start)
-    reader.uses.append(Use(("position",), node.position, start, start + len(node.position)))
-
-
-def _in_lexicon(reader: _Reader, node: InLexicon) -> None:
-    reader.visit(node.term)
-    reader.use(node.lexicon, node.place_of("lexicon"), VALUES)
-
-
-VISIT: Mapping[type[Node], Callable[[_Reader, Any], None]] = {
-    Reference: _reference,
-    Apply: _apply,
-    Argument: _argument,
-    CallSpec: _call,
-    Setting: _setting,
-    Site: _site,
-    Member: _member,
-    Named: _position,
-    InLexicon: _in_lexicon,
-}
+def _is_flag(value: nodes.Value) -> bool:
+    return isinstance(value, nodes.Reference) and value.name in ("yes", "no")
 
 
 # of a statement that does not -------------------------------------------------------------------------------------
@@ -289,7 +219,7 @@ def _guessed(text: str, keyword: str) -> tuple[tuple[Declared, ...], tuple[Use, 
     uses = tuple(
         Use(ANY, word.text, word.start, word.end)
         for word in words[1:]
-        if word.kind == "name" and word.start not in places and word.text not in RESERVED | NO_NAMES
+        if word.kind == "name" and word.start not in places and word.text not in nodes.RESERVED | NO_NAMES
     )
     return tuple(declared), uses
 
@@ -408,7 +338,7 @@ class Template:
         return tuple(
             (placed, self.path.parent / placed.facts.statement.path)
             for placed in self.statements
-            if isinstance(placed.facts.statement, UseStatement)
+            if isinstance(placed.facts.statement, statements.Use)
         )
 
 
@@ -497,7 +427,7 @@ MOST_BYTES = 1 << 20
 BOOLEAN = ("true", "false")
 
 
-def domain_of(declaration: Declaration) -> Domain | None:
+def domain_of(declaration: Declaration) -> nodes.Domain | None:
     """The domain of a variable, also if only the clauses after it are not finished."""
     facts = declaration.placed.facts
     statement = facts.statement or facts_of(re.split(r"\s(?:with|initially)\b", facts.text, maxsplit=1)[0]).statement
@@ -512,7 +442,7 @@ def states_of(name: str, names: Names, learned: Mapping[str, Sequence[str]]) -> 
         _, found = names.find(("value",), name)
         hidden = [one for one in found if one.declared.kind in ("label", "latent variable", "memory")]
         domain = domain_of(hidden[-1]) if hidden else None
-        if isinstance(domain, StatesOf):
+        if isinstance(domain, nodes.StatesOf):
             name = domain.variable
             continue
         declared = _states_in(domain, hidden[-1].template.path.parent if hidden else Path())
@@ -520,15 +450,15 @@ def states_of(name: str, names: Names, learned: Mapping[str, Sequence[str]]) -> 
     return ()
 
 
-def _states_in(domain: Domain | None, directory: Path) -> tuple[str, ...]:
+def _states_in(domain: nodes.Domain | None, directory: Path) -> tuple[str, ...]:
     match domain:
-        case Enumerated(states=states):
+        case nodes.Enumerated(states=states):
             return states
-        case Cardinality(count=count):
+        case nodes.Cardinality(count=count):
             return tuple(map(str, range(min(count, MOST))))
-        case Scheme(name=name, types=types) if name in SCHEMES and types:
+        case nodes.Scheme(name=name, types=types) if name in SCHEMES and types:
             return scheme_states(name, types)
-        case StateFile(path=path):
+        case nodes.StateFile(path=path):
             return _of_file(directory / path)
     return ()
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from ..syntax import CLAUSE_WORDS, RESERVED, format_template, parse_partial
 from .answers import Colour, Edit, Fold, Symbol
 from .editor_text import Word
-from .template_index import Names, Placed, StatementFacts, Template, Use
+from .template_index import Names, Placed, StatementFacts, Template, Use, facts_of
 
 COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\r?\n[ \t]*#[^\n]*)+", re.MULTILINE)
 
@@ -48,18 +49,9 @@ def _symbol(placed: Placed) -> Symbol:
 
 def folds(template: Template) -> tuple[Fold, ...]:
     """Blocks of statements, and comments of several lines."""
-    return (*_blocks(template), *_comments(template))
-
-
-def _blocks(template: Template) -> Iterator[Fold]:
-    for placed in template.statements:
-        if "\n" in placed.facts.text:
-            yield Fold(placed.start, placed.end)
-
-
-def _comments(template: Template) -> Iterator[Fold]:
-    for match in COMMENTS.finditer(template.text):
-        yield Fold(match.start(), match.end(), "comment")
+    blocks = (Fold(one.start, one.end) for one in template.statements if "\n" in one.facts.text)
+    comments = (Fold(match.start(), match.end(), "comment") for match in COMMENTS.finditer(template.text))
+    return (*blocks, *comments)
 
 
 # colours --------------------------------------------------------------------------------------------------------------
@@ -94,7 +86,7 @@ def colours(template: Template, names: Names) -> tuple[Colour, ...]:
         by = placed.start
         found += [
             Colour(start + by, end + by, kind, declares, documents)
-            for start, end, kind, declares, documents in _of_statement(placed.facts, kinds)
+            for start, end, kind, declares, documents in _of_statement(placed.facts.text, kinds)
         ]
         place = placed.end
     found += _comments_between(template.text, place, len(template.text))
@@ -119,17 +111,10 @@ def _kind_of(use: Use, names: Names) -> str:
     return OF_DECLARED[found[-1].declared.kind] if found else ""
 
 
-_KEPT: dict[tuple[str, tuple[str, ...]], tuple[Colour, ...]] = {}
-
-
-def _of_statement(facts: StatementFacts, kinds: tuple[str, ...]) -> tuple[Colour, ...]:
+@lru_cache(maxsize=MOST_KEPT)
+def _of_statement(text: str, kinds: tuple[str, ...]) -> tuple[Colour, ...]:
     """The words of a statement, from its first character. kinds: of the names that it uses."""
-    found = _KEPT.get((facts.text, kinds))
-    if found is None:
-        if len(_KEPT) >= MOST_KEPT:
-            _KEPT.clear()
-        found = _KEPT[facts.text, kinds] = tuple(_read(facts, kinds))
-    return found
+    return tuple(_read(facts_of(text), kinds))
 
 
 def _read(facts: StatementFacts, kinds: tuple[str, ...]) -> Iterator[Colour]:

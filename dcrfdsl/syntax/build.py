@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn
 
 from lark import Token, Tree
 
@@ -53,22 +53,26 @@ NODES: Mapping[str, tuple[type[Node], tuple[str, ...], Mapping[str, Any]]] = {
     "call": (nodes.CallSpec, ("name", "arguments"), {}),
     "argument": (nodes.Argument, ("value",), {}),
     "named_argument": (nodes.Argument, ("name", "value"), {}),
+    "setting": (nodes.Setting, ("key", "value"), {}),
+    "text": (nodes.Text, ("value",), {}),
     "site": (nodes.Site, ("variable", "place"), {"place": HERE}),
+    "member": (nodes.Member, ("locked", "clique", "place"), {"place": HERE}),
 }
 # rule -> the node that has all its parts in one field
 LISTS: Mapping[str, tuple[type[Node], str]] = {
     "and_": (nodes.And, "parts"),
     "or_": (nodes.Or, "parts"),
     "cross": (nodes.Cross, "factors"),
+    "offsets": (nodes.Several, "offsets"),
 }
 SEQUENCES = ("states", "arguments", "sites")  # rules that list their parts
 ONLY_PART = ("start", "except_", "bare_state", "quoted_state", "regex", "scheme")  # rules that hand on their only part
 
 
 class Word(NamedTuple):
-    """A name, a state or a quoted text with its place."""
+    """A name, a state or a quoted text, or the parts of a key, with its place."""
 
-    text: str
+    text: Any
     span: Span
 
 
@@ -113,14 +117,14 @@ class StatementBuilder:
             return self._node(kind, names, children, said, span)
         if rule in LISTS:
             kind, name = LISTS[rule]
-            return self._node(kind, (name,), [tuple(children)], {}, span)
+            return self._node(kind, (name,), [tuple(map(self._part, children))], {}, span)
         if rule in SEQUENCES:
             return tuple(map(self._part, children))
         if rule in ONLY_PART:
             return self._part(children[0])
         if rule in BY_KEYWORD:
             return self._statement(rule, children, span)
-        return SPECIAL[rule](self, children, span)
+        return getattr(self, f"_{rule}")(children, span)
 
     def _node(
         self, kind: type[Node], names: Sequence[str], children: Sequence[Any], said: Mapping[str, Any], span: Span
@@ -211,7 +215,7 @@ class StatementBuilder:
         pattern, _, flags = str(token)[1:].rpartition("/")
         return nodes.Regex(pattern=pattern, ignore_case=flags == "i").at(self._span(token))
 
-    # rules that are more than their parts -----------------------------------------------------------------------
+    # rules that are more than their parts: a method of the name of each ----------------------------------------
 
     def _number(self, children: Sequence[Token], span: Span) -> nodes.Number:
         (token,) = children
@@ -222,26 +226,19 @@ class StatementBuilder:
         number.__dict__["spelling"] = str(token)
         return number
 
-    def _text(self, children: Sequence[Token], span: Span) -> nodes.Text:
-        return nodes.Text(value=self._string(children[0]).text).at(span)
+    _whole_number = _number
 
     def _offset(self, children: Sequence[Token], span: Span) -> nodes.Place:
         offset = self._int(children[0])
         return nodes.At(offset=offset).at(span) if offset else nodes.Here().at(span)
 
-    def _offsets(self, children: Sequence[Token], span: Span) -> nodes.Several:
-        return nodes.Several(offsets=tuple(map(self._int, children))).at(span)
-
     def _position(self, children: Sequence[Token | None], span: Span) -> nodes.Named:
         """`[i]`, `[i-1]`, `[i - 1]`. The name may be a word of the language."""
         name, *shift = [child for child in children if child is not None]
-        return nodes.Named(position=str(name), shift=self._shift(shift)).at(span)
+        by = self._int(shift[-1]) if shift else 0
+        return nodes.Named(position=str(name), shift=-by if shift[:1] == ["-"] else by).at(span)
 
-    def _shift(self, tokens: Sequence[Token]) -> int:
-        if not tokens:
-            return 0
-        shift = self._int(tokens[-1])
-        return -shift if len(tokens) > 1 and tokens[0] == "-" else shift
+    _position_apart = _position
 
     def _state_value(self, children: Sequence[Token], span: Span) -> nodes.Reference:
         """A state that is not a plain name, in a place for names of states."""
@@ -271,24 +268,14 @@ class StatementBuilder:
         argument.__dict__["is_type"] = True
         return argument
 
-    def _key(self, children: Sequence[Token], span: Span) -> tuple[Word, ...]:
+    def _key(self, children: Sequence[Token], span: Span) -> Word:
         """The parts of a key may be words of the language."""
-        return tuple(Word(str(part), self._span(part)) for part in children)
-
-    def _setting(self, children: Sequence[Any], span: Span) -> nodes.Setting:
-        key: tuple[Word, ...] = children[0]
-        place = key[0].span.to(key[-1].span)
-        return nodes.Setting(key=tuple(part.text for part in key), value=children[1]).at(span, key=place)
-
-    def _member(self, children: Sequence[Any], span: Span) -> nodes.Member:
-        locked, clique, place = children
-        name = self._name(clique)
-        return nodes.Member(clique=name.text, place=place or HERE, locked=locked is not None).at(span, clique=name.span)
+        return Word(tuple(map(str, children)), span)
 
     def _where(self, children: Sequence[Any], span: Span) -> _Clause:
         return _Clause("where", children[0], span)
 
-    def _with(self, children: Sequence[Any], span: Span) -> _Clause:
+    def _with_(self, children: Sequence[Any], span: Span) -> _Clause:
         return _Clause("with", tuple(children), span)
 
     def _row(self, children: Sequence[Any], span: Span) -> _Body:
@@ -301,6 +288,8 @@ class StatementBuilder:
         items = tuple(item for body in bodies for item in body.items)
         sizes = tuple(len(body.items) for body in bodies)
         return _Body(items, Layout(True, sizes, tuple(clause.part for clause in clauses)), clauses)
+
+    _clique_block = _block
 
     def _edition(self, children: Sequence[Token], span: Span) -> Edition:
         return Edition(self._int(children[0]), span)
@@ -315,8 +304,6 @@ def _with_place(part: Any) -> tuple[Any, Span | tuple[Span, ...] | None]:
     return part, None
 
 
-Handler: TypeAlias = Callable[[StatementBuilder, Any, Span], Any]
-
 TOKENS: Mapping[str, Callable[[StatementBuilder, Token], Any]] = {
     "NAME": StatementBuilder._name,
     "STATE": lambda builder, token: Word(str(token), builder._span(token)),
@@ -324,25 +311,5 @@ TOKENS: Mapping[str, Callable[[StatementBuilder, Token], Any]] = {
     "INT": StatementBuilder._int,
     "REGEX": StatementBuilder._regex,
     "COMPARES": lambda builder, token: str(token),
-}
-SPECIAL: Mapping[str, Handler] = {
-    "whole_number": StatementBuilder._number,
-    "number": StatementBuilder._number,
-    "text": StatementBuilder._text,
-    "offset": StatementBuilder._offset,
-    "offsets": StatementBuilder._offsets,
-    "position": StatementBuilder._position,
-    "position_apart": StatementBuilder._position,
-    "state_value": StatementBuilder._state_value,
-    "apply": StatementBuilder._apply,
-    "typed_argument": StatementBuilder._typed_argument,
-    "key": StatementBuilder._key,
-    "setting": StatementBuilder._setting,
-    "member": StatementBuilder._member,
-    "where": StatementBuilder._where,
-    "with_": StatementBuilder._with,
-    "row": StatementBuilder._row,
-    "block": StatementBuilder._block,
-    "clique_block": StatementBuilder._block,
-    "edition": StatementBuilder._edition,
+    "LOCKED": lambda builder, token: True,
 }

@@ -6,7 +6,6 @@ Not here: which format has which columns (`checks.data_rules`), reading files (`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from ..foundation import did_you_mean
@@ -25,7 +24,6 @@ KEYED: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class ColumnType(Node):
     """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `weighted_bag` (names with
     weights), `vector` with its `size`.
@@ -35,7 +33,6 @@ class ColumnType(Node):
     size: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Column(Node):
     """One declared column. `source` is where it is read from: its own name, `form`, or a FEATS key.
 
@@ -62,7 +59,6 @@ class Column(Node):
         return Argument(value=source, name=self.name if renamed else None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SpanScheme(Node):
     """How spans become the states of a label.   types: the only ones that it reads, None for all."""
 
@@ -84,7 +80,6 @@ def _of_this_model(given: Any) -> Any:
     return tuple(one for one in given if isinstance(one, SpanScheme)) if isinstance(given, list | tuple) else given
 
 
-@dataclass(frozen=True, kw_only=True)
 class DataSpec(Statement):
     """`data FORMAT(columns…, option = value)`; `schemes`, which a model sets, are those of labels read from spans."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 from ..foundation import Source, Span
 
@@ -27,18 +27,27 @@ PartSpans: TypeAlias = Mapping[str, "Span | tuple[Span, ...]"]
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Node:
-    """The base class of all nodes: frozen dataclasses that are made by keyword.
+    """The base class of all nodes: each subclass is a frozen dataclass, which is made by keyword.
 
+    kind: the word by which JSON tells it from others that may stand in its place, given with the class.
     span: the place of the node in a text, `NOWHERE` for one that no parser has read.
     part_spans: the places of its fields that are no nodes: `{"name": Span, "states": (Span, Span)}`.
 
     Places do not count where nodes are compared. A copy has those of the original.
     """
 
+    kind: ClassVar[str] = ""
     span: ClassVar[Span] = NOWHERE
     part_spans: ClassVar[PartSpans] = {}
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
+
+    def __init_subclass__(cls, *, kind: str = "") -> None:
+        if kind:  # a field as any other, the first one
+            cls.__annotations__ = {"kind": Literal[kind], **cls.__annotations__}
+            cls.kind = kind
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def at(self, span: Span, **part_spans: Span | tuple[Span, ...]) -> Self:
         """The same node, told its place. For whoever has just made it.
@@ -144,43 +153,32 @@ BY_KIND = LateField(discriminator="kind")  # `kind` says which of several nodes 
 # places -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Here(Node):
+class Here(Node, kind="here"):
     """No index, or `[0]`: the current position t."""
 
-    kind: Literal["here"] = "here"
 
-
-@dataclass(frozen=True, kw_only=True)
-class At(Node):
+class At(Node, kind="at"):
     """`[-1]`: t plus `offset`. `[0]` is `Here`."""
 
-    kind: Literal["at"] = "at"
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Window(Node):
+class Window(Node, kind="window"):
     """`[first..last]`, both included"""
 
-    kind: Literal["window"] = "window"
     first: int
     last: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Several(Node):
+class Several(Node, kind="several"):
     """`[-2, 0, 3]`"""
 
-    kind: Literal["several"] = "several"
     offsets: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Named(Node):
+class Named(Node, kind="named"):
     """`[i-1]`: a named position of a relational clique, shifted; `[all]` has the name `all`"""
 
-    kind: Literal["named"] = "named"
     position: str
     shift: int = 0
 
@@ -193,52 +191,41 @@ All = Named(position="all")
 # values and terms ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number(Node):
+class Number(Node, kind="number"):
     """A number. `spelling` is how a text has it (`1e-3`), and does not count where numbers are compared."""
 
-    kind: Literal["number"] = "number"
     value: int | float
 
     spelling: ClassVar[str] = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Text(Node):
+class Text(Node, kind="text"):
     """A text in quotes."""
 
-    kind: Literal["text"] = "text"
     value: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Range(Node):
+class Range(Node, kind="range"):
     """`1..4`, both included"""
 
-    kind: Literal["range"] = "range"
     first: int
     last: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Regex(Node):
+class Regex(Node, kind="regex"):
     """An RE2 pattern as written between the slashes."""
 
-    kind: Literal["regex"] = "regex"
     pattern: str
     ignore_case: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reference(Node):
+class Reference(Node, kind="reference"):
     """A declared name at a place: a column, label, view, memory, lexicon, feature group, state or constant."""
 
-    kind: Literal["reference"] = "reference"
     name: str
     place: Place = HERE
 
 
-@dataclass(frozen=True, kw_only=True)
 class Argument(Node):
     """`word`, or `short = yes` with a `name`. `is_type`: it is `height: float`, a column of `data` with its type."""
 
@@ -248,11 +235,9 @@ class Argument(Node):
     is_type: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Apply(Node):
+class Apply(Node, kind="apply"):
     """A function of its arguments, at a place: `lower(word)[-1]`, `prefix(word, 1..4)`."""
 
-    kind: Literal["apply"] = "apply"
     function: str
     arguments: tuple[Argument, ...] = ()
     place: Place = HERE
@@ -265,69 +250,55 @@ Value: TypeAlias = Annotated[Reference | Apply | Number | Text | Range | Regex, 
 # conditions -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Matches(Node):
+class Matches(Node, kind="matches"):
     """The regex matches the whole value."""
 
-    kind: Literal["matches"] = "matches"
     term: Term
     regex: Regex
 
 
-@dataclass(frozen=True, kw_only=True)
-class Has(Node):
+class Has(Node, kind="has"):
     """The regex matches somewhere in the value."""
 
-    kind: Literal["has"] = "has"
     term: Term
     regex: Regex
 
 
-@dataclass(frozen=True, kw_only=True)
-class Is(Node):
+class Is(Node, kind="is"):
     """`chunk is O`, `chunk is not O`"""
 
-    kind: Literal["is"] = "is"
     term: Term
     state: str
     negated: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class InLexicon(Node):
+class InLexicon(Node, kind="in_lexicon"):
     """`word in places`, `word not in places`"""
 
-    kind: Literal["in_lexicon"] = "in_lexicon"
     term: Term
     lexicon: str
     negated: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class InSet(Node):
+class InSet(Node, kind="in_set"):
     """`pos in {NN, NNS}`, `pos not in {NN, NNS}`"""
 
-    kind: Literal["in_set"] = "in_set"
     term: Term
     states: tuple[str, ...]
     negated: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Equals(Node):
+class Equals(Node, kind="equals"):
     """`word[i] = word[j]`, `word[i] != word[j]`"""
 
-    kind: Literal["equals"] = "equals"
     left: Term
     right: Term
     negated: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference(Node):
+class Difference(Node, kind="difference"):
     """`index[j] - index[i]`: a number less another"""
 
-    kind: Literal["difference"] = "difference"
     left: Term
     right: Term
 
@@ -336,37 +307,29 @@ Quantity: TypeAlias = Annotated[Reference | Apply | Difference | Number, BY_KIND
 Sign: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compares(Node):
+class Compares(Node, kind="compares"):
     """Two numbers compared: `length(word) > 3`; false where one of them is missing, also for `!=`"""
 
-    kind: Literal["compares"] = "compares"
     left: Quantity
     sign: Sign
     right: Quantity
 
 
-@dataclass(frozen=True, kw_only=True)
-class Not(Node):
+class Not(Node, kind="not"):
     """`not a`"""
 
-    kind: Literal["not"] = "not"
     inner: Condition
 
 
-@dataclass(frozen=True, kw_only=True)
-class And(Node):
+class And(Node, kind="and"):
     """`a and b`"""
 
-    kind: Literal["and"] = "and"
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Or(Node):
+class Or(Node, kind="or"):
     """`a or b`"""
 
-    kind: Literal["or"] = "or"
     parts: tuple[Condition, ...]
 
 
@@ -375,11 +338,9 @@ Condition: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cross(Node):
+class Cross(Node, kind="cross"):
     """`a & b`: one feature for each combination of its factors' values"""
 
-    kind: Literal["cross"] = "cross"
     factors: tuple[Condition, ...]
 
 
@@ -388,7 +349,6 @@ Feature: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ValueIf(Node):
     """`value if condition else otherwise`; both may be absent together"""
 
@@ -400,7 +360,6 @@ class ValueIf(Node):
 # calls and settings ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Setting(Node):
     """`key = value`; a dotted key is a tuple: `prior.words` is `("prior", "words")`"""
 
@@ -408,7 +367,6 @@ class Setting(Node):
     value: Value
 
 
-@dataclass(frozen=True, kw_only=True)
 class CallSpec(Node):
     """A method by name with its arguments (`trp(tolerance = 1e-3)`) and the settings of its block, as written."""
 
@@ -420,7 +378,6 @@ class CallSpec(Node):
 # sites and domains ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Site(Node):
     """`chunk[-1]` in a clique"""
 
@@ -428,7 +385,6 @@ class Site(Node):
     place: Place
 
 
-@dataclass(frozen=True, kw_only=True)
 class Member(Node):
     """A member clique of a piece: `chain`, `chain[1]`, `locked words`"""
 
@@ -437,51 +393,38 @@ class Member(Node):
     locked: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learned(Node):
+class Learned(Node, kind="learned"):
     """No declared domain: the states are those of the training data, in order of first appearance."""
 
-    kind: Literal["learned"] = "learned"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Enumerated(Node):
+class Enumerated(Node, kind="enumerated"):
     """`{A, B}`: the states that are listed"""
 
-    kind: Literal["enumerated"] = "enumerated"
     states: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cardinality(Node):
+class Cardinality(Node, kind="cardinality"):
     """`in 4`: the states 0, 1, 2, 3"""
 
-    kind: Literal["cardinality"] = "cardinality"
     count: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scheme(Node):
+class Scheme(Node, kind="scheme"):
     """`bio(NP)`, `bioes(PER, ORG)`; no types: learned from the training data"""
 
-    kind: Literal["scheme"] = "scheme"
     name: str
     types: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class StateFile(Node):
+class StateFile(Node, kind="state_file"):
     """`"states.txt"`: the states in a file, one a line"""
 
-    kind: Literal["state_file"] = "state_file"
     path: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StatesOf(Node):
+class StatesOf(Node, kind="states_of"):
     """`states(role)`: the states of another variable"""
 
-    kind: Literal["states_of"] = "states_of"
     variable: str
 
 

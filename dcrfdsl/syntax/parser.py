@@ -7,32 +7,18 @@ comments. A statement with an error is left out of the tree and the others conti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lark import Token
 from lark.exceptions import UnexpectedInput
 from lark.utils import TextSlice
 
 from ..foundation import DcrfError, Diagnostic, Label, Source, Span, require_kind, shell_word
+from . import comments
 from .build import Edition, StatementBuilder
-from .comments import (
-    SLUG as COMMENT,
-    about,
-    between,
-    blanked,
-    comment_lines,
-    head,
-    inner,
-    is_plain,
-    kept_lines,
-    merged,
-    split_doc,
-    strip,
-    strip_end,
-)
 from .failure import Failure
 from .foreign import tool_of
 from .hints import explain
@@ -79,9 +65,9 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
         help = "is this a data file? A template describes a model; long lists belong in a lexicon or a state file"
         problem = Diagnostic("file-too-large", message, location=name, help=help)
         return Template(statements=()).at(Span(source, 0, 0)), (problem,)
-    comments = list(comment_lines(source))
-    problems = [about(span) for span in comments]
-    code = blanked(source.text, comments)
+    foreign = list(comments.comment_lines(source))
+    problems = [comments.about(span) for span in foreign]
+    code = comments.blanked(source.text, foreign)
     chunks, after_last = split_statements(source, code)
     strays = unindented_lines(chunks)
     gaps = [*(chunk.gap for chunk in chunks[1:]), after_last]  # gaps[i]: the lines below chunk i
@@ -101,14 +87,13 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
         problems.extend(mistakes)
         if parsed is None:
             continue
-        statement, tokens = parsed
-        block = is_block(tokens)
-        tail, rest = between(rest, block)
+        statement, tokens, place = parsed
+        tail, rest = comments.between(rest, any(token.type == "_INDENT" for token in tokens))
         # a comment of another language would not be a comment in the formatted statement
-        bare = comments or mistakes or (not tail and is_plain(chunk.text))
-        inner_comments = ((), Trivia()) if bare else inner(chunk, tokens, tail)
+        bare = foreign or mistakes or (not tail and comments.is_plain(chunk.text))
+        inner_comments = ((), Trivia()) if bare else comments.inner(place, tokens, tail)
         read.append(_Read(statement, tuple(above), *inner_comments))
-    return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
+    return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or comments.merged(problems))
 
 
 def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -139,16 +124,18 @@ class _Read:
     trivia: Trivia
 
 
-_Parsed: TypeAlias = tuple[Statement | Edition, Sequence[Token]]
+# The node of a statement, its tokens with those of the layout filter, and the chunk in which they have their places.
+_Parsed: TypeAlias = tuple[Statement | Edition, Sequence[Token], Chunk]
 
 
 def _parse_around_comments(
     chunk: Chunk, code: str, previous: Chunk | None, places: bool
 ) -> tuple[_Parsed | None, list[Diagnostic], str]:
     """A statement if it can be read, its problems, and `code` with blanks in place of foreign comments."""
-    kept = _KEPT.get(chunk, places) if code.startswith(chunk.text, chunk.start) else None
+    alone = not chunk.indented and len(chunk.text) <= LONGEST_KEPT and code.startswith(chunk.text, chunk.start)
+    kept = _kept_statement(chunk.text) if alone else None
     if kept is not None:
-        return kept, [], code
+        return (_moved(kept[0], chunk) if places else kept[0], *kept[1:]), [], code
     problems: list[Diagnostic] = []
     while True:
         try:
@@ -156,13 +143,13 @@ def _parse_around_comments(
         except DcrfError as error:
             problems.extend(error.diagnostics)
             comment = error.diagnostics[0].primary
-            if error.diagnostics[0].slug != COMMENT or comment is None or len(problems) >= MAX_ERRORS:
+            if error.diagnostics[0].slug != comments.SLUG or comment is None or len(problems) >= MAX_ERRORS:
                 return None, problems, code
-            code = blanked(code, [comment.span])
+            code = comments.blanked(code, [comment.span])
 
 
 def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
-    """The node of one statement and its tokens, including those of the layout filter. Raises `DcrfError`."""
+    """Raises `DcrfError` for a mistake."""
     problem = look_at_opening(chunk, previous)
     if problem is not None:
         raise DcrfError(problem)
@@ -179,16 +166,7 @@ def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
     statement = StatementBuilder(chunk.source).build(tree)
     if isinstance(statement, Edition):
         _check_edition(statement, previous)
-    return statement, tokens
-
-
-def _parse_alone(chunk: Chunk) -> tuple[Statement, Sequence[Token]] | None:
-    """The statement of a chunk that says nothing wrong, whatever stands around it."""
-    try:
-        statement, tokens = _parse_chunk(chunk, chunk.source.text, None)
-    except DcrfError:
-        return None
-    return (statement, tokens) if isinstance(statement, Statement) and not statement.problems else None
+    return statement, tokens, chunk
 
 
 def _check_edition(edition: Edition, previous: Chunk | None) -> None:
@@ -236,7 +214,7 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
     """The statements with their comments. `closing` are the lines after the last statement."""
     edition = read[0] if read and isinstance(read[0].statement, Edition) else None
     body = read[1:] if edition else read
-    top = head(
+    top = comments.head(
         edition.above if edition else (),
         body[0].above if body else closing,
         edition=edition is not None,
@@ -244,20 +222,20 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
     )
     statements = []
     for i, item in enumerate(body):
-        doc, before = split_doc(item.above if i else top.rest)
+        doc, before = comments.split_doc(item.above if i else top.rest)
         if i == 0 and edition is None and not top.doc:
-            before = strip(before)
+            before = comments.strip(before)
         if isinstance(item.statement, Statement):
             around = replace(item.trivia, before=(*before, *item.lifted))
             statements.append(item.statement.model_copy(update={"doc": doc, "trivia": around}))
-    after = kept_lines(closing if body else top.rest)
+    after = comments.kept_lines(closing if body else top.rest)
     return Template(
         statements=tuple(statements),
         edition=edition.statement.number if edition and isinstance(edition.statement, Edition) else None,
         doc=top.doc,
         opening=top.opening,
         edition_end=edition.trivia.end if edition else "",
-        closing=strip_end(after),
+        closing=comments.strip_end(after),
     ).at(Span(source, 0, len(source.text)))
 
 
@@ -268,61 +246,19 @@ def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) ->
 MOST_KEPT = 1024
 LONGEST_KEPT = 5_000  # characters of a statement
 
-Parse = Callable[[Chunk], "tuple[Statement, Sequence[Token]] | None"]
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept_statement(text: str) -> tuple[Statement, Sequence[Token], Chunk] | None:
+    """The statement of a text that says nothing wrong, whatever stands around it."""
+    try:
+        statement, tokens, chunk = _parse_chunk(Chunk(Source("", text), 0, len(text), ()), text, None)
+    except DcrfError:
+        return None
+    return (statement, tokens, chunk) if isinstance(statement, Statement) and not statement.problems else None
 
 
-class KeptStatements:
-    """parse: gives the statement of a chunk with its tokens, or None if it has a mistake or is none."""
-
-    def __init__(self, parse: Parse):
-        def parse_alone(text: str) -> tuple[Statement, Sequence[Token]] | None:
-            return parse(Chunk(Source("", text), 0, len(text), ()))
-
-        self._kept = lru_cache(maxsize=MOST_KEPT)(parse_alone)
-
-    def get(self, chunk: Chunk, places: bool = True) -> tuple[Statement, Sequence[Token]] | None:
-        """The statement at its place with its tokens; None if it has to be parsed where it stands.
-
-        places: False leaves those of the nodes as they were, which is most of the work.
-        """
-        if chunk.indented or chunk.end - chunk.start > LONGEST_KEPT:
-            return None
-        kept = self._kept(chunk.text)
-        if kept is None:
-            return None
-        statement, tokens = kept
-        moved = _moved(statement, chunk.source, chunk.start) if places else statement
-        return moved, _MovedTokens(tokens, chunk.start)
-
-
-def _moved(statement: Statement, source: Source, by: int) -> Statement:
-    """The same statement in another text, `by` characters further on."""
+def _moved(statement: Statement, chunk: Chunk) -> Statement:
+    """The same statement at the place of a chunk, which takes longer than all else."""
+    source, by = chunk.source, chunk.start
     moved: Statement = relocated(statement, lambda span: Span(source, span.start + by, span.end + by))
     return moved
-
-
-class _MovedTokens(Sequence[Token]):
-    """Tokens further on. Most statements have no comments inside them, and nobody asks where their tokens are."""
-
-    def __init__(self, tokens: Sequence[Token], by: int):
-        self._tokens, self._by = tokens, by
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    def __getitem__(self, number: Any) -> Any:
-        return _moved_token(self._tokens[number], self._by)
-
-
-def _moved_token(token: Token, by: int) -> Token:
-    start, end = token.start_pos, token.end_pos
-    place = None if start is None else start + by
-    return Token(token.type, str(token), start_pos=place, end_pos=None if end is None else end + by)
-
-
-def is_block(tokens: Sequence[Token]) -> bool:
-    """Whether the tokens are those of a statement with indented lines."""
-    return any(token.type == "_INDENT" for token in (tokens._tokens if isinstance(tokens, _MovedTokens) else tokens))
-
-
-_KEPT = KeptStatements(_parse_alone)

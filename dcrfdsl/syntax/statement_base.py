@@ -10,28 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from ..foundation import Diagnostic, Label, Span
-from .nodes import (
-    Argument,
-    CallSpec,
-    Cardinality,
-    Domain,
-    Here,
-    Learned,
-    Node,
-    Number,
-    Reference,
-    Scheme,
-    Setting,
-    StatesOf,
-    Text,
-    Value,
-    default_of,
-    field_names,
-    word_value,
-)
+from . import nodes
+from .nodes import Node, Reference, Setting, Value
 from .statement_options import Option, read_options
 
 MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
@@ -97,10 +80,10 @@ class Reading:
     def complain(self, slug: str, message: str, span: Span, words: str = "", help: str | None = None) -> None:
         self.problems.append(Diagnostic(slug, message, Label(span, words), help=help))
 
-    def call(self, name: str, settings: str = "") -> CallSpec | None:
+    def call(self, name: str, settings: str = "") -> nodes.CallSpec | None:
         """A call among the parts, with the settings of the block, without arguments that only `data` takes."""
         call = self.parts.get(name)
-        if not isinstance(call, CallSpec):
+        if not isinstance(call, nodes.CallSpec):
             return None
         for argument in call.arguments:
             if argument.is_type:
@@ -110,24 +93,24 @@ class Reading:
         arguments = tuple(argument for argument in call.arguments if not argument.is_type)
         return call.model_copy(update={"arguments": arguments, "settings": self.parts.get(settings, ())})
 
-    def domain(self) -> Domain | None:
+    def domain(self) -> nodes.Domain | None:
         """The domain, if there is one. After a problem its states count as learned, so that checking can continue."""
         node = self.parts.get("domain")
-        if isinstance(node, CallSpec):
+        if isinstance(node, nodes.CallSpec):
             return self._scheme(node)
-        if isinstance(node, Cardinality) and not 1 <= node.count <= MAX_STATES:
+        if isinstance(node, nodes.Cardinality) and not 1 <= node.count <= MAX_STATES:
             self.complain("bad-setting", f"`{node.count}` states: expected 1 to {MAX_STATES:,}", node.span)
             return node.model_copy(update={"count": min(max(node.count, 1), MAX_STATES)})
         return node
 
-    def _scheme(self, call: CallSpec) -> Domain:
+    def _scheme(self, call: nodes.CallSpec) -> nodes.Domain:
         """`bio(NP)`, `states(role)`"""
         words: list[str] = []
         for argument in call.arguments:
             match argument:
-                case Argument(name=None, value=Reference() as word) if is_plain(word):
+                case nodes.Argument(name=None, value=Reference() as word) if is_plain(word):
                     words.append(word.name)
-                case Argument(name=None, value=Text() as text):
+                case nodes.Argument(name=None, value=nodes.Text() as text):
                     words.append(text.value)
                 case _:
                     remedy = 'quote a type that is no plain name, as in `bio("T-1")`'
@@ -135,11 +118,13 @@ class Reading:
                     self.complain("bad-argument", message, argument.span, help=remedy)
         if call.name != "states":
             spans = tuple(argument.span for argument in call.arguments)
-            return Scheme(name=call.name, types=tuple(words)).at(call.span, name=call.place_of("name"), types=spans)
+            return nodes.Scheme(name=call.name, types=tuple(words)).at(
+                call.span, name=call.place_of("name"), types=spans
+            )
         if len(words) == 1:
-            return StatesOf(variable=words[0]).at(call.span)
+            return nodes.StatesOf(variable=words[0]).at(call.span)
         self.complain("bad-argument", f"`states` takes one variable, found {len(words)}", call.span)
-        return Learned().at(call.span)
+        return nodes.Learned().at(call.span)
 
 
 Shapes: TypeAlias = Mapping[str, tuple[Part, ...]]
@@ -163,7 +148,8 @@ class Statement(Node):
     word: ClassVar[str] = ""
     space: ClassVar[str] = "value"
     most_inline: ClassVar[int] = 3
-    doc: tuple[str, ...]
+    if TYPE_CHECKING:  # each statement has it as a field, behind the others
+        doc: tuple[str, ...]
     trivia: ClassVar[Trivia] = Trivia()
     layout: ClassVar[Layout] = INLINE
     written: ClassVar[Mapping[str, Any]] = {}
@@ -195,7 +181,7 @@ class Statement(Node):
     @classmethod
     def read(cls, reading: Reading) -> Self:
         """The statement of its written parts."""
-        fields = field_names(cls)
+        fields = nodes.field_names(cls)
         parts = {name: part for name, part in reading.parts.items() if name in fields}
         if "domain" in parts:
             parts["domain"] = reading.domain()
@@ -218,7 +204,7 @@ class Statement(Node):
 
         every_option: options with their defaults, too, where these are values and mean something.
         """
-        fields = field_names(type(self))
+        fields = nodes.field_names(type(self))
         parts = {part.name: getattr(self, part.name) for part in self.shapes[self.keyword] if part.name in fields}
         parts["with"] = self.option_settings(every_option)
         return {name: part for name, part in parts.items() if part is not None and part != ()}
@@ -228,7 +214,9 @@ class Statement(Node):
         written = []
         for name in self.with_options.get(self.keyword, {}):
             value = getattr(self, name)
-            if value != default_of(type(self), name) or (every and value is not None and name not in self.idle_options):
+            if value != nodes.default_of(type(self), name) or (
+                every and value is not None and name not in self.idle_options
+            ):
                 written.append(Setting(key=(name,), value=option_value(value)))
         return tuple(written)
 
@@ -250,18 +238,20 @@ def option_value(value: bool | int | str | Reference) -> Value:
         return value
     if isinstance(value, bool):
         return Reference(name="yes" if value else "no")
-    return word_value(value) if isinstance(value, str) else Number(value=value)
+    return nodes.word_value(value) if isinstance(value, str) else nodes.Number(value=value)
 
 
-def scheme_call(domain: Domain | None) -> Domain | CallSpec | None:
+def scheme_call(domain: nodes.Domain | None) -> nodes.Domain | nodes.CallSpec | None:
     """A domain as it is written: a scheme is a call, and states that are learned are not written."""
     match domain:
-        case Learned():
+        case nodes.Learned():
             return None
-        case Scheme(name=name, types=types):
-            return CallSpec(name=name, arguments=tuple(Argument(value=word_value(word)) for word in types))
-        case StatesOf(variable=variable):
-            return CallSpec(name="states", arguments=(Argument(value=word_value(variable)),))
+        case nodes.Scheme(name=name, types=types):
+            return nodes.CallSpec(
+                name=name, arguments=tuple(nodes.Argument(value=nodes.word_value(word)) for word in types)
+            )
+        case nodes.StatesOf(variable=variable):
+            return nodes.CallSpec(name="states", arguments=(nodes.Argument(value=nodes.word_value(variable)),))
     return domain
 
 
@@ -273,4 +263,4 @@ def all_options() -> dict[str, tuple[str, ...]]:
 
 def is_plain(value: Value) -> bool:
     """Whether a value is a name without an index."""
-    return isinstance(value, Reference) and isinstance(value.place, Here) and not value.place.is_written
+    return isinstance(value, Reference) and isinstance(value.place, nodes.Here) and not value.place.is_written

@@ -7,28 +7,13 @@ A statement is added here, with a line in `STATEMENTS` and one in `Declarations`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Self, TypeAlias
 
 from ..foundation import Span, did_you_mean
+from . import nodes
 from .data_statement import DataSpec
-from .nodes import (
-    HERE,
-    CallSpec,
-    Condition,
-    Domain,
-    Feature,
-    Learned,
-    Member,
-    Named,
-    Node,
-    Reference,
-    Scheme,
-    Setting,
-    Site,
-    Value,
-    ValueIf,
-)
+from .nodes import CallSpec, Condition, Domain, Feature, Node, Reference, Site
 from .statement_base import (
     AS_NAME,
     NAME,
@@ -44,14 +29,13 @@ from .statement_base import (
 )
 from .statement_options import Option, choice, count, count_or_none, read_options, state, yes_no
 
-LEARNED = Learned()
+LEARNED = nodes.Learned()
 
 
 # variables --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Label(Statement):
+class Label(Statement, kind="label"):
     """An output variable, read from the column with its name: one for each token, or one for a sentence."""
 
     shapes = {"label": (NAME, Part("domain", "in"), Part("per", "for", "word"), OPTIONS)}
@@ -77,7 +61,6 @@ class Label(Statement):
         }
     }  # fmt: skip
 
-    kind: Literal["label"] = "label"
     name: str
     domain: Domain = LEARNED
     others: str | None = None
@@ -100,7 +83,7 @@ class Label(Statement):
 
     @property
     def idle_options(self) -> tuple[str, ...]:
-        return () if isinstance(self.domain, Scheme) else ("constrain",)
+        return () if isinstance(self.domain, nodes.Scheme) else ("constrain",)
 
 
 def _owner(reading: Reading) -> Literal["token", "sentence"]:
@@ -116,14 +99,12 @@ def _owner(reading: Reading) -> Literal["token", "sentence"]:
     return "token"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Latent(Statement):
+class Latent(Statement, kind="latent"):
     """A variable that no data shows."""
 
     shapes = {"latent": (NAME, Part("domain", "in"), OPTIONS)}
     section, word = "latents", "latent variable"
 
-    kind: Literal["latent"] = "latent"
     name: str
     domain: Domain
     doc: tuple[str, ...] = ()
@@ -135,16 +116,14 @@ class Latent(Statement):
         return {"name": self.name, "domain": domain}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Memory(Statement):
+class Memory(Statement, kind="memory"):
     """A variable that follows from earlier labels and from observations."""
 
     shapes = {"memory": (NAME, Part("domain", "in"), Part("value", "="), Part("initially", "initially", "state"))}
     section, word = "memories", "memory"
 
-    kind: Literal["memory"] = "memory"
     name: str
-    value: ValueIf
+    value: nodes.ValueIf
     domain: Domain | None = None
     initially: str | None = None
     doc: tuple[str, ...] = ()
@@ -154,24 +133,21 @@ class Memory(Statement):
         return {name: part for name, part in parts.items() if part is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class View(Statement):
+class View(Statement, kind="view"):
     """A coarser reading of a label."""
 
     shapes = {"view": (NAME, Part("value", "="))}
     section, word = "views", "view"
 
-    kind: Literal["view"] = "view"
     name: str
-    value: ValueIf
+    value: nodes.ValueIf
     doc: tuple[str, ...] = ()
 
 
 # the rest of the declarations ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lexicon(Statement):
+class Lexicon(Statement, kind="lexicon"):
     """A list or a map of words in a file. Its path is kept as written."""
 
     shapes = {"lexicon": (NAME, Part("path", "=", "text"), OPTIONS)}
@@ -187,23 +163,20 @@ class Lexicon(Statement):
         }
     }  # fmt: skip
 
-    kind: Literal["lexicon"] = "lexicon"
     name: str
     path: str
     case: Literal["exact", "ignore"] = "exact"
     doc: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Let(Statement):
+class Let(Statement, kind="let"):
     """A constant; `tune` is its search range."""
 
     shapes = {"let": (NAME, Part("value", "="), Part("tune", "tune"))}
     section, word = "lets", "constant"
 
-    kind: Literal["let"] = "let"
     name: str
-    value: Value
+    value: nodes.Value
     tune: CallSpec | None = None
     doc: tuple[str, ...] = ()
 
@@ -212,8 +185,7 @@ class Let(Statement):
         return cls(name=reading.parts["name"], value=reading.parts["value"], tune=reading.call("tune"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class FeatureGroup(Statement):
+class FeatureGroup(Statement, kind="features"):
     """A named list of features."""
 
     shapes = {"features": (NAME, OPTIONS, Part("features", form="list"))}
@@ -233,7 +205,6 @@ class FeatureGroup(Statement):
         }
     }  # fmt: skip
 
-    kind: Literal["features"] = "features"
     name: str
     features: tuple[Feature, ...]
     min_count: int | Reference = 1
@@ -249,7 +220,6 @@ def _joined_example(option: str) -> str:
     return f"clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with {option}\n    bias"
 
 
-@dataclass(frozen=True, kw_only=True)
 class CliqueSpec(Statement):
     """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
 
@@ -322,7 +292,7 @@ class CliqueSpec(Statement):
     up_to: int | Reference | None = None
     longer: Literal["forbidden", "together"] = "forbidden"
     min_count: int | Reference = 1
-    kind: Literal["clique"] = "clique"
+    kind: Literal["clique"] = "clique"  # type: ignore[misc]  # behind the three above, where JSON has it
     sites: tuple[Site, ...]
     where: Condition | None = None
     name: str | None = None
@@ -340,12 +310,12 @@ class CliqueSpec(Statement):
         options = cls.read_options(reading)
         if reading.keyword == "segment":
             limit = reading.parts["up_to"]
-            setting = Setting(key=("up_to",), value=limit).at(limit.span, key=limit.span)
+            setting = nodes.Setting(key=("up_to",), value=limit).at(limit.span, key=limit.span)
             limits, places, problems = read_options((setting,), {"up_to": count}, "segment", all_options())
             reading.places.update(places)
             reading.problems.extend(problems)
             place = reading.places["variable"]
-            site = Site(variable=reading.parts["variable"], place=HERE)
+            site = Site(variable=reading.parts["variable"], place=nodes.HERE)
             options |= {"up_to": limits.get("up_to", 1), "sites": (site.at(_span(place), variable=place),)}
         parts = {name: part for name, part in reading.parts.items() if name in ("sites", "where", "name", "features")}
         return cls(**parts, **options)
@@ -362,12 +332,12 @@ class CliqueSpec(Statement):
     @property
     def relational(self) -> bool:
         """Whether its sites are named positions joined by `where`."""
-        return self.where is not None or any(isinstance(site.place, Named) for site in self.sites)
+        return self.where is not None or any(isinstance(site.place, nodes.Named) for site in self.sites)
 
     @property
     def positions(self) -> tuple[str, ...]:
         """The names of its positions, in the order of its sites: `("i", "j")`; empty if it is not relational."""
-        return tuple(dict.fromkeys(site.place.position for site in self.sites if isinstance(site.place, Named)))
+        return tuple(dict.fromkeys(site.place.position for site in self.sites if isinstance(site.place, nodes.Named)))
 
     @property
     def label(self) -> str:
@@ -405,28 +375,24 @@ def _site_text(site: Site) -> str:
     return site.variable + texts.get(place.kind, lambda: f"[{place.kind}]")()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Piece(Statement):
+class Piece(Statement, kind="piece"):
     """A part of the model that is normalised by itself."""
 
     shapes = {"piece": (NAME, Part("over", "over", "nodes"), Part("members", form="list"))}
     section, word, space = "pieces", "piece", "part"
 
-    kind: Literal["piece"] = "piece"
     name: str
     over: tuple[Site, ...]
-    members: tuple[Member, ...]
+    members: tuple[nodes.Member, ...]
     doc: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Constraint(Statement):
+class Constraint(Statement, kind="constraint"):
     """`forbid condition [when …]`, or `require condition [when …]`"""
 
     shapes = dict.fromkeys(("forbid", "require"), (Part("condition"), Part("when", "when"), AS_NAME))
     section, word, space = "constraints", "constraint", "part"
 
-    kind: Literal["constraint"] = "constraint"
     action: Literal["forbid", "require"]
     condition: Condition
     when: Condition | None = None
@@ -442,14 +408,12 @@ class Constraint(Statement):
         return self.action
 
 
-@dataclass(frozen=True, kw_only=True)
-class Once(Statement):
+class Once(Statement, kind="once"):
     """`once label [except {…}]`: each type of its segments, or state, at most once a sequence, but those in `free`."""
 
     shapes = {"once": (Part("label", form="word"), Part("free", "except", "states"), AS_NAME)}
     section, word, space = "onces", "constraint", "part"
 
-    kind: Literal["once"] = "once"
     label: str
     free: tuple[str, ...] = ()
     name: str | None = None
@@ -459,14 +423,12 @@ class Once(Statement):
 # inference and training -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stage(Statement):
+class Stage(Statement, kind="stage"):
     """A `train` statement: `criterion` with its arguments and settings, started from the stage `after`."""
 
     shapes = {"train": (Part("call"), AS_NAME, Part("after", "after", "word"), Part("settings", form="list"))}
     section, word, space, most_inline = "stages", "stage", "stage", 1
 
-    kind: Literal["stage"] = "stage"
     criterion: CallSpec
     name: str | None = None
     after: str | None = None
@@ -487,7 +449,6 @@ class Stage(Statement):
         return {**super().plain_parts(), **_call_parts(self.criterion)}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Method(Statement):
     """`infer` or `decode` with its call. A specification holds the call alone."""
 
@@ -518,7 +479,6 @@ def _call_parts(call: CallSpec) -> dict[str, Any]:
     return {"call": alone, "settings": call.settings} if call.settings else {"call": alone}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Statement):
     """`evaluate` with its metrics. A specification holds the metrics alone."""
 
@@ -536,7 +496,6 @@ class Evaluate(Statement):
         return cls(metrics=tuple(call for call in metrics if call is not None))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Use(Statement):
     """`use "base.dcrf"`: the statements of another file. A specification holds these."""
 
@@ -566,7 +525,6 @@ Declaration: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Declarations(Node):
     """The statements of a whole model by what they declare: what a specification consists of."""
 
@@ -589,7 +547,6 @@ class Declarations(Node):
     doc: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Template(Node):
     """A whole file. `doc` is the `##` text at the top.
 

@@ -36,7 +36,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def parsed_anew() -> object:
     """The tree by a parser that this process has not made yet."""
     lexing.parser.cache_clear()
-    syntax_parser._KEPT._kept.cache_clear()  # and what it has read
+    syntax_parser._kept_statement.cache_clear()  # and what it has read
     try:
         return parse(TEXT)
     finally:

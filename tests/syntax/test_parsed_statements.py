@@ -36,17 +36,12 @@ def parts(node: Any) -> Iterator[Any]:
         yield node
 
 
-class NothingKept:
-    def get(self, chunk: object, places: bool) -> None:
-        """Nothing."""
-
-
 def both(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Template, Template]:
     """The tree from kept statements, and the one without."""
     parse_partial("\n# above\n" + text, "other")
     kept = parse_partial(text, "here")[0]
     with monkeypatch.context() as patch:
-        patch.setattr(parser_module, "_KEPT", NothingKept())
+        patch.setattr(parser_module, "_kept_statement", lambda text: None)
         return kept, parse_partial(text, "here")[0]
 
 

@@ -301,7 +301,6 @@ SEGMENT_OF = "segment of "  # begins the names of memories; other names have no 
 LAST = -1  # the position of a table that holds at the last token
 
 
-@dataclass(frozen=True, kw_only=True)
 class SegmentMemory(Memory):
     """The memory of a `segment` statement over `label`.   limit: tokens of a segment.   together: longer ones pass."""
 

@@ -11,30 +11,14 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ...foundation import MOST_SHOWN, Diagnostic, Label, Span
-from ...syntax import (
-    NOWHERE,
-    STATEMENTS,
-    DataSpec,
-    Evaluate,
-    Label as LabelSpec,
-    Learned,
-    Let,
-    Lexicon,
-    Method,
-    Reference,
-    Scheme,
-    Stage,
-    StateFile,
-    Statement,
-    default_of,
-)
+from ...syntax import NOWHERE, DataSpec, Learned, Reference, Scheme, StateFile, Statement, default_of, statements
 from ..schema import SCHEMES, Declaration, ModelSpec
 
 # The statements of which a specification has a list: labels, cliques, stages …
-_LISTED = tuple(kind for kind in STATEMENTS if kind.word)
+_LISTED = tuple(kind for kind in statements.STATEMENTS if kind.word)
 _SINGLE = ("data", "infer", "decode", "evaluate")
 
-Entry = Declaration | Stage
+Entry = Declaration | statements.Stage
 
 
 @dataclass(frozen=True)
@@ -71,14 +55,14 @@ class Draft:
         match statement:
             case DataSpec():
                 self._declare_single("data", statement, statement)
-            case Method():
+            case statements.Method():
                 self._declare_single(statement.step, statement.call, statement)
-            case Evaluate():
+            case statements.Evaluate():
                 self._declare_single("evaluate", statement.metrics, statement)
             case _:
                 self.problems.extend(statement.problems)
                 domain = getattr(statement, "domain", None)
-                if isinstance(statement, Lexicon) or isinstance(domain, StateFile):
+                if isinstance(statement, statements.Lexicon) or isinstance(domain, StateFile):
                     self.directories[getattr(statement, "name")] = directory  # noqa: B009
                 if isinstance(domain, Scheme) and domain.name not in SCHEMES:
                     self.problems.append(_unknown_scheme(domain))
@@ -96,14 +80,14 @@ class Draft:
 
         A constant of a used file gives way to that of the includer, who also decides if two used files differ.
         """
-        name = item.label if isinstance(item, Stage) else item.name
-        owners = self._stage_owners if isinstance(item, Stage) else self._owners
+        name = item.label if isinstance(item, statements.Stage) else item.name
+        owners = self._stage_owners if isinstance(item, statements.Stage) else self._owners
         entries = self._parts[item.section]
         if name is not None:
             span, earlier = _name_span(item), owners.get(name)
             if (
                 earlier is not None
-                and isinstance(item, Let)
+                and isinstance(item, statements.Let)
                 and earlier.word == item.word
                 and earlier.file != self.file
             ):
@@ -177,7 +161,7 @@ class Draft:
                 owners[column.name] = _Owner("column", span, self.file)
         for name, item in spec.named():
             # a label is a column, and what is in parts of a model is never read like one
-            if name in owners and not isinstance(item, LabelSpec) and item.space != "part":
+            if name in owners and not isinstance(item, statements.Label) and item.space != "part":
                 self._twice(name, item.word, self._owners[name].span, owners[name])
 
     def _check_constants(self, spec: ModelSpec) -> None:
@@ -239,7 +223,7 @@ def _name_span(item: Entry) -> Span | None:
     """Where the name of a declaration is written; a stage without a name has that of its criterion."""
     if not item.is_written:
         return None
-    named = item.criterion if isinstance(item, Stage) and item.name is None else item
+    named = item.criterion if isinstance(item, statements.Stage) and item.name is None else item
     return named.place_of("name")
 
 

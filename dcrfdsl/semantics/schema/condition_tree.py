@@ -9,32 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ...syntax import (
-    And,
-    Apply,
-    Argument,
-    At,
-    Compares,
-    Condition,
-    Cross,
-    Difference,
-    Equals,
-    Has,
-    Here,
-    InLexicon,
-    InSet,
-    Is,
-    Matches,
-    Named,
-    Node,
-    Not,
-    Or,
-    Place,
-    Reference,
-    Several,
-    ValueIf,
-    Window,
-)
+from ...syntax import Condition, Node, Place, nodes as syntax
 from .located_spec import Path
 
 T = TypeVar("T")
@@ -42,19 +17,19 @@ N = TypeVar("N", bound=Node)
 
 # The fields of each kind that hold further nodes; a kind that is not here is a leaf.
 _INSIDE: Mapping[type[Node], tuple[str, ...]] = {
-    Apply: ("arguments",),
-    Matches: ("term", "regex"),
-    Has: ("term", "regex"),
-    Is: ("term",),
-    InLexicon: ("term",),
-    InSet: ("term",),
-    Equals: ("left", "right"),
-    Compares: ("left", "right"),
-    Difference: ("left", "right"),
-    Not: ("inner",),
-    And: ("parts",),
-    Or: ("parts",),
-    Cross: ("factors",),
+    syntax.Apply: ("arguments",),
+    syntax.Matches: ("term", "regex"),
+    syntax.Has: ("term", "regex"),
+    syntax.Is: ("term",),
+    syntax.InLexicon: ("term",),
+    syntax.InSet: ("term",),
+    syntax.Equals: ("left", "right"),
+    syntax.Compares: ("left", "right"),
+    syntax.Difference: ("left", "right"),
+    syntax.Not: ("inner",),
+    syntax.And: ("parts",),
+    syntax.Or: ("parts",),
+    syntax.Cross: ("factors",),
 }
 
 
@@ -70,7 +45,7 @@ def children(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
             continue
         for n, part in enumerate(value):
             at = (*path, name, n)
-            yield ((*at, "value"), part.value) if isinstance(part, Argument) else (at, part)
+            yield ((*at, "value"), part.value) if isinstance(part, syntax.Argument) else (at, part)
 
 
 def nodes(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
@@ -82,16 +57,16 @@ def nodes(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
         waiting.extend(reversed([*children(inner, at)]))
 
 
-def value_if_nodes(value: ValueIf, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+def value_if_nodes(value: syntax.ValueIf, path: Path = ()) -> Iterator[tuple[Path, Node]]:
     """Everything inside a `value if condition else otherwise`."""
     for part, node in (("value", value.value), ("condition", value.condition), ("otherwise", value.otherwise)):
         if node is not None:
             yield from nodes(node, (*path, part))
 
 
-def terms(node: Node) -> Iterator[Reference | Apply]:
+def terms(node: Node) -> Iterator[syntax.Reference | syntax.Apply]:
     """The terms of a condition, from left to right, without the terms inside them."""
-    if isinstance(node, Reference | Apply):
+    if isinstance(node, syntax.Reference | syntax.Apply):
         yield node
         return
     for _, inner in children(node):
@@ -100,17 +75,17 @@ def terms(node: Node) -> Iterator[Reference | Apply]:
 
 def term_places(node: Node) -> Iterator[Place]:
     """The places of all terms, those inside functions too."""
-    return (inner.place for _, inner in nodes(node) if isinstance(inner, Reference | Apply))
+    return (inner.place for _, inner in nodes(node) if isinstance(inner, syntax.Reference | syntax.Apply))
 
 
 def reference_names(visited: Iterable[tuple[Path, Node]]) -> Iterator[str]:
     """The names that nodes refer to."""
-    return (node.name for _, node in visited if isinstance(node, Reference))
+    return (node.name for _, node in visited if isinstance(node, syntax.Reference))
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
     """The conditions that must all hold for `condition` to hold."""
-    return condition.parts if isinstance(condition, And) else (condition,)
+    return condition.parts if isinstance(condition, syntax.And) else (condition,)
 
 
 # folding ------------------------------------------------------------------------------------------------------------
@@ -137,11 +112,11 @@ def fold(
 
     if not is_leaf(condition):
         match condition:
-            case Not(inner=inner):
+            case syntax.Not(inner=inner):
                 return connectives.negation(one(inner))
-            case And(parts=parts):
+            case syntax.And(parts=parts):
                 return connectives.conjunction([one(part) for part in parts])
-            case Or(parts=parts):
+            case syntax.Or(parts=parts):
                 return connectives.disjunction([one(part) for part in parts])
     return leaf(condition)
 
@@ -156,7 +131,7 @@ def with_children(node: N, fresh: Iterable[Node]) -> N:
     def renewed(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(renewed, value))
-        return value.model_copy(update={"value": next(left)}) if isinstance(value, Argument) else next(left)
+        return value.model_copy(update={"value": next(left)}) if isinstance(value, syntax.Argument) else next(left)
 
     inside = _INSIDE.get(type(node), ())
     return node.model_copy(update={name: renewed(getattr(node, name)) for name in inside}) if inside else node
@@ -170,26 +145,26 @@ def rewritten(node: N, change: Callable[[Any], Node]) -> N:
 def place_text(place: Place) -> str:
     """A place as it is written, `[-1]`; "" for the current position."""
     match place:
-        case Here() | At(offset=0):
+        case syntax.Here() | syntax.At(offset=0):
             return ""
-        case At(offset=offset):
+        case syntax.At(offset=offset):
             return f"[{offset}]"
-        case Window(first=first, last=last):
+        case syntax.Window(first=first, last=last):
             return f"[{first}..{last}]"
-        case Several(offsets=offsets):
+        case syntax.Several(offsets=offsets):
             return f"[{', '.join(str(offset) for offset in offsets)}]"
-        case Named(position=position, shift=0):
+        case syntax.Named(position=position, shift=0):
             return f"[{position}]"
-        case Named(position=position, shift=shift):
+        case syntax.Named(position=position, shift=shift):
             return f"[{position}{shift:+d}]"
     raise AssertionError(place)
 
 
 def place_offset(place: Place) -> int | None:
     """The one offset that a place stands for; None if it is a window or a named position."""
-    return place.offset if isinstance(place, At) else 0 if isinstance(place, Here) else None
+    return place.offset if isinstance(place, syntax.At) else 0 if isinstance(place, syntax.Here) else None
 
 
 def shift_of_site(place: Place) -> int:
     """The offset of a clique's site from its anchor, or from its named position."""
-    return place.shift if isinstance(place, Named) else place_offset(place) or 0
+    return place.shift if isinstance(place, syntax.Named) else place_offset(place) or 0

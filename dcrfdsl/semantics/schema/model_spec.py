@@ -10,7 +10,6 @@ count when two specs are compared. Not here: the statements themselves (`syntax`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
 from typing import Any, Literal, Self, TypeVar
@@ -119,7 +118,6 @@ def validated(node: AnyNode) -> AnyNode:
     return checked_node(type(node), {name: getattr(node, name) for name in field_names(type(node))})
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class ModelSpec(Declarations):
     """A whole model as data: what a template, a `Template` or a model file says. Immutable.
 
