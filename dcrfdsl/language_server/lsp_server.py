@@ -61,11 +61,6 @@ SYMBOL_KINDS: Mapping[str, lsp.SymbolKind] = {
     "evaluate": lsp.SymbolKind.Operator, "use": lsp.SymbolKind.File,
 }  # fmt: skip
 KIND_NUMBERS = {kind: number for number, kind in enumerate(COLOURS)}
-MODIFIER_BITS = {
-    (declares, documents): declares << MODIFIERS.index("declaration") | documents << MODIFIERS.index("documentation")
-    for declares in (False, True)
-    for documents in (False, True)
-}
 
 
 class ProtocolValues:
@@ -119,11 +114,7 @@ class ProtocolValues:
             edit=self.edits(action.edits),
         )
 
-    # answers at the cursor ----------------------------------------------------------------------------------------
-
-    def hover(self, text: EditorText, hover: answers.HoverText) -> lsp.Hover:
-        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, hover.markdown)
-        return lsp.Hover(content, self.range(text, hover.start, hover.end))
+    # answers at the cursor and about the whole text ---------------------------------------------------------------
 
     def completion(
         self, text: EditorText, items: Sequence[answers.Proposal], start: int, end: int
@@ -147,14 +138,6 @@ class ProtocolValues:
             ],
         )
 
-    def signature(self, signature: answers.SignatureText) -> lsp.SignatureHelp:
-        parameters = [lsp.ParameterInformation((start, end), words) for start, end, words in signature.parameters]
-        active = signature.active
-        one = lsp.SignatureInformation(signature.label, signature.documentation, parameters, active)
-        return lsp.SignatureHelp([one], 0, active)
-
-    # the whole text -----------------------------------------------------------------------------------------------
-
     def symbol(self, text: EditorText, symbol: answers.Symbol) -> lsp.DocumentSymbol:
         return lsp.DocumentSymbol(
             name=symbol.name,
@@ -165,25 +148,17 @@ class ProtocolValues:
             children=[self.symbol(text, child) for child in symbol.children],
         )
 
-    def fold(self, text: EditorText, fold: answers.Fold) -> lsp.FoldingRange:
-        first, last = text.position(fold.start)[0], text.position(fold.end)[0]
-        return lsp.FoldingRange(first, last, kind=fold.kind)
-
     def colours(self, text: EditorText, colours: Iterable[answers.Colour]) -> lsp.SemanticTokens:
         """Five numbers a word: lines and columns from the word before, length, kind, modifiers."""
         data: list[int] = []
         line = column = 0
         for one in colours:  # none crosses the end of a line
             first, start = text.position(one.start)
-            modifiers = MODIFIER_BITS[one.declares, one.documents]
+            modifiers = one.declares | one.documents << 1  # a bit each, in the order of MODIFIERS
             shift = start - column if first == line else start
             data += [first - line, shift, text.length(one.start, one.end), KIND_NUMBERS[one.kind], modifiers]
             line, column = first, start
         return lsp.SemanticTokens(data)
-
-    def inlay(self, text: EditorText, hint: answers.InlayText) -> lsp.InlayHint:
-        position = lsp.Position(*text.position(hint.at))
-        return lsp.InlayHint(position, hint.text, tooltip=hint.tooltip, padding_left=True)
 
 
 # the server -----------------------------------------------------------------------------------------------------------
@@ -386,7 +361,10 @@ def _watched(server: TemplateServer, params: lsp.DidChangeWatchedFilesParams) ->
 def _hover(server: TemplateServer, params: lsp.HoverParams) -> lsp.Hover | None:
     one, template, offset = server.at(params.text_document, params.position)
     found = hover(template, offset, server.session.workspace, server.session.costs(one))
-    return server.values.hover(one.text, found) if found else None
+    if found is None:
+        return None
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.markdown)
+    return lsp.Hover(content, server.values.range(one.text, found.start, found.end))
 
 
 def _completion(server: TemplateServer, params: lsp.CompletionParams) -> lsp.CompletionList:
@@ -398,7 +376,11 @@ def _completion(server: TemplateServer, params: lsp.CompletionParams) -> lsp.Com
 def _signature(server: TemplateServer, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
     _, template, offset = server.at(params.text_document, params.position)
     found = signature(template, offset)
-    return server.values.signature(found) if found else None
+    if found is None:
+        return None
+    parameters = [lsp.ParameterInformation((start, end), words) for start, end, words in found.parameters]
+    one = lsp.SignatureInformation(found.label, found.documentation, parameters, found.active)
+    return lsp.SignatureHelp([one], 0, found.active)
 
 
 def _definition(server: TemplateServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
@@ -452,7 +434,9 @@ def _symbols(server: TemplateServer, params: lsp.DocumentSymbolParams) -> list[l
 
 def _folds(server: TemplateServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
     one = server.file(params.text_document)
-    return [server.values.fold(one.text, fold) for fold in folds(server.session.template(one))]
+    found = folds(server.session.template(one))
+    places = [(one.text.position(fold.start)[0], one.text.position(fold.end)[0]) for fold in found]
+    return [lsp.FoldingRange(*lines, kind=fold.kind) for lines, fold in zip(places, found, strict=True)]
 
 
 def _colours(server: TemplateServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
@@ -470,7 +454,10 @@ def _hints(server: TemplateServer, params: lsp.InlayHintParams) -> list[lsp.Inla
     one, template, start = server.at(params.text_document, params.range.start)
     end = one.text.offset(params.range.end.line, params.range.end.character)
     found = inlay_hints(template, start, end, server.session.costs(one))
-    return [server.values.inlay(one.text, hint) for hint in found]
+    return [
+        lsp.InlayHint(lsp.Position(*one.text.position(hint.at)), hint.text, tooltip=hint.tooltip, padding_left=True)
+        for hint in found
+    ]
 
 
 def _actions(server: TemplateServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:

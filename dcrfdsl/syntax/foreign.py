@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..foundation import Diagnostic, Label, Source, Span
+from ..foundation import Diagnostic, Label, Source
 from .split import Chunk
 
 # A macro of CRF++ or Wapiti: %x[row,col], %X[row,col], %t[row,col,"regex"], %m[row,col,"regex"].
@@ -41,17 +41,18 @@ class _Names:
 
 def look_for_foreign_line(chunk: Chunk) -> Diagnostic | None:
     """The message about the first line of `chunk`, if it belongs to another tool's template."""
-    line = chunk.text.partition("\n")[0].rstrip()
+    line = chunk.first_line.text
     for pattern, (tool, translate) in FOREIGN.items():
         match = re.fullmatch(pattern, line)
         if match is not None:
-            label = Label(Span(chunk.source, chunk.start, chunk.start + len(line)))
             help = translate(match, _Names.of(chunk.source))
             if "FEATURE" in help:
                 help += "\nwith `FEATURE` a function of your own (`@dcrfdsl.feature`)"
             if _first_foreign_line(chunk.source) == chunk.start:
                 help += "\n`dcrfdsl convert FILE` translates a whole file"
-            return Diagnostic("foreign-line", f"`{_shorten(line)}` is a line of a {tool} template", label, help=help)
+            shown = line if len(line) <= 60 else f"{line[:59]}…"
+            message = f"`{shown}` is a line of a {tool} template"
+            return Diagnostic("foreign-line", message, Label(chunk.first_line), help=help)
     return None
 
 
@@ -68,10 +69,6 @@ def _first_foreign_line(source: Source) -> int:
 def tool_of(line: str) -> str:
     """The tool whose template has the line."""
     return next((tool for pattern, (tool, _) in FOREIGN.items() if re.fullmatch(pattern, line)), "another tool")
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _feature(text: str, names: _Names) -> str:
@@ -127,12 +124,8 @@ def _grmm(match: re.Match[str], names: _Names) -> str:
         "Trigram": f"`clique {names.label}[-2], {names.label}[-1], {names.label}` for the label of level {first}",
         "Pairwise": f"`clique FIRST, SECOND` for the labels of levels {first} and {second}",
     }
-    known = next((text for word, text in shapes.items() if match[1].startswith(word)), None)
-    return (
-        f"in this language: {known}"
-        if known
-        else "in this language: a `clique` over the labels that the template joins"
-    )
+    other = "a `clique` over the labels that the template joins"
+    return f"in this language: {next((text for word, text in shapes.items() if match[1].startswith(word)), other)}"
 
 
 Translate = Callable[[re.Match[str], _Names], str]

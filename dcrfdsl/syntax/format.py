@@ -19,7 +19,7 @@ from ..foundation import Span
 from . import nodes
 from .lexing import STATE
 from .nodes import Here, Node, Place, field_names
-from .statement_base import Layout, Part, Statement
+from .statement_base import Layout, Statement
 from .statements import SHAPES, Template
 from .vocabulary import RESERVED
 
@@ -120,10 +120,6 @@ def _word(text: str) -> str:
     return text if WORD.fullmatch(text) and text not in RESERVED else _quoted(text)
 
 
-def _not(negated: bool) -> str:
-    return "not " if negated else ""
-
-
 @dataclass(frozen=True)
 class _Writer:
     """Writes nodes.   as_spelled: numbers and `[0]` as a text had them."""
@@ -145,13 +141,9 @@ class _Writer:
             content = parts[part.name]
             if part.form == "list" or (part.form == "items" and layout.block):
                 return self._list(" ".join(words), content, layout, above)
-            clause = f"{part.before} {self.part(part, content)}".lstrip()
+            clause = f"{part.before} {_FORMS[part.form](self, content)}".lstrip()
             (above if part.name in layout.above else words).append(clause)
         return self._list(" ".join(words), (), layout, above)
-
-    def part(self, part: Part, content: Any) -> str:
-        """A part of a statement, without the words before it."""
-        return _FORMS[part.form](self, content)
 
     def _list(self, first: str, items: Sequence[Node], layout: Layout, above: Sequence[str]) -> tuple[str, list[str]]:
         """`first: item, item` or `first:` and a block. `above` are lines of the block before its items."""
@@ -166,9 +158,6 @@ class _Writer:
 
     def disjunct(self, node: Node) -> str:
         return f"({self.text(node)})" if isinstance(node, nodes.Or) else self.text(node)
-
-    def joined(self, sign: str, parts: Iterable[Node], operand: Callable[[Node], str]) -> str:
-        return sign.join(map(operand, parts))
 
     def at(self, place: Place) -> str:
         """A place with its brackets; nothing where none is written."""
@@ -208,18 +197,18 @@ _NODES: Mapping[type[Node], Callable[[_Writer, Any], str]] = {
     nodes.Argument: _Writer.argument,
     nodes.Matches: lambda writer, node: f"{writer.text(node.term)} matches {writer.text(node.regex)}",
     nodes.Has: lambda writer, node: f"{writer.text(node.term)} has {writer.text(node.regex)}",
-    nodes.Is: lambda writer, node: f"{writer.text(node.term)} is {_not(node.negated)}{_state(node.state)}",
-    nodes.InLexicon: lambda writer, node: f"{writer.text(node.term)} {_not(node.negated)}in {node.lexicon}",
-    nodes.InSet: lambda writer, node: f"{writer.text(node.term)} {_not(node.negated)}in {_states(node.states)}",
+    nodes.Is: lambda writer, node: f"{writer.text(node.term)} is {'not ' * node.negated}{_state(node.state)}",
+    nodes.InLexicon: lambda writer, node: f"{writer.text(node.term)} {'not ' * node.negated}in {node.lexicon}",
+    nodes.InSet: lambda writer, node: f"{writer.text(node.term)} {'not ' * node.negated}in {_states(node.states)}",
     nodes.Equals: lambda writer, node: (
         f"{writer.text(node.left)} {'!=' if node.negated else '='} {writer.text(node.right)}"
     ),
     nodes.Difference: lambda writer, node: f"{writer.text(node.left)} - {writer.text(node.right)}",
     nodes.Compares: lambda writer, node: f"{writer.text(node.left)} {node.sign} {writer.text(node.right)}",
     nodes.Not: lambda writer, node: f"not {writer.tight(node.inner)}",
-    nodes.And: lambda writer, node: writer.joined(" and ", node.parts, writer.tight),
-    nodes.Or: lambda writer, node: writer.joined(" or ", node.parts, writer.disjunct),
-    nodes.Cross: lambda writer, node: writer.joined(" & ", node.factors, writer.tight),
+    nodes.And: lambda writer, node: " and ".join(map(writer.tight, node.parts)),
+    nodes.Or: lambda writer, node: " or ".join(map(writer.disjunct, node.parts)),
+    nodes.Cross: lambda writer, node: " & ".join(map(writer.tight, node.factors)),
     nodes.ValueIf: _Writer.value_if,
     nodes.CallSpec: _Writer.call,
     nodes.Setting: lambda writer, node: f"{'.'.join(node.key)} = {writer.text(node.value)}",
@@ -227,7 +216,7 @@ _NODES: Mapping[type[Node], Callable[[_Writer, Any], str]] = {
     nodes.Cardinality: lambda writer, node: str(node.count),
     nodes.StateFile: lambda writer, node: _quoted(node.path),
     nodes.Site: lambda writer, node: node.variable + writer.at(node.place),
-    nodes.Member: lambda writer, node: ("locked " if node.locked else "") + node.clique + writer.at(node.place),
+    nodes.Member: lambda writer, node: "locked " * node.locked + node.clique + writer.at(node.place),
 }
 _FORMS: Mapping[str, Callable[[_Writer, Any], str]] = {
     "word": lambda writer, content: content,

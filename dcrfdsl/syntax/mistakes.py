@@ -218,8 +218,7 @@ def reserved_word(at: Failure) -> Diagnostic | None:
         return None
     if not at.at_end and at.unexpected not in (",", ")", "]", "[", "&", ":", "="):
         return None
-    starts_here = at.token(2) is None or not at.follows(*ENDS_AN_ITEM, back=2)
-    if not starts_here:
+    if at.follows(*ENDS_AN_ITEM, back=2):  # it does not begin an item
         return None
     message = f"`{word}` is a word of the language and cannot be a name"
     return at.error("reserved-word", message, "expected a name", span=at.span_of(word))
@@ -349,10 +348,9 @@ def indented_statement(at: Failure) -> Diagnostic | None:
 
 
 def continued_line(at: Failure) -> Diagnostic | None:
-    last = at.token(1)
-    if at.layout != "_INDENT" or last is None or last.type != "COMMA":
+    if at.layout != "_INDENT" or not at.follows("COMMA"):
         return None
-    also = (Label(at.span_of(last), "the list ends here"),)
+    also = (Label(at.span_of(at.tokens[-1]), "the list ends here"),)
     message = "a statement ends with its line, even after a comma"
     help = "write the list on one line; a list after `:` may also be a block, with nothing after the `:` on its line"
     return at.error("continued-line", message, span=_rest_of_line(at), also=also, help=help)
@@ -380,11 +378,12 @@ def unexpected_block(at: Failure) -> Diagnostic | None:
 
 
 def empty_list(at: Failure) -> Diagnostic | None:
-    last = at.token(1)
-    if not at.at_end or last is None or last.type != "COLON" or at.opener is not None:
+    if not at.at_end or not at.follows("COLON") or at.opener is not None:
         return None
     help = "write the list after the `:`, or as an indented block on the lines below"
-    return at.error("empty-list", "nothing follows this `:`", at.expectation(), span=at.span_of(last), help=help)
+    return at.error(
+        "empty-list", "nothing follows this `:`", at.expectation(), span=at.span_of(at.tokens[-1]), help=help
+    )
 
 
 def semicolon(at: Failure) -> Diagnostic | None:
@@ -412,8 +411,7 @@ def missing_parentheses(at: Failure) -> Diagnostic | None:
 
 
 def missing_comma(at: Failure) -> Diagnostic | None:
-    last = at.token(1)
-    if last is None or not at.expects(",") or not at.follows(*ENDS_AN_ITEM) or not _starts_an_item(at):
+    if not at.expects(",") or not at.follows(*ENDS_AN_ITEM) or not _starts_an_item(at):
         return None
     if at.expects(":") and at.opener is None and not _is_site(at):
         return None

@@ -78,7 +78,7 @@ def parse_partial(text: str, name: str = "<text>", places: bool = True) -> tuple
         above, rest = rest, gaps[i]
         if len(problems) >= limit:
             message = f"more than {MAX_ERRORS} syntax errors; the rest of the file was not read"
-            problems.append(Diagnostic("too-many-errors", message, Label(_first_line(chunk))))
+            problems.append(Diagnostic("too-many-errors", message, Label(chunk.first_line)))
             break
         if i in strays:
             problems.extend(filter(None, [strays[i]]))
@@ -172,17 +172,13 @@ def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
 def _check_edition(edition: Edition, previous: Chunk | None) -> None:
     if previous is not None:
         message = "`dcrf` names the edition of the language and stands at the top of a file"
-        others = (Label(_first_line(previous), "found after this statement"),)
+        others = (Label(previous.first_line, "found after this statement"),)
         raise DcrfError(Diagnostic("misplaced-edition", message, Label(edition.span), others, "move it to the top"))
     if edition.number != EDITION:
         message = f"edition {edition.number} of the language is not known"
         help = "a newer `dcrfdsl` may read this file" if edition.number > EDITION else None
         label = Label(edition.span, f"this version reads `dcrf {EDITION}`")
         raise DcrfError(Diagnostic("unknown-edition", message, label, help=help))
-
-
-def _first_line(chunk: Chunk) -> Span:
-    return Span(chunk.source, chunk.start, chunk.start + len(chunk.text.partition("\n")[0].rstrip()))
 
 
 class _Nesting:

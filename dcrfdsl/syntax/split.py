@@ -44,6 +44,10 @@ class Chunk:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def first_line(self) -> Span:
+        return Span(self.source, self.start, self.start + len(self.text.partition("\n")[0].rstrip()))
+
 
 def split_statements(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
     """The statements of `source` in order, and the comments and blank lines after the last one.
@@ -124,7 +128,7 @@ def _about(chunks: Sequence[Chunk], header: int, lines: Sequence[int]) -> dict[i
     match = HEADER.match(above.text)
     indent = (match[3] if match else None) or INDENT
     what = above.text.partition("\n")[0].partition(":")[0].rstrip()
-    first, *others = (_line(chunks[n]) for n in lines)
+    first, *others = (chunks[n].first_line for n in lines)
     these = "this line belongs" if not others else f"these {len(lines)} lines belong"
     message = f"{these} to the block of `{what}` above, and {'is' if not others else 'are'} not indented"
     colon = above.start + len(what)
@@ -136,7 +140,3 @@ def _about(chunks: Sequence[Chunk], header: int, lines: Sequence[int]) -> dict[i
     problem = Diagnostic("unindented-line", message, Label(first, "expected blanks before this"), tuple(there), help)
     lost: dict[int, Diagnostic | None] = {} if match and match[3] else {header: None}
     return {**lost, lines[0]: problem, **dict.fromkeys(lines[1:])}
-
-
-def _line(chunk: Chunk) -> Span:
-    return Span(chunk.source, chunk.start, chunk.start + len(chunk.text.partition("\n")[0].rstrip()))

@@ -25,14 +25,10 @@ OPEN_BLOCK = re.compile(r":[ \t]*+(#[^\n]*)?$")
 
 def look_at_opening(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
     """The mistake at the beginning of `chunk`, or None. `above` is the statement before it."""
-    for look in (_tab, _indented, _foreign, _unknown):
-        problem = look(chunk, above)
-        if problem is not None:
-            return problem
-    return None
+    return _tab(chunk) or _indented(chunk) or look_for_foreign_line(chunk) or _unknown(chunk, above)
 
 
-def _tab(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+def _tab(chunk: Chunk) -> Diagnostic | None:
     """A line of code indented by a tab (blank lines and comments do not matter)."""
     text = chunk.source.text
     line = text.rfind("\n", 0, chunk.start) + 1  # the first line may be indented itself
@@ -44,7 +40,7 @@ def _tab(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
     return Diagnostic("tab", "a tab in the indentation", label, help=help)
 
 
-def _indented(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+def _indented(chunk: Chunk) -> Diagnostic | None:
     if not chunk.indented:
         return None
     start = chunk.source.text.rfind("\n", 0, chunk.start) + 1
@@ -53,12 +49,8 @@ def _indented(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
     return Diagnostic("indented-statement", message, label, help="remove the blanks")
 
 
-def _foreign(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
-    return look_for_foreign_line(chunk)
-
-
 def _unknown(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
-    first_line = chunk.text.partition("\n")[0].rstrip()
+    first_line = chunk.first_line.text
     word = re.match(r"\w+|\S", first_line)
     if word is None or word[0] in KEYWORDS:
         return None

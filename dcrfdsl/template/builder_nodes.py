@@ -17,12 +17,10 @@ from ..semantics import checked_node, validated
 from ..syntax import Column, ColumnType, nodes as ex
 from .builder_terms import (
     Call,
-    Choice,
     Clique,
     Constant,
     Expression,
     Lexicon,
-    Member,
     Term,
     Value,
     as_condition,
@@ -34,12 +32,9 @@ Domain: TypeAlias = "Sequence[str] | int | ex.Domain | None"
 _COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")
 
 
-def as_value_if(what: Expression | Choice | str) -> ex.ValueIf:
+def as_value_if(what: Expression | ex.ValueIf | str) -> ex.ValueIf:
     """The value of a memory or a view."""
-    if isinstance(what, Choice):
-        condition, otherwise = as_condition(what.condition), as_condition(what.otherwise)
-        return ex.ValueIf(value=as_condition(what.value), condition=condition, otherwise=otherwise)
-    return ex.ValueIf(value=as_condition(as_feature(what)))
+    return what if isinstance(what, ex.ValueIf) else ex.ValueIf(value=as_condition(what))
 
 
 def as_value(what: Value) -> ex.Value:
@@ -49,12 +44,10 @@ def as_value(what: Value) -> ex.Value:
     match what:
         case Term():
             return what.node
-        case Call():
-            return (
-                ex.Apply(function=what.name, arguments=what.arguments)
-                if what.arguments
-                else ex.Reference(name=what.name)
-            )
+        case ex.CallSpec(name=name, arguments=()):
+            return ex.Reference(name=name)
+        case ex.CallSpec(name=name, arguments=arguments):
+            return ex.Apply(function=name, arguments=arguments)
         case Constant() | Lexicon():
             return ex.Reference(name=what.name)
         case Clique():
@@ -147,13 +140,13 @@ def as_sites(sites: Sequence[Term | str]) -> tuple[ex.Site, ...]:
     return tuple(nodes)
 
 
-def as_member(member: Clique | Member | str) -> ex.Member:
-    if isinstance(member, Member):
-        return ex.Member(clique=member.clique, place=member.place, locked=member.locked)
+def as_member(member: Clique | ex.Member | str) -> ex.Member:
+    if isinstance(member, ex.Member):
+        return member
     return validated(ex.Member(clique=member.named() if isinstance(member, Clique) else member, place=ex.HERE))
 
 
 def as_call(method: str | Call, settings: tuple[ex.Setting, ...]) -> ex.CallSpec:
-    if isinstance(method, Call):
-        return ex.CallSpec(name=method.name, arguments=method.arguments, settings=settings)
+    if isinstance(method, ex.CallSpec):
+        return method.model_copy(update={"settings": settings})
     return validated(ex.CallSpec(name=method, settings=settings))

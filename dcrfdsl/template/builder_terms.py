@@ -224,32 +224,6 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Call:
-    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …
-
-    name: in the template.
-    arguments: as parts of a specification.
-    """
-
-    name: str
-    arguments: tuple[ex.Argument, ...] = ()
-
-
-@dataclass(frozen=True)
-class Member:
-    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`.
-
-    clique: its name.
-    place: where it lies, from the position of the piece.
-    locked: whether the piece gives it no gradient.
-    """
-
-    clique: str
-    place: ex.Place = ex.HERE
-    locked: bool = False
-
-
-@dataclass(frozen=True)
 class Clique:
     """A declared clique. In a piece, `chain[1]` is the one at the next position. Made by `Template.clique`.
 
@@ -258,8 +232,8 @@ class Clique:
 
     name: str | None
 
-    def __getitem__(self, key: PlaceKey) -> Member:
-        return Member(self.named(), as_place(key))
+    def __getitem__(self, key: PlaceKey) -> ex.Member:
+        return ex.Member(clique=self.named(), place=as_place(key))
 
     def named(self) -> str:
         """The name of the clique; ValueError if it has none."""
@@ -268,6 +242,8 @@ class Clique:
         return self.name
 
 
+# A method, metric or prior with its arguments: made by `call`, `gaussian`, `accuracy` …
+Call: TypeAlias = ex.CallSpec
 Value: TypeAlias = "Term | Call | Constant | Lexicon | Clique | str | int | float | bool | range | ex.Regex"
 
 
@@ -293,16 +269,7 @@ def any_of(*conditions: Expression) -> Expression:
     return Expression(ex.Or(parts=tuple(_parts(conditions, ex.Or))))
 
 
-@dataclass(frozen=True)
-class Choice:
-    """`value if condition else otherwise`, the value of a memory or view. Made by `if_else`."""
-
-    value: Expression
-    condition: Expression
-    otherwise: Expression
-
-
-def if_else(value: Expression | str, condition: Expression, otherwise: Expression | str) -> Choice:
+def if_else(value: Expression | str, condition: Expression, otherwise: Expression | str) -> ex.ValueIf:
     """The value of a memory or view: `value` where the condition holds, and otherwise `otherwise`.
 
     value, otherwise: a state as a term or text, or a condition.
@@ -311,7 +278,7 @@ def if_else(value: Expression | str, condition: Expression, otherwise: Expressio
     >>> role = Term("role")
     >>> coarse = if_else(Term("yes"), role.is_not("O"), Term("no"))
     """
-    return Choice(as_feature(value), condition, as_feature(otherwise))
+    return ex.ValueIf(value=as_condition(value), condition=as_condition(condition), otherwise=as_condition(otherwise))
 
 
 # to nodes of the specification ------------------------------------------------------------------------------
@@ -331,7 +298,7 @@ def as_feature(what: Expression | str) -> Expression:
     return what if isinstance(what, Expression) else as_term(what)
 
 
-def as_condition(what: Expression) -> ex.Condition:
+def as_condition(what: Expression | str) -> ex.Condition:
     """The node of a condition; crossed conditions are joined by `and`."""
     node = as_feature(what).node
     return ex.And(parts=node.factors) if isinstance(node, ex.Cross) else node

@@ -15,7 +15,7 @@ from ..foundation import PATHS, require_kind, require_list
 from ..semantics import Draft, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
 from ..syntax import STATEMENTS, nodes as ex, statements
 from .builder_nodes import as_call, as_count, as_doc, as_features, as_member, as_setting_value, as_settings, as_sites
-from .builder_terms import Call, Clique, Constant, Expression, Lexicon, Member, Term, Value, as_condition
+from .builder_terms import Call, Clique, Constant, Expression, Lexicon, Term, Value, as_condition
 from .complaints import with_plain_errors_in_methods
 from .template_variables import TemplateVariables
 
@@ -141,7 +141,7 @@ class Template(TemplateVariables):
         name: str,
         *,
         over: Term | str | Sequence[Term | str],
-        cliques: Sequence[Clique | Member | str],
+        cliques: Sequence[Clique | ex.Member | str],
         doc: str = "",
     ) -> Constant:
         """Declares a piece, which training normalises by itself. Returns it, for `call("piecewise", piece)`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..foundation import require_kind
 from ..semantics import Entry, Resolved, validated
@@ -25,7 +25,7 @@ from .builder_nodes import (
     as_value,
     as_value_if,
 )
-from .builder_terms import Call, Choice, Constant, Expression, Lexicon, Term, Value
+from .builder_terms import Call, Constant, Expression, Lexicon, Term, Value
 from .complaints import with_plain_errors_in_methods
 from .term_functions import Keyed
 
@@ -169,7 +169,7 @@ class TemplateVariables:
     def memory(
         self,
         name: str,
-        value: Expression | Choice | str | Callable[[Term], Expression | Choice],
+        value: Expression | ex.ValueIf | str | Callable[[Term], Expression | ex.ValueIf],
         *,
         domain: Domain = None,
         initially: str | None = None,
@@ -187,8 +187,9 @@ class TemplateVariables:
         >>> pos = m.label("pos")
         >>> seen_verb = m.memory("seen_verb", lambda seen: seen[-1] | pos[-1].matches("VB.*"))
         """
-        require_kind(value, (Expression, Choice, str, Callable), "value", "a condition, or a function of the memory")  # type: ignore[arg-type]
-        said = value if isinstance(value, Expression | Choice | str) else value(Term(name))
+        kinds: Any = (Expression, ex.ValueIf, str, Callable)  # mypy takes the last for no class
+        require_kind(value, kinds, "value", "a condition, or a function of the memory")
+        said = value if isinstance(value, Expression | ex.ValueIf | str) else value(Term(name))
         self._declare(
             statements.Memory(
                 name=name,
@@ -200,7 +201,7 @@ class TemplateVariables:
         )
         return Term(name)
 
-    def view(self, name: str, value: Expression | Choice | str, *, doc: str = "") -> Term:
+    def view(self, name: str, value: Expression | ex.ValueIf | str, *, doc: str = "") -> Term:
         """Declares a coarser reading of a label, whose states then share weights. Returns its term.
 
         name: of the view.

@@ -8,7 +8,7 @@ from typing import Any
 from ..semantics import validated
 from ..syntax import nodes as ex
 from .builder_nodes import as_value
-from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
+from .builder_terms import Call, Clique, Constant, Lexicon, Term, Value, as_term
 from .complaints import with_plain_errors
 
 # features ---------------------------------------------------------------------------------------------------
@@ -80,12 +80,7 @@ def extract(column: Term | str, pattern: str) -> Term:
 
     >>> digits, ending = extract("word", "[0-9]+"), extract("word", r"\p{L}?\p{L}?$")
     """
-    return Term(
-        ex.Apply(
-            function="extract",
-            arguments=(ex.Argument(value=as_value(as_term(column))), ex.Argument(value=ex.Regex(pattern=pattern))),
-        )
-    )
+    return apply("extract", as_term(column), ex.Regex(pattern=pattern))
 
 
 def part(column: Term | str, number: int, last: int | None = None) -> Term:
@@ -289,7 +284,7 @@ def call(name: str, *arguments: Value, **named: Value) -> Call:
 
     >>> trp, pieces = call("trp", tolerance=1e-3), call("piecewise", "next")
     """
-    return Call(name, _arguments(arguments, named))
+    return Call(name=name, arguments=_arguments(arguments, named))
 
 
 def gaussian(variance: float | Constant = 10, mean: str = "zero") -> Call:
@@ -335,7 +330,7 @@ def segments(label: Term | str, *, runs: bool = False) -> Call:
     return call("segments", as_term(label), *(["runs"] if runs else []))
 
 
-def locked(clique: Clique | Member) -> Member:
+def locked(clique: Clique | ex.Member) -> ex.Member:
     """A clique as a member of a piece that gives it no gradient.
 
     clique: a named clique, or one at another place, `chain[1]`.
@@ -345,9 +340,8 @@ def locked(clique: Clique | Member) -> Member:
     >>> chain = m.clique(tag[-1], tag, name="chain")
     >>> site = m.piece("site", over=tag, cliques=[locked(chain), locked(chain[1])])
     """
-    if isinstance(clique, Clique):
-        return Member(clique.named(), locked=True)
-    return Member(clique.clique, clique.place, locked=True)
+    member = ex.Member(clique=clique.named(), place=ex.HERE) if isinstance(clique, Clique) else clique
+    return member.model_copy(update={"locked": True})
 
 
 def _arguments(positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[ex.Argument, ...]:

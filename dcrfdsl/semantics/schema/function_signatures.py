@@ -7,13 +7,13 @@ themselves (`features.values.value_functions`), functions registered by a user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from ...foundation import Table
-from ...syntax import Apply, Argument, Number, Range, Reference, Regex, Value
+from ...syntax import Apply, Argument, Here, Number, Range, Reference, Regex, Value
 
 LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 
@@ -156,9 +156,9 @@ def bind(
             problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` is given twice"))
         else:
             value = settled(argument.value)
-            problem = _EXPECTED[parameter.kind](value)
-            if problem:
-                problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` must be {problem}"))
+            fits, expected = _EXPECTED[parameter.kind]
+            if not fits(value):
+                problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` must be {expected}"))
             bound.setdefault(parameter.name, value)
     for parameter in signature.parameters:
         if parameter.name not in bound:
@@ -194,43 +194,28 @@ def _unexpected(signature: FunctionSignature, index: int, argument: Argument) ->
     )
 
 
-def _not_a_term(value: Value) -> str | None:
-    return None if isinstance(value, Reference | Apply) else "a column, or a function of one"
-
-
-def _not_lengths(value: Value) -> str | None:
+def _are_lengths(value: Value) -> bool:
     match value:
-        case Number(value=int(n)) if 1 <= n <= LONGEST:
-            return None
-        case Range(first=first, last=last) if 1 <= first <= last <= LONGEST:
-            return None
-    return f"a number from 1 to {LONGEST} or a range of them, such as 1..4"
+        case Number(value=int(n)):
+            return 1 <= n <= LONGEST
+        case Range(first=first, last=last):
+            return 1 <= first <= last <= LONGEST
+    return False
 
 
-def _not_a_pattern(value: Value) -> str | None:
-    return None if isinstance(value, Regex) else "a regular expression between slashes, such as /[0-9]+/"
-
-
-def _not_a_flag(value: Value) -> str | None:
-    return None if isinstance(value, Reference) and value.name in ("yes", "no") else "`yes` or `no`"
-
-
-def _not_a_number(value: Value) -> str | None:
-    return None if isinstance(value, Number) else "a number, or several that ascend"
-
-
-def _not_a_name(value: Value) -> str | None:
-    return None if isinstance(value, Reference) and value.place.kind == "here" else "the name of a lexicon"
-
-
-_EXPECTED: dict[str, Callable[[Value], str | None]] = {
-    "term": _not_a_term,
-    "lengths": _not_lengths,
-    "pattern": _not_a_pattern,
-    "flag": _not_a_flag,
-    "lexicon": _not_a_name,
-    "numbers": _not_a_number,
-}
+# What each kind of parameter takes, and the words for it.
+_EXPECTED: Mapping[str, tuple[Callable[[Value], bool], str]] = {
+    "term": (lambda value: isinstance(value, Reference | Apply), "a column, or a function of one"),
+    "lengths": (_are_lengths, f"a number from 1 to {LONGEST} or a range of them, such as 1..4"),
+    "pattern": (
+        lambda value: isinstance(value, Regex), "a regular expression between slashes, such as /[0-9]+/"
+    ),
+    "flag": (lambda value: isinstance(value, Reference) and value.name in ("yes", "no"), "`yes` or `no`"),
+    "lexicon": (
+        lambda value: isinstance(value, Reference) and isinstance(value.place, Here), "the name of a lexicon"
+    ),
+    "numbers": (lambda value: isinstance(value, Number), "a number, or several that ascend"),
+}  # fmt: skip
 
 
 MOST_BINS = 1000
