@@ -290,7 +290,7 @@ def _written_out(resolved: Resolved, stage: str | None, folder: Path) -> str:
 
 def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
     """The specification with the paths of files that `use` brought from another folder as seen from `folder`."""
-    from ..semantics import StateFile
+    from ..syntax import StateFile
 
     def moved(name: str, path: str) -> str:
         there = resolved.directories.get(name, folder)

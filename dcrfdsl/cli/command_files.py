@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import RegisteredFeature
     from ..model import TrainedModel
-    from ..semantics import DataSpec, Label, Latent, Memory, ModelSpec, Resolved
+    from ..semantics import ModelSpec, Resolved
+    from ..syntax import DataSpec, Label, Latent, Memory
 
 
 STDIN = "-"
@@ -252,7 +253,7 @@ def refuse_foreign(checkpoint: Path) -> None:
 
 def files_of_template(resolved: Resolved) -> list[Path]:
     """The files that a template reads besides itself and the data: used templates, lexicons, files of states."""
-    from ..semantics import StateFile
+    from ..syntax import StateFile
 
     spec, directories = resolved.spec, resolved.directories
     named = [(lexicon.name, lexicon.path) for lexicon in spec.lexicons]

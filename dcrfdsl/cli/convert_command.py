@@ -23,7 +23,8 @@ from .options import Argument, Option, Quiet, is_stdout
 
 if TYPE_CHECKING:
     from ..data import Chunk, Emitter
-    from ..semantics import Column, DataSpec, ModelSpec
+    from ..semantics import ModelSpec
+    from ..syntax import Column, DataSpec
 
 
 MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
@@ -222,7 +223,7 @@ def _counted(number: int, noun: str) -> str:
 def _source(path: str, source: str | None, template: str | None) -> tuple[DataSpec, Collection[str]]:
     """How the file is read, and which of its columns mark segments."""
     from ..data import discovered, format_of_suffix
-    from ..semantics import DataSpec, Scheme
+    from ..syntax import DataSpec, Scheme
 
     if source is not None and template is not None:
         refuse("bad-argument", "`--from` and `--template` both say how the data are read", "leave out one")

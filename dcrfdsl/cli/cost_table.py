@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
     from ..foundation import Block
     from ..graph import JoinedCost, JoinedPairs, Parameters
-    from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
+    from ..semantics import MethodSettings, ModelSpec, Resolved
+    from ..syntax import CliqueSpec
     from ..training import SecondsRange, UntrainedModel
 
 

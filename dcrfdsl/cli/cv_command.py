@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from ..data import Corpus
     from ..features import RegisteredFeature
-    from ..semantics import DataSpec, ModelSpec, Resolved
+    from ..semantics import ModelSpec, Resolved
+    from ..syntax import DataSpec
     from ..training import CrossValidation, Fold
 
 BESIDE_F1 = ("precision", "recall")

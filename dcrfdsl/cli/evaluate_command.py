@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..inference import RunStatus
     from ..metrics import Evaluation, LabelTables
-    from ..semantics import CallSpec
+    from ..syntax import CallSpec
 
 TABLES = ("by_state", "by_type", "confusion")  # metrics that are shown as tables of their own
 # Metrics that are not fractions between 0 and 1, although they may be floats.

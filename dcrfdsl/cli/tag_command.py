@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..data import Chunk, Corpus, TaggedOutput
     from ..model import TrainedModel
-    from ..semantics import DataSpec
+    from ..syntax import DataSpec
 
 
 _TOKENS_AT_ONCE = 50_000

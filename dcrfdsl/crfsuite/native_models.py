@@ -25,7 +25,8 @@ from ..data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ..foundation import Codes, Diagnostic, Floats, Ints
 from ..graph import CliqueTemplate
 from ..model import TrainedModel, TrainingRecord
-from ..semantics import Enumerated, ModelSpec, Reference, load_text, resolved_from_spec
+from ..semantics import ModelSpec, load_text, resolved_from_spec
+from ..syntax import Enumerated, Reference
 from ..training import UntrainedModel, assemble
 from .model_file import CrfsuiteModel, ModelFileError, write_crfsuite_file
 

@@ -26,7 +26,6 @@ from ..foundation import DcrfError, Diagnostic, Floats, Ints, Mask, Table, typed
 from ..graph import CliqueTemplate, ModelGraph, Parameters
 from ..optimizers import WeightGroups
 from ..semantics import (
-    CliqueSpec,
     ElasticNetPrior,
     GaussianPrior,
     GroupLassoPrior,
@@ -36,6 +35,7 @@ from ..semantics import (
     Prior,
     TrainSettings,
 )
+from ..syntax import CliqueSpec
 
 
 class Terms(NamedTuple):

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of
-from ..semantics import Column, ColumnType, DataSpec
+from ..syntax import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .number_cells import BadNumbers, NumberFormat, shown, vector_of_text
 from .weighted_bags import Item, bags_of_cells, item_of_text, joined

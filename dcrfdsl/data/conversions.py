@@ -8,7 +8,7 @@ here: the values, and what a format has beside them (`formats`).
 from __future__ import annotations
 
 from ..foundation import DcrfError, Diagnostic
-from ..semantics import DataSpec
+from ..syntax import DataSpec
 from .formats import data_format, text_options
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..foundation import DATA, data_error, did_you_mean, require_kind
-from ..semantics import DataSpec
+from ..syntax import DataSpec
 from .columns import CorpusBuilder, Wanted, interned
 from .corpus import Corpus
 from .records import Records

@@ -14,7 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from ..foundation import DcrfError, Diagnostic, Ints, Ints32, data_error
-from ..semantics import Label, Reading as Reading, read_cell
+from ..semantics import Reading as Reading, read_cell
+from ..syntax import Label
 from .corpus import Corpus, InternedColumn
 
 SHOWN_LINES = 5  # line numbers that a message lists before it counts the rest

@@ -13,7 +13,8 @@ from types import MappingProxyType
 import numpy as np
 
 from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
-from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
+from ..semantics import ModelSpec, legal_moves, violations
+from ..syntax import Label, Scheme
 from .corpus import Corpus, InternedColumn
 from .label_columns import label_column, mixed_values, places, read_cells, value_of_sentence
 from .segment_marks import iob1_remedy, is_iob1

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..foundation import DcrfError, Diagnostic, Floats, shortened
-from ..semantics import ColumnType, DataSpec, missing_mark, plain
+from ..semantics import missing_mark, plain
+from ..syntax import ColumnType, DataSpec
 
 _BITS = frozenset("01")
 

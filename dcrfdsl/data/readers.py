@@ -11,7 +11,7 @@ from io import BufferedIOBase
 from pathlib import Path
 
 from ..foundation import DATA, PATHS, DcrfError, require_kind
-from ..semantics import DataSpec
+from ..syntax import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import NOTHING, CorpusBuilder, Parsed, Wanted
 from .corpus import Corpus

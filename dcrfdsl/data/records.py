@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..foundation import DcrfError, Floats, data_error, json_text
-from ..semantics import Column
+from ..syntax import Column
 from .columns import Parsed, Wanted, absent_columns, interned
 from .corpus import BagColumn, InternedColumn, NumericColumn
 from .number_cells import NULL, is_null, shown, vectors_of_values

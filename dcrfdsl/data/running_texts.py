@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..foundation import DcrfError, Diagnostic, Ints, data_error, require_kind
-from ..semantics import DataSpec
+from ..syntax import DataSpec
 from .columns import CorpusBuilder, Wanted
 from .corpus import Corpus
 from .formats import TOKENIZERS, BadRecord, BadSpan, Offsets2, SpanOptions, SpansReader, text_of_record

@@ -22,18 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Codes, Integers, Ints, Offsets, data_error
-from ..semantics import (
-    OUTSIDE,
-    SCHEMES,
-    Label,
-    ModelSpec,
-    Scheme,
-    bare_marks,
-    split_mark,
-    split_state,
-    state_text,
-    statement_text,
-)
+from ..semantics import OUTSIDE, SCHEMES, ModelSpec, bare_marks, split_mark, split_state, state_text
+from ..syntax import Label, Scheme, statement_text
 from .columns import interned
 from .corpus import Corpus, InternedColumn
 from .label_columns import places

@@ -18,23 +18,14 @@ from ..semantics import (
     OUTSIDE,
     SCHEMES,
     WITH_ENDS,
-    Cardinality,
-    Domain,
-    Enumerated,
-    Label,
-    Latent,
-    Learned,
-    Memory,
     ModelSpec,
-    Scheme,
-    StateFile,
-    StatesOf,
     bare_marks,
     learn_types,
     scheme_states,
     split_state,
     unrolled_spec,
 )
+from ..syntax import Cardinality, Domain, Enumerated, Label, Latent, Learned, Memory, Scheme, StateFile, StatesOf
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..foundation import DcrfError, Diagnostic
-from ..semantics import Argument, DataSpec, Text
+from ..syntax import Argument, DataSpec, Text
 from .column_blocks import Block
 from .corpus import Corpus
 from .formats import Chunk, Remarks, data_format, token_lines

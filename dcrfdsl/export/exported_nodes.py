@@ -12,14 +12,12 @@ from typing import Any
 
 from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved, term_text
 from ..foundation import data_error
-from ..semantics import (
-    FUNCTIONS,
+from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
+from ..syntax import (
     NUMERIC,
     Apply,
-    Bins,
     Compares,
     Condition,
-    Connectives,
     Difference,
     Equals,
     Has,
@@ -27,18 +25,11 @@ from ..semantics import (
     InSet,
     Is,
     Matches,
-    ModelSpec,
     Number,
-    Observed,
     Quantity,
     Range,
     Reference,
     Regex,
-    bin_names,
-    bind,
-    fold,
-    read_bins,
-    tests_gap,
 )
 from .python_patterns import backtracks, python_pattern
 from .standalone import is_weighted

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..foundation import data_error
-from ..semantics import Regex
+from ..syntax import Regex
 
 _ESCAPE = re.compile(r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[pP]\{[^}]*\}|[pP].|[0-7]{1,3}|.)", re.DOTALL)
 _REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ..data import Corpus
 from ..foundation import IncompatibleState, Ints, Ints32, Mask, cached_property, data_error, typed
-from ..semantics import Apply, Condition, ModelSpec, Observed, Reference, nodes, terms
+from ..semantics import ModelSpec, Observed, nodes, terms
+from ..syntax import Apply, Condition, Reference
 from .alphabet_storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import CorpusAtoms, reach
 from .feature_alphabet import Alphabet

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import Ints, Ints32, Mask, data_error
-from ..semantics import Apply, CliqueSpec, Condition, Equals, Named, Reference, conjuncts, index_gaps, plain
+from ..semantics import conjuncts, index_gaps, plain
+from ..syntax import Apply, CliqueSpec, Condition, Equals, Named, Reference
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .values import TRUE, CorpusValues, PairBlock, equality_codes, joint_test
 

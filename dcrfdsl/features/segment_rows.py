@@ -17,7 +17,8 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Ints, data_error
-from ..semantics import Apply, ModelSpec, Reference, longest_segment
+from ..semantics import ModelSpec, longest_segment
+from ..syntax import Apply, Reference
 from .atoms import CorpusAtoms, Vocabulary
 from .feature_alphabet import Alphabet
 from .feature_rows import FeatureRows

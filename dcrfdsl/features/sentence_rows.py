@@ -24,7 +24,8 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Ints, Ints32, Mask
-from ..semantics import ModelSpec, Reference
+from ..semantics import ModelSpec
+from ..syntax import Reference
 from .atoms import CorpusAtoms, Vocabulary
 from .feature_alphabet import Alphabet, KeyTable
 from .feature_rows import FeatureRows

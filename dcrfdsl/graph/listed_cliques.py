@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..semantics import CliqueSpec, ModelSpec, Reference, longest_segment, place_text, shift_of_site, statement_text
+from ..semantics import ModelSpec, longest_segment, place_text, shift_of_site
+from ..syntax import CliqueSpec, Reference, statement_text
 from .templates import CliqueTemplate
 
 FEWEST = 4  # positions

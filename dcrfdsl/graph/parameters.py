@@ -29,7 +29,7 @@ from ..foundation import (
 )
 from ..kernels.extraction import count_pairs
 from ..kernels.tables import Bindings
-from ..semantics import CliqueSpec
+from ..syntax import CliqueSpec
 from .clique_kinds import possible_entries, with_implied_constraints
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .segment_shapes import segment_instances

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from ..foundation import Ints
 from ..kernels.piecewise import PieceInstances
-from ..semantics import At, ModelSpec, Named, Piece
+from ..semantics import ModelSpec
+from ..syntax import At, Named, Piece
 from .shapes import GraphShape, offsets
 from .unroll import ModelGraph
 

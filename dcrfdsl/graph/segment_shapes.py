@@ -13,7 +13,8 @@ import numpy as np
 
 from ..features import Candidates, candidate_row
 from ..foundation import Codes, Ints, Mask, Offsets
-from ..semantics import CliqueSpec, ModelSpec, Scheme, SegmentClass, SegmentStates, longest_segment, segment_classes
+from ..semantics import ModelSpec, SegmentClass, SegmentStates, longest_segment, segment_classes
+from ..syntax import CliqueSpec, Scheme
 
 
 @dataclass(frozen=True)

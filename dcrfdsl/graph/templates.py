@@ -16,12 +16,9 @@ import numpy as np
 from ..features import ViewMap, view_label, view_map
 from ..foundation import Floats, Ints, Mask
 from ..semantics import (
-    CliqueSpec,
     HardTable,
     ModelSpec,
-    Named,
     Observed,
-    Scheme,
     SegmentMemory,
     constraint_table,
     legal_moves,
@@ -29,6 +26,7 @@ from ..semantics import (
     segment_states,
     shift_of_site,
 )
+from ..syntax import CliqueSpec, Named, Scheme
 from .segment_shapes import SegmentShape, segment_shape
 
 Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)

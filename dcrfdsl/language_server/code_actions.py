@@ -14,8 +14,8 @@ from itertools import count, pairwise
 from typing import TypeAlias
 
 from ..foundation import Diagnostic, word_instead
-from ..semantics import CRITERIA, PIECES, Resolved, check, expanded, statement_text
-from ..syntax import CliqueSpec, DataSpec, FeatureGroup, Reference, Stage, parse_partial
+from ..semantics import CRITERIA, PIECES, Resolved, check, expanded
+from ..syntax import CliqueSpec, DataSpec, FeatureGroup, Reference, Stage, parse_partial, statement_text
 from .answers import CodeAction, Edit
 from .template_index import Names, Placed, Template
 from .template_problems import Problem

@@ -20,7 +20,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ..foundation import Ints
-from ..semantics import CallSpec, has_segments, plain
+from ..semantics import has_segments, plain
+from ..syntax import CallSpec
 from .evaluation import Evaluation, confusion
 from .segment_scores import UNSEEN, ComparedSegments, SegmentCounts, compared_segments
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Diagnostic, Integers, Mask, data_error, did_you_mean
-from ..semantics import CallSpec, ModelSpec, Scheme, legal_moves, violations
+from ..semantics import ModelSpec, legal_moves, violations
+from ..syntax import CallSpec, Scheme
 from .class_scores import segments_compared
 from .evaluation import Evaluation, Gold, View, encode_gold, unseen_values
 from .metric_table import default_metrics, lacking, metric_error, tally_of, written_call

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn, read_cells, refuse_mixed, telling_tokens, value_of_sentence
 from ..foundation import Integers, Ints, Mask, Offsets
-from ..semantics import Label
+from ..syntax import Label
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN
 from .tallies import ExactSum
 

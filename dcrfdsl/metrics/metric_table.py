@@ -21,17 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..foundation import DcrfError, Floats, Ints, Mask, Offsets, Table, data_error, did_you_mean, json_text
-from ..semantics import (
-    METRICS as METRIC_WORDS,
-    Argument,
-    CallSpec,
-    Reference,
-    fits_metric,
-    has_segments,
-    metric_usages,
-    plain,
-    unmarked_state,
-)
+from ..semantics import METRICS as METRIC_WORDS, fits_metric, has_segments, metric_usages, plain, unmarked_state
+from ..syntax import Argument, CallSpec, Reference
 from .class_scores import ClassScores, Confusion, confusion_of, scores_by_type, segments_compared
 from .evaluation import Evaluation
 from .segment_scores import MISSING, UNSEEN, SegmentCounts, ratio

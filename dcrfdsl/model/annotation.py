@@ -13,7 +13,8 @@ import numpy as np
 from ..data import Corpus, corpus_of_texts, text_within, tokens_of_text
 from ..foundation import data_error
 from ..inference import Workers
-from ..semantics import DataSpec, ModelSpec
+from ..semantics import ModelSpec
+from ..syntax import DataSpec
 from .calibration import Model, ModelCalibration
 from .prediction import require_possible, runs_of_tokens
 

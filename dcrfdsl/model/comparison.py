@@ -27,7 +27,8 @@ from ..metrics import (
     require_level,
     sentence_counts,
 )
-from ..semantics import CallSpec, plain
+from ..semantics import plain
+from ..syntax import CallSpec
 from .trained_model import TrainedModel
 
 KINDS = (

@@ -17,7 +17,8 @@ import numpy as np
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
 from ..foundation import DcrfError, Floats, cached_property, data_error, require_kind, require_list
 from ..inference import CliqueMarginal, RunStatus, Workers
-from ..semantics import ALL, NONE, Case, Condition, LabelDiagrams, event_problem
+from ..semantics import ALL, NONE, Case, LabelDiagrams, event_problem
+from ..syntax import Condition
 from .case_sums import CaseSums, PlacedCase, case_sums
 from .label_events import EventReader, Known
 from .predicting_model import PredictingModel

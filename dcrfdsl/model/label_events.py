@@ -20,21 +20,11 @@ from ..data import ENDS, STARTS, mark_table
 from ..foundation import DcrfError, Mask, Span, cached_property, did_you_mean, quoted_names
 from ..graph import views_seen
 from ..semantics import (
-    Apply,
-    Condition,
     ConditionReader,
     Connectives,
-    Equals,
-    Here,
-    InSet,
-    Is,
     LabelDiagrams,
     ModelSpec,
-    Number,
     Observed,
-    Reference,
-    Regex,
-    Text,
     children,
     event_problem,
     fold,
@@ -44,7 +34,7 @@ from ..semantics import (
     place_offset,
     read_event,
 )
-from ..syntax import Node
+from ..syntax import Apply, Condition, Equals, Here, InSet, Is, Node, Number, Reference, Regex, Text
 
 # The sets of states of each label at each position, as bits, under the words of `_LABELLINGS`.
 Known: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]

@@ -38,7 +38,8 @@ from ..metrics import (
     values_of,
 )
 from ..optimizers import Voters
-from ..semantics import View as DeclaredView, inference_settings
+from ..semantics import inference_settings
+from ..syntax import View as DeclaredView
 from .label_decoders import VotedDecoder, decoder_of, nbest_labellings
 from .predicting_model import PredictingModel
 from .prediction import Prediction

@@ -38,11 +38,6 @@ from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
 from ..semantics import (
     DEFAULT_STAGE,
-    Cardinality,
-    Enumerated,
-    Label,
-    Latent,
-    Memory,
     ModelSpec,
     approve_stored,
     guiding_stages,
@@ -53,6 +48,7 @@ from ..semantics import (
     unrolled_spec,
     without_retired_settings,
 )
+from ..syntax import Cardinality, Enumerated, Label, Latent, Memory
 from .file_format import model_bytes, read_model, read_model_bytes, write_model
 from .predicting_model import PredictingModel, unusable_weight
 from .record import TrainingRecord

@@ -25,7 +25,7 @@ from ..data import (
     corpus_from_rows,
 )
 from ..foundation import DcrfError, Ints, require_list
-from ..semantics import Column, ColumnType, DataSpec
+from ..syntax import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
 
 

@@ -21,17 +21,8 @@ from numpy.typing import NDArray
 from ..data import Corpus, read_corpus
 from ..foundation import DcrfError, DcrfWarning, require_whole
 from ..model import TrainedModel
-from ..semantics import (
-    DataSpec,
-    ModelSpec,
-    Number,
-    Resolved,
-    load_template,
-    load_text,
-    to_text,
-    tuned_ranges,
-    value_text,
-)
+from ..semantics import ModelSpec, Resolved, load_template, load_text, to_text, tuned_ranges
+from ..syntax import DataSpec, Number, value_text
 from ..template import as_setting_value
 from ..training import Registered, Template, as_resolved, fit, grid_values
 from .input_errors import input_errors, misfit, refuse_others

@@ -36,7 +36,8 @@ from ..features import Lexicon
 from ..foundation import DcrfError, IncompatibleState, data_error, recalled
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
-from ..semantics import Label, Latent, Memory, ModelSpec, StateFile, to_text
+from ..semantics import ModelSpec, to_text
+from ..syntax import Label, Latent, Memory, StateFile
 from .parts import PartedProblem, read_compiled
 
 _NAMED_ABOVE = ("lexicons", "registered_texts")  # of the metadata of features

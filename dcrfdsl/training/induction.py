@@ -23,7 +23,8 @@ from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_in
 from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
 from ..optimizers import RunState
-from ..semantics import At, AutoOptimizer, Here, InduceSettings, Reference, Several, TrainSettings, Window
+from ..semantics import AutoOptimizer, InduceSettings, TrainSettings
+from ..syntax import At, Here, Reference, Several, Window
 from .stage import Stage
 
 

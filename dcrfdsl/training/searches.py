@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..foundation import Table, data_error
-from ..semantics import Candidates, Interval, Number, SearchRange, Value
+from ..semantics import Candidates, Interval, SearchRange
+from ..syntax import Number, Value
 
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 

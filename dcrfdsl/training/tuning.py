@@ -19,17 +19,8 @@ from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole, warn_of
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
-from ..semantics import (
-    ModelSpec,
-    Number,
-    Resolved,
-    Value,
-    stage_chain,
-    stage_settings,
-    tuned_ranges,
-    value_text,
-    with_constants,
-)
+from ..semantics import ModelSpec, Resolved, stage_chain, stage_settings, tuned_ranges, with_constants
+from ..syntax import Number, Value, value_text
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 from .searches import ONE_AFTER_ANOTHER, SEARCHES, Proposals, Values

@@ -65,8 +65,8 @@ from ..semantics import (
     once_refusal,
     plain,
     stage_settings,
-    statement_text,
 )
+from ..syntax import statement_text
 from .size_limits import naming_statements, refuse_too_large
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import DcrfError, Ints, data_error
-from ...semantics import Column
+from ...syntax import Column
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns
 from ..corpus import BagColumn, Corpus, InternedColumn

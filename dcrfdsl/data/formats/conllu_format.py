@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, data_error, did_you_mean
-from ...semantics import Column, DataSpec
+from ...syntax import Column, DataSpec
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted
 from ..corpus import Corpus, InternedColumn

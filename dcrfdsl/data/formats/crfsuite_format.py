@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...foundation import ASCII_SPACE, DcrfError, Diagnostic, Ints, Mask, data_error, parts_of
-from ...semantics import Column, ColumnType, DataSpec
+from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns, interned
 from ..corpus import BagColumn, Corpus, InternedColumn

@@ -27,7 +27,7 @@ from ...foundation import (
     data_error,
     did_you_mean,
 )
-from ...semantics import Column, DataSpec
+from ...syntax import Column, DataSpec
 from ..column_blocks import Block
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
 from ..corpus import Corpus, InternedColumn

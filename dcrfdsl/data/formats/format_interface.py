@@ -25,7 +25,8 @@ from ...foundation import (
     data_error,
     did_you_mean,
 )
-from ...semantics import FORMATS, Column, ColumnType, DataSpec, plain
+from ...semantics import FORMATS, plain
+from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import Parsed, Wanted
 from ..corpus import Corpus

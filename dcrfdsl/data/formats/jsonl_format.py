@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, data_error, json_text
-from ...semantics import Column, ColumnType, DataSpec
+from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted
 from ..corpus import Corpus

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, data_error, did_you_mean
-from ...semantics import Column, ColumnType, DataSpec
+from ...syntax import Column, ColumnType, DataSpec
 from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
 from ..corpus import Corpus

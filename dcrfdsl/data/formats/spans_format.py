@@ -27,7 +27,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, Offsets, data_error, json_text
-from ...semantics import SCHEMES, Column, DataSpec, split_mark
+from ...semantics import SCHEMES, split_mark
+from ...syntax import Column, DataSpec
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns, interned
 from ..corpus import Corpus

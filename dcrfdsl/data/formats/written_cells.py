@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...foundation import ASCII_SPACE, DcrfError, data_error, parts_of
-from ...semantics import Column, ColumnType
+from ...syntax import Column, ColumnType
 from ..columns import interned
 from ..corpus import BagColumn, Corpus, InternedColumn
 from ..number_cells import shown

@@ -15,10 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...foundation import cached_property, data_error
-from ...semantics import (
-    DEEPEST,
-    FUNCTIONS,
-    MOST_FEATURES,
+from ...semantics import DEEPEST, FUNCTIONS, MOST_FEATURES, ModelSpec, gap_of, is_of_sentence, plain, rewritten, terms
+from ...syntax import (
     NUMERIC,
     Apply,
     Argument,
@@ -31,15 +29,9 @@ from ...semantics import (
     Feature,
     FeatureGroup,
     Is,
-    ModelSpec,
     Number,
     Reference,
     Value,
-    gap_of,
-    is_of_sentence,
-    plain,
-    rewritten,
-    terms,
 )
 from .notation import condition_text
 from .term_places import (

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...semantics import (
+from ...semantics import place_text
+from ...syntax import (
     And,
     Apply,
     Argument,
@@ -31,7 +32,6 @@ from ...semantics import (
     Regex,
     Text,
     Value,
-    place_text,
 )
 from .term_places import is_joint, place_name
 

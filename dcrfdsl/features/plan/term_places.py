@@ -16,10 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...foundation import data_error
-from ...semantics import (
-    FUNCTIONS,
-    LENGTH,
-    SEGMENT_FUNCTIONS,
+from ...semantics import FUNCTIONS, LENGTH, SEGMENT_FUNCTIONS, children, rewritten, with_children
+from ...syntax import (
     Apply,
     Argument,
     At,
@@ -33,9 +31,6 @@ from ...semantics import (
     Several,
     Value,
     Window,
-    children,
-    rewritten,
-    with_children,
 )
 
 # calls of several values ----------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...foundation import IncompatibleState
-from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference, nodes
+from ...semantics import FUNCTIONS, ModelSpec, nodes
+from ...syntax import NUMERIC, Apply, Condition, Reference
 from ..plan import LENGTH_OF_SEGMENT, condition_text, leaves, reads_segment
 from .value_functions import FEATURES
 

@@ -22,15 +22,13 @@ import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...foundation import Floats, Ints, Ints32, Mask, data_error, parts_of
-from ...semantics import (
-    FUNCTIONS,
+from ...semantics import FUNCTIONS, Bins, Connectives, ModelSpec, bind, fold, missing_mark, read_bins
+from ...syntax import (
     NUMERIC,
     Apply,
     Argument,
-    Bins,
     Compares,
     Condition,
-    Connectives,
     Difference,
     Equals,
     Has,
@@ -39,15 +37,10 @@ from ...semantics import (
     InSet,
     Is,
     Matches,
-    ModelSpec,
     Number,
     Quantity,
     Reference,
     Text,
-    bind,
-    fold,
-    missing_mark,
-    read_bins,
 )
 from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text
 from .lexicons import Lexicon, Lexicons, span_codes

@@ -17,19 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ...foundation import Codes, Floats, Ints, Ints32, Mask, data_error
-from ...semantics import (
-    Apply,
-    Compares,
-    Condition,
-    Connectives,
-    Difference,
-    Equals,
-    Number,
-    Observed,
-    Quantity,
-    Reference,
-    fold,
-)
+from ...semantics import Connectives, Observed, fold
+from ...syntax import Apply, Compares, Condition, Difference, Equals, Number, Quantity, Reference
 from ..plan import condition_text, fixed_condition, leaves, moved
 from .distinct_values import TRUTHS, CorpusValues
 from .number_values import COMPARISONS

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...foundation import Codes, Floats, IncompatibleState, Mask
-from ...semantics import Apply, At, Bins, ModelSpec, Reference, bin_names, every_node, read_bins, rewritten
+from ...semantics import Bins, ModelSpec, bin_names, every_node, read_bins, rewritten
+from ...syntax import Apply, At, Reference
 from ..plan import term_text
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)

@@ -13,7 +13,8 @@ import numpy as np
 
 from ...data import Corpus, InternedColumn
 from ...foundation import Ints, data_error
-from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
+from ...semantics import ModelSpec, plain
+from ...syntax import Apply, Condition, Reference, View
 from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues
 from .lexicons import Lexicons

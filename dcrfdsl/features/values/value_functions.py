@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from ...foundation import Table, data_error
-from ...semantics import Number, Range, Reference, Regex, Value
+from ...syntax import Number, Range, Reference, Regex, Value
 
 # regular expressions --------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ...foundation import Block, Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
 from ...optimizers import Iteration
-from ...semantics import CallSpec
+from ...syntax import CallSpec
 from .wrong_labels import ErrorList, Why
 
 

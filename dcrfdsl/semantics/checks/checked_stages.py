@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from ...foundation import DcrfError
-from ..schema import ModelSpec, Path, Stage, Value, as_call
+from ...syntax import Stage, Value
+from ..schema import ModelSpec, Path, as_call
 from ..settings import DEFAULT_STAGE, CriterionSettings, Prior, stage_settings
 from .context import Context
 

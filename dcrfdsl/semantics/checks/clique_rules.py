@@ -10,22 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...foundation import Diagnostic, did_you_mean, quoted_names
+from ...syntax import Apply, At, CliqueSpec, Equals, Here, Named, Node, Place, Reference, Several, Site, Window
 from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names, index_gaps
 from ..schema import (
     FUNCTIONS,
-    Apply,
-    At,
-    CliqueSpec,
-    Equals,
-    Here,
-    Named,
-    Node,
     Path,
-    Place,
-    Reference,
-    Several,
-    Site,
-    Window,
     conjuncts,
     nodes,
     place_offset,

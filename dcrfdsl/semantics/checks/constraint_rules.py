@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule, did_you_mean
+from ...syntax import Label, Memory, Node, Once, Scheme
 from ..conditions import (
     HardTable,
     Sites,
@@ -29,7 +30,7 @@ from ..conditions import (
     memory_tables,
     once_refusal,
 )
-from ..schema import Label, Memory, Node, Once, Path, Scheme, legal_moves, reference_names
+from ..schema import Path, legal_moves, reference_names
 from ..settings import MethodSettings, decoding, inference_settings
 from .checked_stages import EXACT, stage_views
 from .context import LABEL_KINDS, Context, Rule, a, constraint_nodes, listed

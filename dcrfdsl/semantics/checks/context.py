@@ -16,10 +16,10 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
-from ...syntax import KEYWORDS, NAMED_STATEMENTS, SYNONYMS as WORDS_FOR
-from ..conditions import BOOLEAN
-from ..schema import (
-    SCHEMES,
+from ...syntax import (
+    KEYWORDS,
+    NAMED_STATEMENTS,
+    SYNONYMS as WORDS_FOR,
     Cardinality,
     Constraint,
     Domain,
@@ -28,17 +28,13 @@ from ..schema import (
     Label as LabelSpec,
     Latent,
     Memory,
-    ModelSpec,
     Node,
-    Path,
     Scheme,
-    SpanTable,
     StateFile,
     StatesOf,
-    nodes,
-    scheme_states,
-    value_if_nodes,
 )
+from ..conditions import BOOLEAN
+from ..schema import SCHEMES, ModelSpec, Path, SpanTable, nodes, scheme_states, value_if_nodes
 
 if TYPE_CHECKING:
     from ...foundation import Ints

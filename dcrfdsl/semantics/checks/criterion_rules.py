@@ -11,8 +11,9 @@ import math
 from collections.abc import Collection, Iterator
 
 from ...foundation import DcrfError, Diagnostic
+from ...syntax import Apply, CliqueSpec, Here, Reference
 from ..conditions import obstacles
-from ..schema import Apply, CliqueSpec, Here, Path, Reference, nodes, shift_of_site
+from ..schema import Path, nodes, shift_of_site
 from ..settings import (
     INFERENCE,
     LOSSES,

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...foundation import Diagnostic, LazyModule, did_you_mean, quoted_names
-from ..schema import (
+from ...syntax import (
     NUMERIC,
-    SCHEMES,
     Cardinality,
     Column,
     ColumnType,
@@ -25,17 +24,11 @@ from ..schema import (
     Is,
     Label,
     Learned,
-    ModelSpec,
-    Path,
     Reference,
     Scheme,
     StatesOf,
-    learn_types,
-    plain,
-    read_cell,
-    scheme_states,
-    split_state,
 )
+from ..schema import SCHEMES, ModelSpec, Path, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
 from .context import Context, Data, Rule, constraint_nodes, every_feature, every_node, listed
 from .data_formats import FORMATS, JOINABLE, JOINED, Format

@@ -12,28 +12,9 @@ from functools import reduce
 from operator import and_, or_
 
 from ...foundation import DcrfError, Diagnostic
+from ...syntax import And, Apply, Condition, Has, InSet, Is, Matches, Memory, Not, Or, Reference
 from ..conditions import BOOLEAN, compile_regex, initial_state, is_word
-from ..schema import (
-    FUNCTIONS,
-    And,
-    Apply,
-    Condition,
-    Has,
-    InSet,
-    Is,
-    Matches,
-    Memory,
-    Not,
-    Or,
-    Reference,
-    nodes,
-    place_offset,
-    plain,
-    reference_names,
-    term_places,
-    terms,
-    value_if_nodes,
-)
+from ..schema import FUNCTIONS, nodes, place_offset, plain, reference_names, term_places, terms, value_if_nodes
 from .context import Context
 from .term_reader import memory_can_be_tried
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...foundation import Diagnostic, LazyModule
-from ...syntax import field_names
-from ..schema import Apply, CliqueSpec, Compares, ModelSpec, Node, Path, Reference, nodes, shown
+from ...syntax import Apply, CliqueSpec, Compares, Node, Reference, field_names, shown
+from ..schema import ModelSpec, Path, nodes
 from ..settings import NoPrior, stage_settings
 from .checked_stages import running_stages, running_statements
 from .context import Context, Rule, every_feature

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...foundation import Diagnostic, quoted_names
-from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
+from ...syntax import NUMERIC, Column, Member, StatesOf
+from ..schema import FUNCTIONS, Path
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a, every_feature
 from .term_reader import SegmentTermReader, TermReader, UnknownName, unknown_state
 

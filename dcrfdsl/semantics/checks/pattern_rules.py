@@ -12,20 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ...foundation import Diagnostic, Span
+from ...syntax import Apply, Has, InLexicon, Lexicon, Matches, Reference, Regex, StateFile
 from ..conditions import compile_regex
-from ..schema import (
-    Apply,
-    Has,
-    InLexicon,
-    Lexicon,
-    Matches,
-    Path,
-    Reference,
-    Regex,
-    StateFile,
-    nodes,
-    reference_names,
-)
+from ..schema import Path, nodes, reference_names
 from .context import Context, Rule, every_node
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ...foundation import Diagnostic
+from ...syntax import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site
 from ..conditions import view_label
-from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call, place_offset, place_text
+from ..schema import as_call, place_offset, place_text
 from .checked_stages import running_statements
 from .clique_rules import WIDEST
 from .context import Context, Rule, listed

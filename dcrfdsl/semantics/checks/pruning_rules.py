@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, did_you_mean
-from ..schema import Apply, CallSpec, CliqueSpec, Path, Value, shift_of_site
+from ...syntax import Apply, CallSpec, CliqueSpec, Value
+from ..schema import Path, shift_of_site
 from ..settings import DEFAULT_STAGE, InduceSettings, PrunedSettings, inference_settings, stage_chain
 from .checked_stages import StageView, stage_views
 from .context import Context, Rule, a, listed

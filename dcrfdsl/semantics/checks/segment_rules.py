@@ -12,18 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from ...foundation import DcrfError, Diagnostic
+from ...syntax import CliqueSpec, Reference, Scheme, Site
 from ..conditions import memory_sites, sentence_labels
-from ..schema import (
-    SCHEMES,
-    CliqueSpec,
-    Path,
-    Reference,
-    Scheme,
-    Site,
-    longest_segment,
-    place_offset,
-    place_text,
-)
+from ..schema import SCHEMES, Path, longest_segment, place_offset, place_text
 from ..settings import HmsvmSettings, inference_settings
 from .checked_stages import StageView, stage_views
 from .context import Context, Rule, constraint_nodes, listed

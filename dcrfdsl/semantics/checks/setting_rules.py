@@ -13,19 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...foundation import DcrfError, Diagnostic
-from ..schema import (
-    RANGES,
-    SCHEMES,
-    Cardinality,
-    Column,
-    Enumerated,
-    Label as LabelSpec,
-    Learned,
-    Path,
-    Scheme,
-    read_range,
-    shown,
-)
+from ...syntax import Cardinality, Column, Enumerated, Label as LabelSpec, Learned, Scheme, shown
+from ..schema import RANGES, SCHEMES, Path, read_range
 from ..settings import (
     DEFAULT_STAGE,
     PIECES,

@@ -14,15 +14,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...foundation import Diagnostic
-from ..conditions import TRUE_STATE
-from ..schema import (
-    FUNCTIONS,
-    LENGTH,
-    SEGMENT_FUNCTIONS,
+from ...syntax import (
     And,
     Apply,
     Argument,
-    BinProblem,
     Column,
     Compares,
     Condition,
@@ -44,7 +39,6 @@ from ..schema import (
     Not,
     Number,
     Or,
-    Path,
     Quantity,
     Range,
     Reference,
@@ -54,6 +48,14 @@ from ..schema import (
     Value,
     ValueIf,
     Window,
+)
+from ..conditions import TRUE_STATE
+from ..schema import (
+    FUNCTIONS,
+    LENGTH,
+    SEGMENT_FUNCTIONS,
+    BinProblem,
+    Path,
     bind,
     missing_mark,
     nodes,

@@ -11,22 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, Table
-from ..schema import (
-    NUMERIC,
-    SCHEMES,
-    Argument,
-    CallSpec,
-    CliqueSpec,
-    Column,
-    Here,
-    Label,
-    Path,
-    Reference,
-    as_call,
-    has_segments,
-    shown,
-    unmarked_state,
-)
+from ...syntax import NUMERIC, Argument, CallSpec, CliqueSpec, Column, Here, Label, Reference, shown
+from ..schema import SCHEMES, Path, as_call, has_segments, unmarked_state
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages, running_statements, stage_views
 from .context import COLUMN, Context, Rule, a, listed

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic
+from ...syntax import And, Apply, Label, Memory, Named, Or, Reference, Scheme, StatesOf, View
 from ..conditions import (
     BOOLEAN,
     constraint_sites,
@@ -19,25 +20,7 @@ from ..conditions import (
     stray_state,
     view_label,
 )
-from ..schema import (
-    FUNCTIONS,
-    And,
-    Apply,
-    Label,
-    Memory,
-    Named,
-    Or,
-    Path,
-    Reference,
-    Scheme,
-    StatesOf,
-    View,
-    nodes,
-    place_offset,
-    place_text,
-    reference_names,
-    value_if_nodes,
-)
+from ..schema import FUNCTIONS, Path, nodes, place_offset, place_text, reference_names, value_if_nodes
 from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .first_value_rules import first_value

@@ -18,8 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
-from ..schema import (
-    FUNCTIONS,
+from ...syntax import (
     And,
     Apply,
     CliqueSpec,
@@ -33,7 +32,6 @@ from ..schema import (
     InSet,
     Is,
     Matches,
-    ModelSpec,
     Named,
     Not,
     Number,
@@ -41,6 +39,10 @@ from ..schema import (
     Reference,
     Regex,
     View,
+)
+from ..schema import (
+    FUNCTIONS,
+    ModelSpec,
     conjuncts,
     nodes,
     place_offset,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..schema import (
+from ...syntax import (
     Apply,
     Argument,
     At,
@@ -22,15 +22,12 @@ from ..schema import (
     Feature,
     FeatureGroup,
     Here,
-    ModelSpec,
     Place,
     Reference,
     Several,
     Window,
-    children,
-    term_places,
-    with_children,
 )
+from ..schema import ModelSpec, children, term_places, with_children
 
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
 DEEPEST = 64  # levels of groups inside each other: safe for every recursive walk over them

@@ -24,23 +24,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import LazyModule
+from ...syntax import And, At, Condition, Constraint, Domain, InSet, Label, Memory, Once, Or, Reference, Scheme, ValueIf
 from ..schema import (
     OUTSIDE,
     SCHEMES,
-    And,
-    At,
-    Condition,
-    Constraint,
-    Domain,
-    InSet,
-    Label,
-    Memory,
     ModelSpec,
-    Once,
-    Or,
-    Reference,
-    Scheme,
-    ValueIf,
     legal_moves,
     longest_segment,
     segment_classes,

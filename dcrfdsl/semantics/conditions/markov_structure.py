@@ -13,17 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from ..schema import (
-    NUMERIC,
-    CliqueSpec,
-    Cross,
-    Feature,
-    FeatureGroup,
-    ModelSpec,
-    Path,
-    Reference,
-    shift_of_site,
-)
+from ...syntax import NUMERIC, CliqueSpec, Cross, Feature, FeatureGroup, Reference
+from ..schema import ModelSpec, Path, shift_of_site
 
 Order = Literal["declared", "reverse"]
 

@@ -12,21 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, LazyModule
-from ..schema import (
-    FUNCTIONS,
-    Apply,
-    Cardinality,
-    Condition,
-    Domain,
-    Enumerated,
-    Memory,
-    ModelSpec,
-    Reference,
-    Scheme,
-    StatesOf,
-    scheme_states,
-    terms,
-)
+from ...syntax import Apply, Cardinality, Condition, Domain, Enumerated, Memory, Reference, Scheme, StatesOf
+from ..schema import FUNCTIONS, ModelSpec, scheme_states, terms
 from .condition_tables import (
     BOOLEAN,
     FALSE_STATE,

@@ -11,8 +11,19 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ...foundation import MOST_SHOWN, Diagnostic, Label, Span
-from ...syntax import NOWHERE, DataSpec, Learned, Reference, Scheme, StateFile, Statement, default_of, statements
-from ..schema import SCHEMES, Declaration, ModelSpec
+from ...syntax import (
+    NOWHERE,
+    DataSpec,
+    Declaration,
+    Learned,
+    Reference,
+    Scheme,
+    StateFile,
+    Statement,
+    default_of,
+    statements,
+)
+from ..schema import SCHEMES, ModelSpec
 
 # The statements of which a specification has a list: labels, cliques, stages …
 _LISTED = tuple(kind for kind in statements.STATEMENTS if kind.word)

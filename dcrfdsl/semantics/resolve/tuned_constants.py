@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from ...foundation import DcrfError, Diagnostic
+from ...syntax import Let, Number, Value
 from ..checks import check
-from ..schema import Candidates, Interval, Let, Number, SearchRange, Value, check_constants, read_range
+from ..schema import Candidates, Interval, SearchRange, check_constants, read_range
 from .resolution import Resolved
 
 INSIDE = (0.3819, 0.2764)  # parts of an interval: places that are not both whole numbers

@@ -14,8 +14,8 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
-from ...syntax import NAMED_STATEMENTS, Expected, Node, Reference, count, count_or_none, shown
-from .model_spec import ModelSpec, Stage
+from ...syntax import NAMED_STATEMENTS, Expected, Node, Reference, Stage, count, count_or_none, shown
+from .model_spec import ModelSpec
 
 Path: TypeAlias = tuple[str | int, ...]
 

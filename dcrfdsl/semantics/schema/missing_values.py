@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-from ...syntax import Condition, Is, Reference, Text
-from .model_spec import NUMERIC, DataSpec, Label, ModelSpec
+from ...syntax import NUMERIC, Condition, DataSpec, Is, Label, Reference, Text
+from .model_spec import ModelSpec
 
 MISSING = "missing"  # the name of the option, and the word of the test
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...foundation import Table
-from ...syntax import Apply, Here, Number, Reference, Value
-from .model_spec import CallSpec
+from ...syntax import Apply, CallSpec, Here, Number, Reference, Value
 
 
 @dataclass(frozen=True)

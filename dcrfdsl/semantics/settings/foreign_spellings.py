@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from ...foundation import Table, did_you_mean
-from ...syntax import nodes as ex
-from ..schema import CallSpec, ModelSpec, as_call, value_text
+from ...syntax import CallSpec, nodes as ex, value_text
+from ..schema import ModelSpec, as_call
 from .infer_settings import INFERENCE
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer

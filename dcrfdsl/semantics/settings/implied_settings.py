@@ -21,21 +21,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Table
-from ...syntax import nodes as ex
+from ...syntax import At, CallSpec, FeatureGroup, Here, Piece, Setting, Site, Stage, nodes as ex
 from ..conditions import view_label
-from ..schema import (
-    At,
-    CallSpec,
-    FeatureGroup,
-    Here,
-    ModelSpec,
-    Piece,
-    Setting,
-    Site,
-    SpanTable,
-    Stage,
-    as_call,
-)
+from ..schema import ModelSpec, SpanTable, as_call
 from .decoding_settings import DECODINGS, read_decoding
 from .infer_settings import INFERENCE, PrunedSettings
 from .loss_settings import KERNELS

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 
+from ...syntax import Argument, At, CallSpec, CliqueSpec, Here, Member, Named, Piece, Place, Reference, Site
 from ..conditions import view_label
-from ..schema import Argument, At, CallSpec, CliqueSpec, Here, Member, ModelSpec, Named, Piece, Place, Reference, Site
+from ..schema import ModelSpec
 from .settings_reading import stage_chain, stage_settings
 from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
 

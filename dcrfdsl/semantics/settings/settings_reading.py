@@ -15,18 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, number_text
-from ...syntax import nodes as ex
-from ..schema import (
-    CallSpec,
-    ModelSpec,
-    Path,
-    SpanTable,
-    Stage,
-    as_call,
-    shown,
-    stage_cycle,
-    unknown_stage,
-)
+from ...syntax import CallSpec, Stage, nodes as ex, shown
+from ..schema import ModelSpec, Path, SpanTable, as_call, stage_cycle, unknown_stage
 from .decoding_settings import DECODINGS, decoding_text
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .infer_settings import INFERENCE

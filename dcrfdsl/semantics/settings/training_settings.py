@@ -17,8 +17,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from ...foundation import Table
-from ...syntax import nodes as ex
-from ..schema import CallSpec, ModelSpec
+from ...syntax import CallSpec, nodes as ex
+from ..schema import ModelSpec
 from .loss_settings import HmsvmSettings, MceSettings
 from .method_settings import (
     LARGEST,

@@ -26,7 +26,8 @@ import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_corpus
 from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
-from ...semantics import DataSpec, ModelSpec, json_adapter
+from ...semantics import ModelSpec, json_adapter
+from ...syntax import DataSpec
 from ..checking import Template, as_resolved
 from .part_files import PART_VERSION, read_text, write_text
 from .part_runners import InTurn, PartRunner, part_runner

@@ -44,7 +44,8 @@ from ...features import (
 from ...foundation import DcrfError, Ints, data_error
 from ...graph import ModelGraph, Parameters, join_parameters, learn_parameters
 from ...model import TrainedModel, TrainingRecord, gold_of
-from ...semantics import CallSpec, Label, Latent, Memory, ModelSpec
+from ...semantics import ModelSpec
+from ...syntax import CallSpec, Label, Latent, Memory
 from ..untrained_model import broken_constraints, known_columns, number_columns
 from .corpus_parts import CorpusParts
 from .part_files import PART_VERSION, CompiledPart, read_compiled, write_compiled
