@@ -273,12 +273,12 @@ def trained_costs(
     spec = resolved.spec  # checked
     remarks: list[Diagnostic] = []
     told = at_once or remarks.append
-    problem = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans, remark=told)
+    problem = assemble(spec, corpus, resolved.directories, registered, remark=told)
     refuse_undecodable(spec, problem.states, stage)
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
     classes = class_counts(spec, problem.states, corpus)
-    with naming_statements(resolved, problem.states):
+    with naming_statements(resolved.spec, problem.states):
         return Trained(_table(resolved, problem, registered, stage, classes), remarks, classes)
 
 
@@ -322,7 +322,7 @@ def _table(
         taken += f", by an automaton of {automaton.states:,} states and {automaton.moves:,} moves"
 
     def relative_cost(sample: Corpus) -> float:
-        part = assemble(spec, sample, resolved.directories, registered, spans=resolved.spans)
+        part = assemble(spec, sample, resolved.directories, registered)
         weights, _ = part.learn_parameters()
         its = training_cost(
             part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,

@@ -166,7 +166,7 @@ def _of_template(
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
         refuse_sentence(data, corpus.num_sentences, sentence)
-    made = assemble(spec, corpus, resolved.directories, registered, spans=resolved.spans)
+    made = assemble(spec, corpus, resolved.directories, registered)
 
     def weights() -> tuple[Parameters, Floats]:
         parameters, _ = made.learn_parameters()

@@ -51,7 +51,7 @@ def learn_condition_kinds(values: CorpusValues) -> None:
     """Adds to `values.kinds` those of the user's functions that conditions call."""
     spec = values.spec
     for term in (term for condition in _conditions(spec) for term in terms(condition)):
-        read = {node.name for _, node in nodes(term) if isinstance(node, Reference)}
+        read = {node.name for node in nodes(term) if isinstance(node, Reference)}
         if _calls_own(values, term) and not spec.hidden_names & read:
             placed = fixed_condition(spec, term)
             ((_, offset),) = leaves(spec, placed)
@@ -70,7 +70,7 @@ def _conditions(spec: ModelSpec) -> Iterator[Condition]:
 
 
 def _calls_own(values: CorpusValues, condition: Condition) -> bool:
-    return any(isinstance(node, Apply) and node.function in values.registered for _, node in nodes(condition))
+    return any(isinstance(node, Apply) and node.function in values.registered for node in nodes(condition))
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def measured(text: str, path: Path, data: Path, opened: Mapping[str, str]) -> di
         answer["states"] = {name: list(listed) for name, listed in states.items()}
         from ..training import assemble
 
-        problem = assemble(spec, corpus, resolved.directories, {}, spans=resolved.spans)
+        problem = assemble(spec, corpus, resolved.directories, {})
         parameters, _ = problem.learn_parameters()
         weights = [len(one.bias) + len(one.entry) for one in parameters.cliques]
         for clique, shape, count in zip(spec.cliques, problem.graph.templates, weights, strict=False):

@@ -77,7 +77,7 @@ class EventReader:
 
     def needed(self, event: Condition) -> frozenset[str]:
         """Which of the labellings `gold` and `predicted` an event names."""
-        return frozenset(filter(None, (self._labelling(node) for _, node in nodes(event))))
+        return frozenset(filter(None, (self._labelling(node) for node in nodes(event))))
 
     def diagram(self, event: Condition, length: int, known: Known, diagrams: LabelDiagrams) -> int:
         """The labellings of a sentence of this length in which the event holds. DcrfError if a position lies outside.
@@ -129,7 +129,7 @@ class EventReader:
             case Reference() | Apply():
                 self._variable(node)
             case _:
-                for _, inner in children(node):
+                for inner in children(node):
                     if not isinstance(inner, Regex):
                         self._check(inner)  # type: ignore[arg-type]
 

@@ -75,7 +75,6 @@ from .schema.function_signatures import (
     bind as bind,
     read_bins as read_bins,
 )
-from .schema.located_spec import LocatedSpec as LocatedSpec, Path as Path, SpanTable as SpanTable
 from .schema.missing_values import (
     Reading as Reading,
     gap_of as gap_of,
@@ -96,6 +95,7 @@ from .schema.model_spec import (
     ColumnType as ColumnType,
     Compares as Compares,
     Condition as Condition,
+    Constraint as Constraint,
     Cross as Cross,
     DataSpec as DataSpec,
     Difference as Difference,
@@ -118,6 +118,7 @@ from .schema.model_spec import (
     Named as Named,
     Not as Not,
     Number as Number,
+    Once as Once,
     Or as Or,
     Piece as Piece,
     Place as Place,
@@ -135,6 +136,7 @@ from .schema.model_spec import (
     Window as Window,
     checked_node as checked_node,
     json_adapter as json_adapter,
+    label_at as label_at,
     plain as plain,
     statement_text as statement_text,
     to_text as to_text,

@@ -67,6 +67,7 @@ from .nodes import (
     default_of as default_of,
     field_names as field_names,
     is_plain_name as is_plain_name,
+    label_at as label_at,
     relocated as relocated,
     word_value as word_value,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
-from ..foundation import Source, Span
+from ..foundation import Label, Source, Span
 
 NOWHERE = Span(Source("<spec>", ""), 0, 0)
 # Words that cannot be names, because they have a meaning of their own in an expression or a block.
@@ -65,12 +65,18 @@ class Node:
         """Whether it was read from a text."""
         return self.span is not NOWHERE
 
-    def place_of(self, part: str) -> Span:
-        """The place of a field that is a text; that of the node if the field is not written.
+    def place_of(self, part: str, number: int | None = None) -> Span:
+        """The place of a field; that of the node if the field is not written.
 
         part: the name of the field.
+        number: of an entry, where the field is a list.
         """
-        place = self.part_spans.get(part)
+        value, place = getattr(self, part, None), self.part_spans.get(part)
+        if number is not None:
+            value = value[number] if isinstance(value, tuple) else None
+            place = place[number] if isinstance(place, tuple) else None
+        if isinstance(value, Node) and value.is_written:
+            return value.span
         return place if isinstance(place, Span) else self.span
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
@@ -82,6 +88,12 @@ class Node:
         copied.__dict__.update(self.__dict__)
         copied.__dict__.update(update or {})
         return copied
+
+
+def label_at(place: Node | Span | None, text: str = "") -> Label | None:
+    """The mark of a message at a place in a text; None for a node that no parser has read."""
+    span = place.span if isinstance(place, Node) else place
+    return None if span is None or span is NOWHERE else Label(span, text)
 
 
 def written_node(

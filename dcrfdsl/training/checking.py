@@ -102,7 +102,7 @@ def _wrong_gold(
         if (spec.constraints or spec.onces) and not complaints:
             from .untrained_model import assemble  # loads the engine
 
-            assemble(spec, corpus, directories, registered, spans=resolved.spans)
+            assemble(spec, corpus, directories, registered)
         return complaints
     except DcrfError as error:
         return error.diagnostics

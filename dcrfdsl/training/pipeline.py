@@ -195,7 +195,7 @@ def train_model(
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, asked.stage)]
     workers = Workers(asked.threads)
-    with naming_statements(resolved, None):
+    with naming_statements(resolved.spec, None):
         trained, problem = _begun(resolved, spec, corpus, asked, workers)
     refuse_undecodable(spec, trained.states, asked.stage)
     started: StartRecord | None = None
@@ -215,7 +215,7 @@ def train_model(
     if asked.observers.log is not None:
         asked.observers.log.begin(spec, chain, corpus, asked.dev, asked.start, workers)
     try:
-        with naming_statements(resolved, trained.states):
+        with naming_statements(resolved.spec, trained.states):
             trained = _run_stages(trained, problem, chain, corpus, asked, saving)
     except IncompatibleState as error:
         if saving is None:
@@ -275,9 +275,7 @@ def _begun(
     if isinstance(corpus, CorpusParts):
         refuse_unsummed_stages(spec, asked.stage)
         return untrained_on_parts(spec, corpus, directories, registered, workers)
-    begun = assemble(
-        spec, corpus, directories, registered, workers, spans=resolved.spans, remark=asked.observers.on_remark
-    )
+    begun = assemble(spec, corpus, directories, registered, workers, remark=asked.observers.on_remark)
     states, graph, extractor = begun.states, begun.graph, begun.extractor
     parameters, counts = begun.learn_parameters()
     problem = TrainingProblem(

@@ -13,25 +13,29 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..features import Pairs, view_label
 from ..foundation import DcrfError, Diagnostic, memory_left
 from ..graph import order_cost
 from ..semantics import (
-    LocatedSpec,
+    Apply,
+    CliqueSpec,
+    Constraint,
     ModelSpec,
+    Once,
     PrunedSettings,
     constraint_sites,
     inference_settings,
     is_implied,
+    label_at,
     segment_memory,
     segment_states,
     shift_of_site,
     stage_settings,
+    statement_text,
     unrolled_spec,
 )
-from ..syntax import Apply, CliqueSpec, statement_text
 
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
 WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer
@@ -51,13 +55,13 @@ Site = tuple[str, int]  # variable, offset
 
 
 class StatementSize(NamedTuple):
-    """path: of the statement.   sites: those of its table; for pairs that data joins, two of them, far apart.
+    """sites: those of its table; for pairs that data joins, two of them, far apart.
 
     cards: the states of each site.   size: bytes.   words: how the size comes about.   remedy: how it gets smaller.
     seconds: to lay it out, before any training.
     """
 
-    path: tuple[str | int, ...]
+    statement: CliqueSpec | Constraint | Once
     sites: tuple[Site, ...]
     cards: tuple[int, ...]
     size: float
@@ -89,7 +93,7 @@ def statement_sizes(
                 words = f"{_by(runs, runs)}: how far segments have come at two neighbours"
                 found.append(
                     StatementSize(
-                        ("cliques", number), ((memory.name, -1), (memory.name, 0)), (runs, runs),
+                        clique, ((memory.name, -1), (memory.name, 0)), (runs, runs),
                         CELL_BYTES * float(runs) ** 2, words, "allow shorter segments (`up to`)",
                     )
                 )  # fmt: skip
@@ -119,13 +123,13 @@ def statement_sizes(
             if pairs is not None and len(pairs.first) * PAIR_BYTES > size:
                 size, words = float(len(pairs.first) * PAIR_BYTES), f"joins {len(pairs.first):,} pairs of positions"
                 remedy = "join fewer: `link = next`, a `max_gap`, or a condition that fewer positions share"
-        found.append(StatementSize(("cliques", number), sites, cards, size, words, remedy, seconds))
-    for number, constraint in enumerate(spec.constraints):
+        found.append(StatementSize(clique, sites, cards, size, words, remedy, seconds))
+    for constraint in spec.constraints:
         read = constraint_sites(spec, constraint)
         cards = tuple(len(states[name]) for name, _ in read)
         cells = CELL_BYTES * math.prod(map(float, cards))
         remedy = "write several conditions that read fewer variables each"
-        found.append(StatementSize(("constraints", number), read, cards, cells, _by(*cards), remedy))
+        found.append(StatementSize(constraint, read, cards, cells, _by(*cards), remedy))
     return [*found, *_once_sizes(spec, states, runs)]
 
 
@@ -142,7 +146,7 @@ def _once_sizes(spec: ModelSpec, states: States, runs: int) -> Iterator[Statemen
         words = f"{types:,} × {_by(2, card, card)}: a memory for each type"
         size = CELL_BYTES * 2.0 * card * card * types
         remedy = f"name what may come again, as in `once {label} except {{A, B}}`"
-        yield StatementSize(("onces", 0), ((name, -1), (name, 0), ("once", 0)), (card, card, 2**types), size, words,
+        yield StatementSize(spec.onces[0], ((name, -1), (name, 0), ("once", 0)), (card, card, 2**types), size, words,
                             remedy)  # fmt: skip
 
 
@@ -181,21 +185,21 @@ def _runs(cards: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def refuse_too_large(
-    located: LocatedSpec,
+    spec: ModelSpec,
     states: States,
     relations: Mapping[int, Pairs] | None = None,
     features: Sequence[int] = (),
     remark: Callable[[Diagnostic], None] | None = None,
 ) -> None:
     """DcrfError where a model would not fit into the memory that is left; `remark` is told of what takes very much."""
-    for one in too_large(located, statement_sizes(located.spec, states, relations, features)):
+    for one in too_large(statement_sizes(spec, states, relations, features)):
         if one.severity == "error":
             raise DcrfError(one)
         if remark is not None:
             remark(one)
 
 
-def too_large(located: LocatedSpec, sizes: Sequence[StatementSize]) -> list[Diagnostic]:
+def too_large(sizes: Sequence[StatementSize]) -> list[Diagnostic]:
     """The error or the warning about the statements of a model, if it takes that much."""
     total, left = sum(one.size for one in sizes), memory_left()
     seconds = sum(one.seconds for one in sizes)
@@ -205,30 +209,27 @@ def too_large(located: LocatedSpec, sizes: Sequence[StatementSize]) -> list[Diag
     most = [one for one in most[:MOST_NAMED] if one.size >= total / 20]
     refused = total > (left or MOST_BYTES)
     waiting = f" and {seconds:,.0f} s before training begins" * (seconds > WORTH_WAITING)
-    message = f"this model would take about {_gigabytes(total)} of memory{waiting}: {_listed(located.spec, most)}"
+    message = f"this model would take about {_gigabytes(total)} of memory{waiting}: {_listed(most)}"
     if refused and left is not None:
         message += f"; {_gigabytes(left)} are left"
-    return [_complaint(located, most, message, most[0].remedy, "error" if refused else "warning")]
+    severity: Literal["error", "warning"] = "error" if refused else "warning"
+    return [_complaint("too-large", message, most, most[0].remedy, severity)]
 
 
 def _complaint(
-    located: LocatedSpec, parts: Sequence[StatementSize], message: str, remedy: str, severity: str = "error",
-    slug: str = "too-large",
-) -> Diagnostic:  # fmt: skip
-    labels = [located.spans.label(*one.path, text=one.words) for one in parts]
-    placed = [label for label in labels if label is not None]
-    primary = placed[0] if placed else None
-    shown = "warning" if severity == "warning" else "error"
-    return Diagnostic(slug, message, primary, tuple(placed[1:]), remedy, shown)  # type: ignore[arg-type]
+    slug: str, message: str, parts: Sequence[StatementSize], remedy: str, severity: Literal["error", "warning"]
+) -> Diagnostic:
+    places = (label_at(one.statement, one.words) for one in parts)
+    labels = tuple(label for label in places if label is not None)
+    return Diagnostic(slug, message, labels[0] if labels else None, labels[1:], remedy, severity)
 
 
-def _listed(spec: ModelSpec, parts: Sequence[StatementSize]) -> str:
-    return "; ".join(f"{_statement(spec, one.path)} ({one.words})" for one in parts)
+def _listed(parts: Sequence[StatementSize]) -> str:
+    return "; ".join(f"{_statement(one.statement)} ({one.words})" for one in parts)
 
 
-def _statement(spec: ModelSpec, path: Sequence[str | int]) -> str:
-    item = getattr(spec, str(path[0]))[path[1]]
-    if path[0] == "cliques":
+def _statement(item: CliqueSpec | Constraint | Once) -> str:
+    if isinstance(item, CliqueSpec):
         return f"`segment {item.sites[0].variable}`" if item.segmental else f"`clique {item.label}`"
     text = statement_text(item)
     return f"`{text}`" if len(text) <= LONGEST_TEXT else f"`{text[:LONGEST_TEXT]} …`"
@@ -242,15 +243,15 @@ def _gigabytes(size: float) -> str:
 
 
 @contextmanager
-def naming_statements(located: LocatedSpec, states: States | None) -> Iterator[None]:
+def naming_statements(spec: ModelSpec, states: States | None) -> Iterator[None]:
     """Errors about tables or memory that come from within get the places of the statements that multiply."""
     try:
         yield
     except MemoryError:
         message = "the computation needs more memory than there is"
-        raise DcrfError(_named(located, states, Diagnostic("out-of-memory", message))) from None
+        raise DcrfError(_named(spec, states, Diagnostic("out-of-memory", message))) from None
     except DcrfError as error:
-        known = [one if _is_placed(one) else _named(located, states, one) for one in error.diagnostics]
+        known = [one if _is_placed(one) else _named(spec, states, one) for one in error.diagnostics]
         if known == list(error.diagnostics):
             raise
         raise DcrfError(known) from None
@@ -260,20 +261,20 @@ def _is_placed(one: Diagnostic) -> bool:
     return one.slug not in NAMED_FOR or one.primary is not None or one.location is not None
 
 
-def _named(located: LocatedSpec, states: States | None, one: Diagnostic) -> Diagnostic:
+def _named(spec: ModelSpec, states: States | None, one: Diagnostic) -> Diagnostic:
     """A diagnostic with the statements that make tables large."""
-    spec = located.spec
     if states is None or any(name not in states for name in (label.name for label in spec.labels)):
         return one
     sizes = statement_sizes(spec, states)
     if one.slug == "reads-too-much":
-        parts = sorted((part for part in sizes if part.path[0] == "constraints"), key=lambda part: -part.size)[:1]
+        constraints = (part for part in sizes if isinstance(part.statement, Constraint))
+        parts = sorted(constraints, key=lambda part: -part.size)[:1]
     else:
         parts = multiplying(sizes)
     if not parts:
         return one
-    message = f"{one.message}. What multiplies: {_listed(spec, parts)}"
-    return _complaint(located, parts, message, one.help or parts[0].remedy, "error", one.slug)
+    message = f"{one.message}. What multiplies: {_listed(parts)}"
+    return _complaint(one.slug, message, parts, one.help or parts[0].remedy, "error")
 
 
 def multiplying(sizes: Sequence[StatementSize]) -> list[StatementSize]:

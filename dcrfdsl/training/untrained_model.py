@@ -53,14 +53,12 @@ from ..graph import (
 from ..inference import Workers
 from ..model import gold_of
 from ..semantics import (
-    LocatedSpec,
-    MethodSettings,
     ModelSpec,
     PrunedSettings,
-    SpanTable,
     decoding,
     enforced_onces,
     inference_settings,
+    label_at,
     once_constraint,
     once_refusal,
     plain,
@@ -101,21 +99,18 @@ def gold_segments(
     return found
 
 
-def idle_guides(located: LocatedSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+def idle_guides(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
     """A warning for each view of one state that prunes.   states: of every label."""
-    spec = located.spec
-    settings: list[tuple[MethodSettings, tuple[str | int, ...]]] = [(inference_settings(spec), ("infer",))]
+    settings = [(inference_settings(spec), spec.infer.span)]
     settings += [
-        (own, ("stages", n))
-        for n, stage in enumerate(spec.stages)
-        if (own := stage_settings(spec, stage.label).infer) is not None
+        (own, stage.span) for stage in spec.stages if (own := stage_settings(spec, stage.label).infer) is not None
     ]
     seen = {
         view.name: view_map(spec, view, states[label]).states
         for view in spec.views
         if (label := view_label(spec, view)) is not None
     }
-    for asked, path in settings:
+    for asked, place in settings:
         if not isinstance(asked, PrunedSettings) or asked.by is None or len(seen.get(asked.by, "ab")) > 1:
             continue
         others = [name for name, values in seen.items() if len(values) > 1]
@@ -124,7 +119,7 @@ def idle_guides(located: LocatedSpec, states: Mapping[str, Sequence[str]]) -> It
             "idle-guide",
             f"`pruned` goes by the view `{asked.by}`, which has one state in this data, "
             f"{quoted_names(seen[asked.by])[0]}: what neighbours tell does not decide which labels survive",
-            located.spans.label(*path, text="one state"),
+            label_at(place, "one state"),
             help=f"{instead}leave out `by`",
             severity="warning",
         )
@@ -166,24 +161,22 @@ class UntrainedModel:
 
 def assemble(
     spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature],
-    workers: Workers = ALONE, *, spans: SpanTable | None = None, remark: Callable[[Diagnostic], None] | None = None,
+    workers: Workers = ALONE, *, remark: Callable[[Diagnostic], None] | None = None,
 ) -> UntrainedModel:  # fmt: skip
     """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint, and, before anything
     large is built, where the model would not fit into memory.
 
-    workers: share the work; the result does not depend on them.   spans: the places of statements, for messages.
-    remark: is told what takes very much.
+    workers: share the work; the result does not depend on them.   remark: is told what takes very much.
     """
-    located = LocatedSpec(spec, SpanTable() if spans is None else spans)
     states = variable_states(spec, learn_states(spec, corpus, directories), directories)
     labels = encode_labels(spec, states, corpus)
     raise_if_any(check_gold(spec, states, corpus, labels))
     lexicons = load_lexicons(spec, directories)
-    refuse_too_large(located, states)
+    refuse_too_large(spec, states)
     if remark is not None:
-        for one in idle_guides(located, states):
+        for one in idle_guides(spec, states):
             remark(one)
-    with naming_statements(located, states):
+    with naming_statements(spec, states):
         extractor, rows = FeatureExtractor.learn(
             spec, corpus, resources=lexicons, registered=registered, spread=workers.map,
             segments=gold_segments(spec, states, corpus, labels),
@@ -191,7 +184,7 @@ def assemble(
         relations = extractor.relations(corpus)
         sets = [alphabet.num_features for alphabet in extractor.sets]
         features = [sets[number] if number >= 0 else 0 for number in extractor.set_of_clique]
-        refuse_too_large(located, states, relations, features, remark)
+        refuse_too_large(spec, states, relations, features, remark)
         graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
         rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
         rows = (*rows, *graph.rows_of_lengths(rows, corpus.sentence_off))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,7 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
     resolved = resolve(template, directory=room)
     if problems:
         diagnostics = (*problems, *resolved.diagnostics)
-        resolved = Resolved(resolved.spec, resolved.spans, diagnostics, resolved.directories, complete=False)
+        resolved = replace(resolved, diagnostics=diagnostics, complete=False)
     diagnostics = check(resolved)
     messages(diagnostics)
     if any(d.severity == "error" for d in diagnostics):

@@ -30,6 +30,7 @@ from dcrfdsl.semantics.checks.training_rules import METRICS
 from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.syntax import NOWHERE, field_names, relocated
 
 BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "numbers", "shortest")
 GOOD = ("chains", "examples", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")
@@ -366,7 +367,7 @@ def test_functions_of_the_user_are_known_if_they_are_loaded() -> None:
 
 def test_a_later_room_adds_a_rule() -> None:
     def too_dear(context: Context) -> list[Diagnostic]:
-        return [context.complaint("too-dear", "the treewidth is 9", ("infer",), "this method")]
+        return [context.complaint("too-dear", "the treewidth is 9", context.spec.infer, "this method")]
 
     found = check(load_text(CHUNKER + "infer exact\n"), rules=[too_dear])
     assert [(d.slug, d.primary.span.text) for d in found if d.primary] == [("too-dear", "exact")]
@@ -390,7 +391,9 @@ def test_errors_are_raised_and_warnings_returned() -> None:
 def test_a_model_that_was_never_a_text_is_checked_too(path: Path) -> None:
     """A model built in Python has no places; the complaints are the same, apart from those of the text itself."""
     resolved = resolved_file(path)
-    built = Resolved(resolved.spec, directories=resolved.directories)
+    parts = {name: getattr(resolved.spec, name) for name in field_names(ModelSpec)}
+    nowhere = {name: relocated(part, lambda _: NOWHERE) for name, part in parts.items()}
+    built = Resolved(resolved.spec.model_copy(update=nowhere), directories=resolved.directories)
     with contextlib.chdir(path.parent):
         expected = {d.slug for d in check(resolved, registered=REGISTERED)} - {d.slug for d in resolved.diagnostics}
         found = check(built, registered=REGISTERED)

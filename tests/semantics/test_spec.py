@@ -30,7 +30,7 @@ from dcrfdsl.semantics.settings.infer_settings import ExactSettings, TrpSettings
 from dcrfdsl.semantics.settings.optimizer_settings import LbfgsSettings
 from dcrfdsl.semantics.settings.prior_settings import GaussianPrior, NoPrior
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
-from dcrfdsl.syntax import nodes as ex
+from dcrfdsl.syntax import label_at, nodes as ex
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.dcrf"))
 
@@ -185,14 +185,14 @@ def test_all_problems_are_found_at_once() -> None:
     assert not resolved.complete
 
 
-def test_spans_lead_from_a_part_to_the_text() -> None:
-    spans = load_text("label y\nclique y as c: bias, lower(word)[-1] & word\n").spans
-    for path, text in ((("cliques", 0, "features", 1), "lower(word)[-1] & word"), (("cliques", 0, "name"), "c")):
-        place = spans.nearest(*path)
-        assert path in spans and place is not None and place.text == text
-    nearest = spans.nearest("cliques", 0, "features", 1, "factors", 0, "place", "offset")
-    assert nearest is not None and nearest.text == "-1"
-    assert spans.nearest("infer", "name") is None
+def test_parts_of_a_specification_know_their_places() -> None:
+    spec = load_text("label y\nclique y as c: bias, lower(word)[-1] & word\n").spec
+    (clique,) = spec.cliques
+    assert clique.place_of("features", 1).text == clique.features[1].span.text == "lower(word)[-1] & word"
+    assert clique.place_of("name").text == "c"
+    assert clique.place_of("edges") == clique.span  # not written
+    assert clique.features[1].factors[0].place_of("place").text == "-1"
+    assert not spec.infer.is_written and label_at(spec.infer) is None
 
 
 # use --------------------------------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ def test_setting_a_stage_that_does_not_run_is_pointed_out(override: str, stage: 
 def test_a_set_value_out_of_range_points_into_the_argument() -> None:
     resolved = load_text(STAGED, overrides=["infer.tolerance=5"])
     with pytest.raises(DcrfError) as caught:
-        inference_settings(resolved.require(unchecked=True), spans=resolved.spans)
+        inference_settings(resolved.require(unchecked=True))
     (label,) = (d.primary for d in caught.value.diagnostics)
     assert label is not None and (label.span.source.text, label.span.text) == ("infer.tolerance=5", "5")
 
@@ -478,8 +478,8 @@ def test_a_bad_setting_points_at_its_place(slug: str, text: str, words: str) -> 
     resolved = load_text(plain)
     spec = resolved.require(unchecked=True)
     with pytest.raises(DcrfError, match=re.escape(words)) as caught:
-        inference_settings(spec, spans=resolved.spans)
-        decoding(spec, spans=resolved.spans)
+        inference_settings(spec)
+        decoding(spec)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.primary is not None
     assert (diagnostic.slug, diagnostic.primary.span.text) == (slug, place)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import EXAMPLES, LANGUAGE, ROOT, items, marked
@@ -14,7 +15,6 @@ from hypothesis import given, strategies as st
 from lark import Lark
 
 from dcrfdsl.foundation.errors.diagnostics import DcrfError, render_all
-from dcrfdsl.semantics.schema.located_spec import places_along
 from dcrfdsl.syntax import format_template, nodes, parse_partial, resource_path, statements
 from dcrfdsl.syntax.build import MAX_DIGITS
 from dcrfdsl.syntax.hints import HINTS, Hint
@@ -254,8 +254,13 @@ SPANS = [
 def test_every_node_knows_its_place(text: str, path: str) -> None:
     plain, (start, end) = marked(text.removeprefix("\ufeff"))
     tree = parse(("\ufeff" if text.startswith("\ufeff") else "") + plain)
-    (span,) = places_along(tree, tuple(int(step) if step.isdigit() else step for step in path.split(".")))[-1:]
-    assert span is not None
+    *steps, last = path.split(".")
+    if last.isdigit():
+        *steps, listed = steps
+    node: Any = tree
+    for step in steps:
+        node = node[int(step)] if step.isdigit() else getattr(node, step)
+    span = node.place_of(listed, int(last)) if last.isdigit() else node.place_of(last)
     assert (span.start, span.end) == (start, end), span.text
 
 

@@ -39,13 +39,13 @@ def test_no_table_is_larger_than_estimated(name: str) -> None:
     case = CASES[name]
     spec = case.resolved().require()
     problem = assemble(spec, case.corpus(), {}, {})
-    sizes = {one.path: one.size for one in statement_sizes(spec, problem.states)}
+    sizes = {id(one.statement): one.size for one in statement_sizes(spec, problem.states)}
+    others = sum(size for one, size in sizes.items() if one not in map(id, spec.cliques))
+    others += sum(sizes.get(id(one), 0.0) for one in spec.cliques if one.segmental)
     for kind in problem.graph.kinds:
         number = kind.template.clique
         if number >= 0 and not spec.cliques[number].segmental:
-            allowed = sizes[("cliques", number)] + sum(size for path, size in sizes.items() if path[0] != "cliques")
-            allowed += sum(sizes.get(("cliques", n), 0.0) for n, one in enumerate(spec.cliques) if one.segmental)
-            assert CELL_BYTES * kind.size <= allowed + 1e-6
+            assert CELL_BYTES * kind.size <= sizes[id(spec.cliques[number])] + others + 1e-6
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused_before_it_is_built(name: str, monkeypatch:
     resolved = load_text(HEAD + text + "train likelihood\n", "large.dcrf")
     corpus = corpus_from_rows(ROWS, resolved.spec.data)
     with pytest.raises(DcrfError) as caught:
-        assemble(resolved.spec, corpus, {}, {}, spans=resolved.spans)
+        assemble(resolved.spec, corpus, {}, {})
     (problem,) = caught.value.diagnostics
     assert problem.slug == "too-large" and problem.help and "0.5 GB are left" in problem.message
     assert problem.primary is not None
@@ -68,9 +68,7 @@ def test_what_takes_much_and_fits_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(size_limits, "WORTH_SAYING", 10**3)
     resolved = load_text(HEAD + "clique y[-1], y\ntrain likelihood\n")
     said = []
-    assemble(
-        resolved.spec, corpus_from_rows(ROWS, resolved.spec.data), {}, {}, spans=resolved.spans, remark=said.append
-    )
+    assemble(resolved.spec, corpus_from_rows(ROWS, resolved.spec.data), {}, {}, remark=said.append)
     assert [one.severity for one in said] == ["warning"]
 
 
@@ -88,7 +86,7 @@ def test_the_statements_that_multiply_are_those_that_make_the_table_larger() -> 
     text = "latent h in 9\nclique h, y as side\nclique y[-2], y as far\nclique h[-1], h as chain\nclique y[-1], y\n"
     spec = load_text(HEAD + text + "train likelihood\n").require()
     states = {"y": ("H", "C"), "z": ("A", "B"), "h": tuple("123456789")}
-    order = [spec.cliques[int(one.path[1])].label for one in multiplying(statement_sizes(spec, states))]
+    order = [one.statement.label for one in multiplying(statement_sizes(spec, states))]
     assert order[0] == "chain" and "y" not in order
 
 
@@ -126,7 +124,7 @@ def test_pairs_that_take_long_to_lay_out_are_said(monkeypatch: pytest.MonkeyPatc
     )
     said = []
     corpus = corpus_from_rows(ROWS, resolved.spec.data)
-    assemble(resolved.spec, corpus, {}, {}, spans=resolved.spans, remark=said.append)
+    assemble(resolved.spec, corpus, {}, {}, remark=said.append)
     (one,) = said
     assert one.severity == "warning" and one.primary is not None and "before training begins" in one.message
     assert f"joins {40 * 39 // 2:,} pairs" in one.message

@@ -138,7 +138,7 @@ def variants_of(condition: Any, shift: int) -> list[Any]:
     """One condition for each combination of the places in its windows."""
     if isinstance(condition, Reference | Apply):
         return term_variants(condition, shift)
-    parts = itertools.product(*(variants_of(part, shift) for _, part in children(condition)))
+    parts = itertools.product(*(variants_of(part, shift) for part in children(condition)))
     return [with_children(condition, chosen) for chosen in parts]
 
 
@@ -168,7 +168,7 @@ def _with_length(condition: Any) -> Any:
         return Reference(name=LENGTH_OF_SEGMENT) if named else condition
     if isinstance(condition, Apply):
         return condition
-    return with_children(condition, [_with_length(part) for _, part in children(condition)])
+    return with_children(condition, [_with_length(part) for part in children(condition)])
 
 
 def reads_segment(term: Reference | Apply) -> bool:

@@ -52,5 +52,5 @@ def is_weighted(spec: ModelSpec, condition: Condition) -> bool:
 def gives_weights(condition: Condition, kinds: Mapping[str, str]) -> bool:
     """Whether a term is made of what a user's function gives as names with numbers."""
     return isinstance(condition, Reference | Apply) and any(
-        isinstance(node, Apply) and kinds.get(node.function) == "weights" for _, node in nodes(condition)
+        isinstance(node, Apply) and kinds.get(node.function) == "weights" for node in nodes(condition)
     )

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...data import Corpus, InternedColumn
-from ...semantics import ModelSpec, every_feature, nodes
-from ...syntax import Apply, Condition, InLexicon
+from ...semantics import Apply, CliqueSpec, Condition, InLexicon, ModelSpec, every_feature, nodes
 from .distinct_values import CorpusValues
 from .lexicons import Lexicons
 from .user_functions import RegisteredFeature
@@ -27,10 +26,10 @@ def lexicon_matches(
     """Tokens that each lexicon matches, summed over the features that compare single tokens with it."""
     values = CorpusValues(spec, corpus, lexicons, registered, {})
     counts: dict[str, int] = {}
-    for path, feature in every_feature(spec):
-        if path[0] == "cliques" and spec.cliques[int(path[1])].segmental:
+    for holder, feature in every_feature(spec):
+        if isinstance(holder, CliqueSpec) and holder.segmental:
             continue  # of whole segments
-        for _, node in nodes(feature, path):
+        for node in nodes(feature):
             match node:
                 case InLexicon(lexicon=name):
                     pass
@@ -45,7 +44,7 @@ def lexicon_matches(
 def lexicons_of(condition: Condition) -> set[str]:
     """Lexicons that a condition compares with, and names of functions (maps are called like functions)."""
     names = set()
-    for _, node in nodes(condition):
+    for node in nodes(condition):
         if isinstance(node, InLexicon):
             names.add(node.lexicon)
         elif isinstance(node, Apply):

@@ -1,4 +1,5 @@
 from .checker import check as check
+from .context import LocatedSpec as LocatedSpec
 from .data_formats import FORMATS as FORMATS
 from .training_rules import (
     METRICS as METRICS,

@@ -10,11 +10,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TypeVar
 
-from ...foundation import DcrfError
-from ...syntax import Stage, Value
-from ..schema import ModelSpec, Path, as_call
+from ...foundation import DcrfError, Span
+from ...syntax import Node, Stage, Value
+from ..schema import ModelSpec, as_call
 from ..settings import DEFAULT_STAGE, CriterionSettings, Prior, stage_settings
-from .context import Context
+from .context import At, Context
 
 Chosen = TypeVar("Chosen", bound=CriterionSettings)
 
@@ -23,17 +23,9 @@ EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` dep
 
 def running_stages(context: Context) -> tuple[int, ...]:
     """Numbers of the stages that run, the first one first, as far as their chain leads; (0,) for the default stage."""
-    if running_stages not in context.kept:
-        context.kept[running_stages] = _running(context)
-    numbers: tuple[int, ...] = context.kept[running_stages]
-    return numbers
-
-
-def _running(context: Context) -> tuple[int, ...]:
-    stages = context.spec.stages
+    stages, numbers = context.spec.stages, context.spec.stage_numbers
     if not stages:
         return (0,)
-    numbers = context.spec.stage_numbers
     at = numbers.get(context.stage) if context.stage is not None else len(stages) - 1
     chain: dict[int, None] = {}
     while at is not None and at not in chain:
@@ -43,10 +35,10 @@ def _running(context: Context) -> tuple[int, ...]:
     return tuple(reversed(chain))
 
 
-def running_statements(context: Context) -> Iterator[tuple[int, Stage]]:
-    """The `train` statements that run, with their numbers; none where only the default stage runs."""
+def running_statements(context: Context) -> Iterator[Stage]:
+    """The `train` statements that run; none where only the default stage runs."""
     stages = context.spec.stages
-    return ((n, stages[n]) for n in running_stages(context) if n < len(stages))
+    return (stages[n] for n in running_stages(context) if n < len(stages))
 
 
 def without_stage_order(context: Context) -> ModelSpec:
@@ -63,10 +55,11 @@ class StageView:
 
     def __init__(self, context: Context, number: int):
         loose = without_stage_order(context)
-        self.context, self.number = context, number
+        self.context = context
         self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
+        self.after = context.spec.stages[number].after if loose.stages else None
         self.settings = stage_settings(loose, self.stage.label)
-        self.path: Path = ("stages", number, "criterion")
+        self.name = self.stage.criterion.place_of("name")
 
     @property
     def criterion(self) -> str:
@@ -76,40 +69,38 @@ class StageView:
     def optimizer(self) -> str:
         return self.settings.optimizer.method
 
-    def written(self, *key: str) -> Path | None:
-        """The place of a setting; None if it is not written."""
-        return self._places.get(key)
-
     @cached_property
-    def _places(self) -> Mapping[tuple[str, ...], Path]:
-        """The place of each written setting: in the block, else among the arguments."""
-        places: dict[tuple[str, ...], Path] = {}
-        for s, setting in enumerate(self.stage.criterion.settings):
-            places.setdefault(setting.key, (*self.path, "settings", s, "value"))
-        for a, argument in enumerate(self.stage.criterion.arguments):
-            if argument.name is not None:
-                places.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
-        return places
+    def _written(self) -> Mapping[tuple[str, ...], Value]:
+        """The value of each written setting: of the block, else of the arguments."""
+        call = self.stage.criterion
+        values = {
+            (argument.name,): argument.value for argument in reversed(call.arguments) if argument.name is not None
+        }
+        return values | {one.key: one.value for one in reversed(call.settings)}
+
+    def written(self, *key: str) -> Value | None:
+        """The value of a setting as written; None if it is not."""
+        return self._written.get(key)
 
     def value(self, *key: str) -> Value | None:
-        """The value of a setting as written; None if it is not."""
+        """The value of a setting of the block as written; None if it is not."""
         return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
 
-    def place(self, *key: str) -> Path:
+    def place(self, *key: str) -> Node | Span:
         """The place of a setting, or that of the criterion if it is not written."""
-        return self.written(*key) or (*self.path, "name")
+        return self.written(*key) or self.name
 
     @property
-    def of_criterion(self) -> list[tuple[Path, str]]:
+    def of_criterion(self) -> list[tuple[At, str]]:
         """A further place of a complaint: the criterion."""
-        return [((*self.path, "name"), "the criterion")]
+        return [(self.name, "the criterion")]
 
     @property
-    def inference(self) -> tuple[str, Path]:
+    def inference(self) -> tuple[str, At]:
         """The method that sums here, of the stage or else of `infer`, and where it is written."""
-        own = self.value("infer")
+        own, infer = self.value("infer"), self.context.spec.infer
         call = as_call(self.context.spec.settled(own)) if own is not None else None
-        return (self.context.spec.infer.name, ("infer", "name")) if call is None else (call.name, self.place("infer"))
+        return (infer.name, infer.place_of("name")) if call is None else (call.name, self.place("infer"))
 
     @property
     def priors(self) -> Mapping[tuple[str, ...], Prior]:

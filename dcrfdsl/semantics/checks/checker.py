@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ...foundation import DcrfError, Diagnostic, Label
-from ..schema import LocatedSpec
 from . import (
     clique_rules,
     constraint_rules,
@@ -28,7 +27,7 @@ from . import (
     training_rules,
     variable_rules,
 )
-from .context import Context as Context, Data as Data, Rule
+from .context import Context as Context, Data as Data, LocatedSpec as LocatedSpec, Rule
 
 NO_MODEL = (
     "no-template",
@@ -83,7 +82,7 @@ def check(
     empty = [data_rules.nothing_in(corpus)] if corpus is not None and not len(corpus.lengths()) else []
     context = Context(
         resolved.spec,
-        resolved.spans,
+        resolved.main_file,
         stage=stage,
         data=None if empty else corpus,
         registered=registered or (),

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
-from ...foundation import DcrfError, Diagnostic, LazyModule, did_you_mean
-from ...syntax import Label, Memory, Node, Once, Scheme
+from ...foundation import DcrfError, Diagnostic, LazyModule, Span, did_you_mean
+from ...syntax import Constraint, Memory, Once, Scheme
 from ..conditions import (
     HardTable,
     Sites,
@@ -30,10 +30,10 @@ from ..conditions import (
     memory_tables,
     once_refusal,
 )
-from ..schema import Path, legal_moves, reference_names
+from ..schema import legal_moves, reference_names
 from ..settings import MethodSettings, decoding, inference_settings
 from .checked_stages import EXACT, stage_views
-from .context import LABEL_KINDS, Context, Rule, a, constraint_nodes, listed
+from .context import LABEL_KINDS, At, Context, Others, Rule, a, constraint_nodes, listed
 from .name_rules import unknown_names
 from .term_reader import UnknownName, constraint_can_be_tried, memory_can_be_tried
 
@@ -51,9 +51,9 @@ FARTHEST = 8  # positions that a judged memory may look back; each needs its own
 
 @dataclass(frozen=True)
 class _Judged:
-    """A constraint that can be judged: its number, and the assignments that it allows by itself."""
+    """A constraint that can be judged, and the assignments that it allows by itself."""
 
-    number: int
+    constraint: Constraint
     table: HardTable
 
     @property
@@ -65,14 +65,10 @@ class _Judged:
         """[codes, K1, …, Kn]"""
         return self.table.allowed
 
-    @property
-    def path(self) -> Path:
-        return ("constraints", self.number)
-
 
 def without_label(context: Context) -> Iterator[Diagnostic]:
     """A condition on observations alone holds or fails whatever the labels are."""
-    for n, constraint in enumerate(context.spec.constraints):
+    for constraint in context.spec.constraints:
         names = set(reference_names(constraint_nodes(constraint)))
         kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
         if context.unlabelled or not names.isdisjoint(context.meant_as_labels):
@@ -80,8 +76,7 @@ def without_label(context: Context) -> Iterator[Diagnostic]:
         if kinds.isdisjoint(LABEL_KINDS) and constraint_can_be_tried(context, constraint):
             message = f"this `{constraint.action}` says nothing about a label"
             remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"
-            at = ("constraints", n, "condition")
-            yield context.complaint("no-label-in-constraint", message, at, "reads no label", remedy)
+            yield context.complaint("no-label-in-constraint", message, constraint.condition, "reads no label", remedy)
 
 
 def satisfiable(context: Context) -> Iterator[Diagnostic]:
@@ -96,7 +91,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
         if tried > MOST_TRIED:
             message = f"the constraints from here on are not compared with each other: {len(judged):,} were"
             remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
-            at = (*one.path, "condition")
+            at = one.constraint.condition
             yield context.complaint("not-judged", message, at, "not compared", remedy, severity="note")
             break
         judged.append(one)
@@ -106,13 +101,13 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
         if complaint is not None:
             yield complaint
         elif not one.table.observed:
-            before.add(one.sites, one.allowed[0], one.path)
+            before.add(one.sites, one.allowed[0], one.constraint)
 
 
 def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
     """Every constraint whose table can be made; a diagnostic for one whose table cannot."""
     views = {view.name for view in context.spec.views}
-    for n, constraint in enumerate(context.spec.constraints):
+    for constraint in context.spec.constraints:
         if not constraint_can_be_tried(context, constraint):
             continue
         names = {name for name, _ in constraint_sites(context.spec, constraint)}
@@ -121,25 +116,24 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
         if not names or len(known) < len(names) or not views.isdisjoint(read):
             continue
         try:
-            yield _Judged(n, constraint_table(context.spec, constraint, known))
+            yield _Judged(constraint, constraint_table(context.spec, constraint, known))
         except DcrfError as error:
             for problem in error.diagnostics:
-                at = ("constraints", n, "condition")
+                at = constraint.condition
                 yield context.complaint(problem.slug, problem.message, at, "this condition", problem.help)
 
 
 def _alone(context: Context, one: _Judged) -> Diagnostic | None:
-    constraint = context.spec.constraints[one.number]
+    constraint = one.constraint
     if not one.allowed.any():
         what = "is always true" if constraint.action == "forbid" else "can never be true"
         message = f"the condition of this `{constraint.action}` {what}: no labelling is left"
-        return context.complaint("contradictory", message, (*one.path, "condition"), what)
+        return context.complaint("contradictory", message, constraint.condition, what)
     reading = _impossible_reading(one)
     if reading is not None:
         message = f"this `{constraint.action}` leaves no labelling where what it reads of the data is {reading}"
         remedy = "what must hold first is written after `when`: `require chunk is O when word is the`"
-        at = (*one.path, "condition")
-        return context.warning("needs-when", message, at, "of the data too", remedy)
+        return context.warning("needs-when", message, constraint.condition, "of the data too", remedy)
     if constraint.action == "require" and constraint.when is not None and one.allowed.all():
         return _implied(context, one, (), "nothing contradicts it")
     if one.allowed.all():
@@ -163,72 +157,66 @@ def _impossible_reading(one: _Judged) -> str | None:
 def _together(context: Context, one: _Judged, before: EarlierConstraints) -> Diagnostic | None:
     """`one` together with everything that already holds on its sites."""
     possible = np.ones_like(one.allowed)
-    causes: dict[tuple[Path, str], None] = {}
+    causes: dict[tuple[Span, str], None] = {}
 
     def hold(held: Iterator[_Held]) -> None:
         nonlocal possible
-        for path, words, sites, allowed in held:
+        for place, words, sites, allowed in held:
             for shifted in placements(sites, one.sites):
                 possible = possible & spread(allowed, shifted, one.sites)
-                causes[path, words] = None
+                causes[place, words] = None
 
     hold(_schemes(context, one.sites))
-    earlier = set()
-    for placed, allowed, paths in before.within(one.sites):
+    earlier: dict[int, Constraint] = {}
+    for placed, allowed, constraints in before.within(one.sites):
         possible = possible & spread(allowed, placed, one.sites)
-        earlier.update(paths)
-    causes |= {(path, "holds already"): None for _, path in sorted(earlier)[:MOST_CAUSES]}
+        earlier.update(constraints)
+    causes |= {(earlier[turn].span, "holds already"): None for turn in sorted(earlier)[:MOST_CAUSES]}
     hold(_memories(context, one.sites))
     if not causes or not possible.any():
         return None
     if not (possible & one.allowed).any():
-        message = (
-            f"no labelling satisfies this `{context.spec.constraints[one.number].action}` beside what holds already"
-        )
-        words = "contradicts the others"
-        return context.complaint("contradictory", message, one.path, words, others=list(causes))
+        message = f"no labelling satisfies this `{one.constraint.action}` beside what holds already"
+        return context.complaint("contradictory", message, one.constraint, "contradicts the others", others=causes)
     if not (possible & ~one.allowed).any():
-        return _implied(context, one, list(causes), "what holds already allows nothing else")
+        return _implied(context, one, causes, "what holds already allows nothing else")
     return None
 
 
-def _implied(context: Context, one: _Judged, causes: Sequence[tuple[Path, str]], why: str) -> Diagnostic:
-    message = f"this `{context.spec.constraints[one.number].action}` forbids nothing: {why}"
-    return context.warning("already-implied", message, one.path, "forbids nothing", others=causes)
+def _implied(context: Context, one: _Judged, causes: Others, why: str) -> Diagnostic:
+    message = f"this `{one.constraint.action}` forbids nothing: {why}"
+    return context.warning("already-implied", message, one.constraint, "forbids nothing", others=causes)
 
 
-_Held: TypeAlias = "tuple[Path, str, Sites, Mask]"
+_Held: TypeAlias = "tuple[Span, str, Sites, Mask]"
 
 
 def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
     """The legal moves of the labels that a constraint names at neighbouring positions."""
-    for n, label in _among(context, "label", sites):
-        assert isinstance(label, Label)
+    names = {name for name, _ in sites}
+    for label in context.spec.labels:
+        if label.name not in names:
+            continue
         states = context.states(label.name)
         here = {offset for name, offset in sites if name == label.name}
         if isinstance(label.domain, Scheme) and label.constrain and states and any(o + 1 in here for o in here):
             moves = legal_moves(label.domain.name, states)[:-1, :-1]
             words = f"`{label.domain.name}` holds already"
-            yield ("labels", n, "domain"), words, ((label.name, 0), (label.name, 1)), moves
-
-
-def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Node]]:
-    """The labels, or memories, among the sites, with their numbers, in the order of their declaration."""
-    entries = (context.named(name, kind) for name in dict.fromkeys(name for name, _ in sites))
-    return sorted((int(entry.path[1]), entry.entry) for entry in entries if entry is not None)  # numbers differ
+            yield label.place_of("domain"), words, ((label.name, 0), (label.name, 1)), moves
 
 
 def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
     """The consequences of the memories among `sites` for these sites, anywhere in a sequence."""
-    for n, memory in _among(context, "memory", sites):
-        assert isinstance(memory, Memory)
-        kept = context.kept.setdefault(_memories, {})
-        if n not in kept:
-            kept[n] = _tables_of(context, memory)
-        tables, known = kept[n]
+    kept, names = context.kept.setdefault(_memories, {}), {name for name, _ in sites}
+    for memory in context.spec.memories:
+        if memory.name not in names:
+            continue
+        if memory.name not in kept:
+            kept[memory.name] = _tables_of(context, memory)
+        tables, known = kept[memory.name]
         decided = {offset for name, offset in sites if name == memory.name}
         for at in decided if tables else ():
-            yield ("memories", n, "name"), "decided here", *_decided(tables, at, sites, known)
+            yield memory.place_of("name"), "decided here", *_decided(tables, at, sites, known)
 
 
 def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], Mapping[str, Sequence[str]]]:
@@ -267,16 +255,16 @@ def _decided(
 # the joint effect of constraints --------------------------------------------------------------------------------------
 
 
-MOST_PATHS = 8  # constraints remembered for one shape of sites
+MOST_KEPT = 8  # constraints remembered for one shape of sites
 
 
 @dataclass
 class _Shape:
-    """`allowed` over `sites` by all constraints on them; the first of these constraints, with their order."""
+    """`allowed` over `sites` by all constraints on them; the first of these constraints, by their order."""
 
     sites: Sites
     allowed: Mask
-    paths: list[tuple[int, Path]]
+    constraints: dict[int, Constraint]
 
 
 @dataclass
@@ -287,21 +275,21 @@ class EarlierConstraints:
     _shapes: dict[Sites, _Shape] = field(default_factory=dict)
     _by_name: dict[str, list[_Shape]] = field(default_factory=dict)
 
-    def add(self, sites: Sites, allowed: Mask, path: Path) -> None:
+    def add(self, sites: Sites, allowed: Mask, constraint: Constraint) -> None:
         turn, self.count = self.count, self.count + 1
         start = min(offset for _, offset in sites)
         moved: Sites = tuple((name, offset - start) for name, offset in sites)
         key = tuple(sorted(moved))
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _Shape(key, spread(allowed, moved, key), [(turn, path)])
+            shape = self._shapes[key] = _Shape(key, spread(allowed, moved, key), {turn: constraint})
             self._by_name.setdefault(key[0][0], []).append(shape)
             return
         shape.allowed = shape.allowed & spread(allowed, moved, key)
-        if len(shape.paths) < MOST_PATHS:
-            shape.paths.append((turn, path))
+        if len(shape.constraints) < MOST_KEPT:
+            shape.constraints[turn] = constraint
 
-    def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, list[tuple[int, Path]]]]:
+    def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, dict[int, Constraint]]]:
         """The constraints on `sites` or some of them, at every placement."""
         near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
         if 2 ** len(sites) <= len(near):
@@ -311,11 +299,11 @@ class EarlierConstraints:
                     start = min(offset for _, offset in some)
                     shape = self._shapes.get(tuple((name, offset - start) for name, offset in some))
                     if shape is not None:
-                        yield some, shape.allowed, shape.paths
+                        yield some, shape.allowed, shape.constraints
             return
         for shape in near:
             for placed in placements(shape.sites, sites):
-                yield placed, shape.allowed, shape.paths
+                yield placed, shape.allowed, shape.constraints
 
 
 def placements(small: Sites, large: Sites) -> list[Sites]:
@@ -341,26 +329,26 @@ def spread(allowed: Mask, sites: Sites, large: Sites) -> Mask:
 
 def bound_labels(context: Context) -> Iterator[Diagnostic]:
     """`once` stands for a label, and only one of them for each."""
-    before: dict[str, Path] = {}
-    for n, once in enumerate(context.spec.onces):
-        path: Path = ("onces", n, "label")
+    before: dict[str, Span] = {}
+    for once in context.spec.onces:
+        at = once.place_of("label")
         if not context.declared.get(once.label):
-            yield from unknown_names(context, [UnknownName(once.label, path, LABEL_KINDS[:1])])
+            yield from unknown_names(context, [UnknownName(once.label, at, LABEL_KINDS[:1])])
         elif context.named(once.label, "label") is None:
             found = context.named(once.label)
             what = "something else" if found is None else a(found.kind)
             message = f"`once` binds a label, and `{once.label}` is {what}"
-            yield context.complaint("once-not-a-label", message, path, "not a label", "name a label")
+            yield context.complaint("once-not-a-label", message, at, "not a label", "name a label")
         elif once.label in before:
             message = f"`once {once.label}` stands twice"
             there = [(before[once.label], "first said here")]
-            yield context.complaint("once-twice", message, path, "again", "join them to one", there)
+            yield context.complaint("once-twice", message, at, "again", "join them to one", there)
         else:
-            before[once.label] = path
-            yield from _free(context, once, n, context.states(once.label))
+            before[once.label] = at
+            yield from _free(context, once, context.states(once.label))
 
 
-def _free(context: Context, once: Once, number: int, states: tuple[str, ...] | None) -> Iterator[Diagnostic]:
+def _free(context: Context, once: Once, states: tuple[str, ...] | None) -> Iterator[Diagnostic]:
     """What stands after `except` are types, or states."""
     label = context.spec.labels_by_name[once.label]
     if states is None:
@@ -371,35 +359,32 @@ def _free(context: Context, once: Once, number: int, states: tuple[str, ...] | N
             guess = did_you_mean(name, every) or did_you_mean(name.partition("-")[2], every)
             message = f"`{once.label}` has no `{name}` that `once` could bind"
             remedy = f"did you mean `{guess}`?" if guess else f"it binds {listed(every)}"
-            yield context.complaint("once-unknown-type", message, ("onces", number, "free", n), "unknown", remedy)
+            yield context.complaint("once-unknown-type", message, once.place_of("free", n), "unknown", remedy)
     if not bound_types(once, label, states):
         message = f"this `once` forbids nothing: all of `{once.label}` may come again"
-        words, at = "forbids nothing", ("onces", number)
-        yield context.warning("already-implied", message, at, words, "remove it")
+        yield context.warning("already-implied", message, once, "forbids nothing", "remove it")
 
 
 def exact_inference(context: Context) -> Iterator[Diagnostic]:
     """The rule is on a whole sequence: messages, samples and pruned lists do not keep to it."""
     if not context.spec.onces:
         return
-    asked: list[tuple[MethodSettings, Path]] = []
+    asked: list[tuple[MethodSettings, At]] = []
     with suppress(DcrfError):  # `setting_rules` reports it
-        asked.append((inference_settings(context.spec), ("infer", "name")))
+        asked.append((inference_settings(context.spec), context.spec.infer.place_of("name")))
     asked += [(stage.settings.infer, stage.place("infer")) for stage in stage_views(context) if stage.settings.infer]
     for settings, place in asked:
         if settings.method not in EXACT:
             message = f"`{settings.method}` does not keep to `once {context.spec.onces[0].label}`"
             remedy = "write `exact`, or leave it out: `auto` is exact here"
-            others = [(("onces", 0), "the rule")]
+            others = [(context.spec.onces[0], "the rule")]
             yield context.complaint("once-not-exact", message, place, "not exact", remedy, others)
 
 
 def decodable(context: Context) -> Iterator[Diagnostic]:
     """Where types are too many for the graph, decoding has to keep to the rule; local decoding never does."""
     spec = context.spec
-    states = {
-        item.name: context.states(item.name) for part in (spec.labels, spec.latents, spec.memories) for item in part
-    }
+    states = {item.name: context.states(item.name) for item in context.variables()}
     onces = [once for once in spec.onces if context.named(once.label, "label") is not None]
     if not onces or len(onces) < len(spec.onces):
         return
@@ -409,13 +394,12 @@ def decodable(context: Context) -> Iterator[Diagnostic]:
         return  # `bound_labels` reports it
     refusal = once_refusal(spec, known) if complete else None
     if refusal is not None:
-        at: Path = ("onces", 0)
-        yield context.complaint("once-not-exact", refusal.message, at, refusal.label, refusal.remedy)
+        yield context.complaint("once-not-exact", refusal.message, spec.onces[0], refusal.label, refusal.remedy)
     with suppress(DcrfError):  # `setting_rules` reports it
         rule = decoding(spec, context.stage)
         if rule == "local" or (rule != "joint" and complete and enforced_onces(spec, known)):
             message = f"`decode {rule}` does not keep to `once {onces[0].label}`"
-            at = ("onces", 0) if spec.decode is None else ("decode",)
+            at = spec.decode or spec.onces[0]
             yield context.complaint("once-not-exact", message, at, "not kept", "write `decode joint`")
 
 

@@ -1,4 +1,4 @@
-"""The input of every rule of the checker: the specification, the places of its parts, and how to report a problem.
+"""The input of every rule of the checker: the specification, what is known of its names, and how to report a problem.
 
 A rule is a function from a `Context` to diagnostics. It reads and reports, and changes nothing; `Context` only keeps
 values for several rules (the states of a label, the kind of a name). Below it are walks over every feature and node,
@@ -15,35 +15,40 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from ...foundation import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
+from ...foundation import Diagnostic, Span, SpellingGuesses, did_you_mean, is_pipe, quoted_names
 from ...syntax import (
     KEYWORDS,
-    NAMED_STATEMENTS,
     SYNONYMS as WORDS_FOR,
     Cardinality,
+    CliqueSpec,
     Constraint,
     Domain,
     Enumerated,
     Feature,
+    FeatureGroup,
     Label as LabelSpec,
     Latent,
     Memory,
     Node,
     Scheme,
+    Site,
     StateFile,
+    Statement,
     StatesOf,
+    View,
+    label_at,
 )
 from ..conditions import BOOLEAN
-from ..schema import SCHEMES, ModelSpec, Path, SpanTable, nodes, scheme_states, value_if_nodes
+from ..schema import SCHEMES, ModelSpec, nodes, scheme_states, value_if_nodes
 
 if TYPE_CHECKING:
     from ...foundation import Ints
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
+At: TypeAlias = Node | Span | None  # what a message points at; None points at the file
+Others: TypeAlias = Iterable[tuple[At, str]]  # what it points at besides, with a few words each
 
-# The parts of a specification with named entries, and the word for them in messages.
-KINDS: Mapping[str, str] = {kind.section: kind.word for kind in NAMED_STATEMENTS}
 COLUMN = "column"
 OBSERVED_KINDS = (COLUMN, "feature group")
 LABEL_KINDS = ("label", "latent variable", "memory", "view")
@@ -71,11 +76,27 @@ class Data(Protocol):
 
 
 @dataclass(frozen=True)
+class LocatedSpec:
+    """A specification with information about its origin.
+
+    `directories` maps the name of a lexicon, or of a variable with a state file, to the directory to which its path is
+    relative. `diagnostics` are the problems found so far. `complete` is False if a statement could not be read: names
+    that it declares may then seem unknown. `main_file`: the name of its text, if it has one.
+    """
+
+    spec: ModelSpec
+    diagnostics: tuple[Diagnostic, ...] = ()
+    directories: Mapping[str, FilePath] = field(default_factory=dict)
+    complete: bool = True
+    main_file: str | None = None
+
+
+@dataclass(frozen=True)
 class Declared:
-    """The declaration of a name: the word for its kind, the path of the entry, and the entry."""
+    """The declaration of a name: the word for its kind, its place, and the entry."""
 
     kind: str
-    path: Path
+    place: Span
     entry: Node
 
 
@@ -84,10 +105,11 @@ class Context:
     """`registered` are the names of the user's feature functions; `lost` the statements that could not be read.
 
     `functions_known` is False if the user's functions become known later: a function may then be one of them.
+    `main_file`: as in `LocatedSpec`.
     """
 
     spec: ModelSpec
-    spans: SpanTable = field(default_factory=SpanTable)
+    main_file: str | None = None
     stage: str | None = None
     data: Data | None = None
     registered: Collection[str] = ()
@@ -106,34 +128,22 @@ class Context:
         self,
         slug: str,
         message: str,
-        path: Path | Span,
+        at: At,
         words: str = "",
         help: str | None = None,
-        others: Iterable[tuple[Path, str]] = (),
+        others: Others = (),
         severity: Severity = "error",
     ) -> Diagnostic:
-        """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
-        here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
-        there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
-        location = self.main_file if here is None else None
-        return Diagnostic(slug, message, here, tuple(there), help, severity, location)
+        """A diagnostic at a place, with further places and their words; places that no text has are left out."""
+        here = label_at(at, words)
+        there = tuple(label for other, text in others if (label := label_at(other, text)) is not None)
+        return Diagnostic(slug, message, here, there, help, severity, self.main_file if here is None else None)
 
     def warning(
-        self,
-        slug: str,
-        message: str,
-        path: Path | Span,
-        words: str = "",
-        help: str | None = None,
-        others: Iterable[tuple[Path, str]] = (),
+        self, slug: str, message: str, at: At, words: str = "", help: str | None = None, others: Others = ()
     ) -> Diagnostic:
         """A complaint that does not stop the model from being trained."""
-        return self.complaint(slug, message, path, words, help, others, "warning")
-
-    @property
-    def main_file(self) -> str | None:
-        """The main file, if the model was read from one."""
-        return self.spans.main_file
+        return self.complaint(slug, message, at, words, help, others, "warning")
 
     # names ----------------------------------------------------------------------------------------------------
 
@@ -141,12 +151,10 @@ class Context:
     def declared(self) -> Mapping[str, tuple[Declared, ...]]:
         """All declarations of each name. A column and a label can share one."""
         by_name: dict[str, list[Declared]] = {}
-        for n, column in enumerate(self.spec.data.columns if self.spec.data else ()):
-            by_name.setdefault(column.name, []).append(Declared(COLUMN, ("data", "columns", n), column))
-        for part, kind in KINDS.items():
-            for n, item in enumerate(getattr(self.spec, part)):
-                if item.name is not None:
-                    by_name.setdefault(item.name, []).append(Declared(kind, (part, n, "name"), item))
+        for column in self.spec.data.columns if self.spec.data else ():
+            by_name.setdefault(column.name, []).append(Declared(COLUMN, column.span, column))
+        for name, item in self.spec.named():
+            by_name.setdefault(name, []).append(Declared(item.word, item.place_of("name"), item))
         return {name: tuple(entries) for name, entries in by_name.items()}
 
     def named(self, name: str, *kinds: str) -> Declared | None:
@@ -165,11 +173,9 @@ class Context:
 
     def near(
         self, name: str, kinds: Iterable[str], more: Iterable[str] = ()
-    ) -> tuple[str | None, list[tuple[Path, str]]]:
+    ) -> tuple[str | None, list[tuple[At, str]]]:
         """The name that `name` probably stands for, and the label that shows where it is declared."""
-        known: list[str] = self.names(*kinds)
-        if more := list(more):
-            known = [*known, *more]
+        known = [*self.names(*kinds), *more]
         guess = self.guesses.near(name, known, SYNONYMS)
         entry = self.named(guess, *kinds) if guess else None
         if entry is None:
@@ -178,7 +184,7 @@ class Context:
         words = (
             f"{a(entry.kind)} with a similar name is declared here" if similar else f"this {entry.kind} may be meant"
         )
-        return guess, [(entry.path, words)]
+        return guess, [(entry.place, words)]
 
     def may_be_lost(self, name: str) -> bool:
         """Whether a statement that could not be read may have declared `name`."""
@@ -197,16 +203,21 @@ class Context:
         return not self.spec.labels and not self.lost_statement("label")
 
     @cached_property
-    def meant_as_labels(self) -> Mapping[str, Path]:
+    def meant_as_labels(self) -> Mapping[str, Span]:
         """Columns in the place of a label, with the first such place: their `label` statements are missing."""
-        places: dict[str, Path] = {}
-        for part, of in (("cliques", "sites"), ("pieces", "over")):
-            for n, item in enumerate(getattr(self.spec, part)):
-                for s, site in enumerate(getattr(item, of)):
-                    entry = self.named(site.variable)
-                    if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
-                        places.setdefault(site.variable, (part, n, of, s, "variable"))
+        places: dict[str, Span] = {}
+        for site in self.sites():
+            entry = self.named(site.variable)
+            if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
+                places.setdefault(site.variable, site.place_of("variable"))
         return places
+
+    def sites(self) -> Iterator[Site]:
+        """The sites of cliques, then those of pieces."""
+        for clique in self.spec.cliques:
+            yield from clique.sites
+        for piece in self.spec.pieces:
+            yield from piece.over
 
     @cached_property
     def _lost_declarations(self) -> frozenset[str]:
@@ -269,11 +280,9 @@ class Context:
             self._lines[path] = _read_lines(path)
         return self._lines[path]
 
-    def variables(self) -> Iterator[tuple[Path, LabelSpec | Latent | Memory]]:
-        """Every variable with a domain, with its path."""
-        for part in ("labels", "latents", "memories"):
-            for n, item in enumerate(getattr(self.spec, part)):
-                yield (part, n), item
+    def variables(self) -> tuple[LabelSpec | Latent | Memory, ...]:
+        """Every variable with a domain."""
+        return (*self.spec.labels, *self.spec.latents, *self.spec.memories)
 
 
 def a(words: str) -> str:
@@ -330,32 +339,30 @@ def _declared_words(statement: str) -> set[str]:
 # every node of a specification ----------------------------------------------------------------------------------------
 
 
-def every_feature(spec: ModelSpec) -> Iterator[tuple[Path, Feature]]:
-    """The entries of all feature lists: of the groups, then of the cliques."""
-    lists = [(("groups", n), group.features) for n, group in enumerate(spec.groups)]
-    lists += [(("cliques", n), clique.features) for n, clique in enumerate(spec.cliques)]
-    for path, features in lists:
-        for f, feature in enumerate(features):
-            yield (*path, "features", f), feature
+def every_feature(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, Feature]]:
+    """The entries of all feature lists, of the groups, then of the cliques, each with the statement that has it."""
+    holders: tuple[FeatureGroup | CliqueSpec, ...] = (*spec.groups, *spec.cliques)
+    for holder in holders:
+        for feature in holder.features:
+            yield holder, feature
 
 
-def every_node(spec: ModelSpec) -> Iterator[tuple[Path, Node]]:
-    """Every node in features, conditions, memories and views, outermost first."""
-    for path, feature in every_feature(spec):
-        yield from nodes(feature, path)
-    for n, clique in enumerate(spec.cliques):
+def every_node(spec: ModelSpec) -> Iterator[tuple[Statement, Node]]:
+    """Every node in features, conditions, memories and views, outermost first, each with the statement that has it."""
+    for holder, feature in every_feature(spec):
+        yield from ((holder, node) for node in nodes(feature))
+    for clique in spec.cliques:
         if clique.where is not None:
-            yield from nodes(clique.where, ("cliques", n, "where"))
-    for n, constraint in enumerate(spec.constraints):
-        yield from constraint_nodes(constraint, ("constraints", n))
-    for n, memory in enumerate(spec.memories):
-        yield from value_if_nodes(memory.value, ("memories", n, "value"))
-    for n, view in enumerate(spec.views):
-        yield from value_if_nodes(view.value, ("views", n, "value"))
+            yield from ((clique, node) for node in nodes(clique.where))
+    for constraint in spec.constraints:
+        yield from ((constraint, node) for node in constraint_nodes(constraint))
+    expressions: tuple[Memory | View, ...] = (*spec.memories, *spec.views)
+    for derived in expressions:
+        yield from ((derived, node) for node in value_if_nodes(derived.value))
 
 
-def constraint_nodes(constraint: Constraint, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+def constraint_nodes(constraint: Constraint) -> Iterator[Node]:
     """Everything in the conditions of a constraint."""
-    yield from nodes(constraint.condition, (*path, "condition"))
+    yield from nodes(constraint.condition)
     if constraint.when is not None:
-        yield from nodes(constraint.when, (*path, "when"))
+        yield from nodes(constraint.when)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Apply, CliqueSpec, Here, Reference
 from ..conditions import obstacles
-from ..schema import Path, nodes, shift_of_site
+from ..schema import nodes, shift_of_site
 from ..settings import (
     INFERENCE,
     LOSSES,
@@ -34,8 +34,8 @@ from ..settings import (
     decoding,
     state_costs,
 )
-from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of
-from .context import LABEL_KINDS, Context, Rule, listed
+from .checked_stages import EXACT, StageView, running_statements, stage_views, stages_of
+from .context import LABEL_KINDS, At, Context, Rule, listed
 from .training_rules import needs_segments, not_measurable
 
 
@@ -57,14 +57,14 @@ def mce_labels(context: Context) -> Iterator[Diagnostic]:
                 yield from needs_segments(context, name, where, loss)
 
 
-def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[str, str, Path]]:
+def _names_in_loss(stage: StageView, losses: Collection[str]) -> Iterator[tuple[str, str, At]]:
     """Each name in the written loss: the loss that it is an argument of, the name and its place."""
     written = stage.value("loss")
-    for at, node in nodes(written, stage.place("loss")) if written is not None else ():
+    for node in nodes(written) if written is not None else ():
         if isinstance(node, Apply) and node.function in losses:
-            for n, argument in enumerate(node.arguments):
+            for argument in node.arguments:
                 if isinstance(argument.value, Reference):
-                    yield node.function, argument.value.name, (*at, "arguments", n, "value")
+                    yield node.function, argument.value.name, argument.value
 
 
 def mce_settings(context: Context) -> Iterator[Diagnostic]:
@@ -161,16 +161,10 @@ def _unread(context: Context, stage: StageView, named: tuple[str, ...], label: s
     cliques = [clique for clique in context.spec.cliques if _is_of(clique, label)]
     if any(_is_of(clique, name) for clique in cliques for name in named):
         return f"no loss reads `{label}`: its gold values do not count in this stage", remedy
-    if cliques and _follows(stage):
+    if cliques and stage.after is not None:
         keeping = [f"prior.{clique.name or 'NAME'} = none" for clique in cliques]
         remedy += f", or keep the weights of its cliques by {listed(dict.fromkeys(keeping))}"
     return f"no loss reads `{label}`: only the prior moves the weights of its cliques, towards 0", remedy
-
-
-def _follows(stage: StageView) -> bool:
-    """Whether it begins with the weights of another stage."""
-    stages = stage.context.spec.stages
-    return bool(stages) and stages[stage.number].after is not None
 
 
 def _is_of(clique: CliqueSpec, label: str) -> bool:
@@ -179,7 +173,7 @@ def _is_of(clique: CliqueSpec, label: str) -> bool:
 
 def _stays(stage: StageView, label: str) -> bool:
     """Whether a later stage of `mce` leaves the weights of a label's cliques as they are: none of them has a prior."""
-    if not _follows(stage) or isinstance(stage.settings.criterion, HmsvmSettings):
+    if stage.after is None or isinstance(stage.settings.criterion, HmsvmSettings):
         return False
     priors, general = stage.settings.clique_priors, stage.settings.prior
     cliques = [clique for clique in stage.context.spec.cliques if _is_of(clique, label)]
@@ -261,10 +255,8 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
     for stage, _ in stages_of(context, HmsvmSettings):
         for name in stage.settings.clique_kernels:
             at = stage.place("kernel", name)
-            number, clique = next(
-                (c, candidate) for c, candidate in enumerate(context.spec.cliques) if candidate.label == name
-            )
-            there = [(("cliques", number), "this clique")]
+            clique = next(candidate for candidate in context.spec.cliques if candidate.label == name)
+            there = [(clique, "this clique")]
             obstacle = _no_kernel(context, clique)
             if obstacle is not None:
                 message = f"`{name}` can have no kernel: {obstacle}"
@@ -290,17 +282,15 @@ def what_follows(context: Context) -> Iterator[Diagnostic]:
     """An earlier stage has no effect on `hmsvm`, whose dual starts at 0. No stage can continue from the weights of the
     positions of a kernel.
     """
-    running = {context.spec.stages[n].label: n for n in running_stages(context) if context.spec.stages}
     compared = {stage.stage.label for stage, _ in stages_of(context, HmsvmSettings) if stage.settings.clique_kernels}
     hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)
-    for label, number in running.items():
-        after = context.spec.stages[number].after
-        at = ("stages", number, "after")
+    for stage in running_statements(context):
+        after, at = stage.after, stage.place_of("after")
         if after in compared:
-            message = f"`{label}` cannot begin with the weights of `{after}`, which belong to positions of a kernel"
-            remedy = "leave out `after`"
-            yield context.complaint("cannot-compare", message, at, "weights of positions", remedy)
-        elif after is not None and context.spec.stages[number].criterion.name == "hmsvm" and not hidden:
+            begins = f"`{stage.label}` cannot begin with the weights of `{after}`"
+            message = f"{begins}, which belong to positions of a kernel"
+            yield context.complaint("cannot-compare", message, at, "weights of positions", "leave out `after`")
+        elif after is not None and stage.criterion.name == "hmsvm" and not hidden:
             message = f"`after {after}` changes nothing: `hmsvm` begins at 0, whatever was trained before"
             yield context.warning("idle-setting", message, at, "no effect", "leave it out")
 
@@ -316,7 +306,7 @@ def countable(context: Context) -> Iterator[Diagnostic]:
     for stage, criterion in stages_of(context, HmmSettings):
         for found in obstacles(context.spec, criterion.order):
             others = stage.of_criterion
-            yield context.complaint("cannot-count", found.message, found.path, found.words, found.remedy, others)
+            yield context.complaint("cannot-count", found.message, found.place, found.words, found.remedy, others)
 
 
 # `perceptron` ---------------------------------------------------------------------------------------------------------
@@ -351,9 +341,10 @@ def _voted(stage: StageView) -> Iterator[Diagnostic]:
         return
     if decode != "joint":
         message = f"`vote = yes` is a vote on whole labellings, which `decode {decode}` does not find"
-        at = stage.written("decode") or ("decode", "name")
+        rule = context.spec.decode
+        place = stage.written("decode") or (rule.place_of("name") if rule is not None else None)
         remedy = "write `decode joint`, or `average = yes` in the place of `vote`"
-        yield context.complaint("vote-settings", message, at, "not with `vote`", remedy, [vote])
+        yield context.complaint("vote-settings", message, place, "not with `vote`", remedy, [vote])
 
 
 # `exponential` and `adaboost` -----------------------------------------------------------------------------------------
@@ -383,12 +374,11 @@ def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = 
 def hidden_labels(context: Context) -> Iterator[Diagnostic]:
     """Boosting counts the features of one known labelling."""
     for stage, _ in stages_of(context, AdaboostSettings):
-        for n, latent in enumerate(context.spec.latents[:1]):
+        for latent in context.spec.latents[:1]:
             message = f"`adaboost` needs labels that are all known, and `{latent.name}` is latent"
             remedy = "train by `exponential`, which sums it out"
-            there = [(("latents", n, "name"), "declared here")]
-            at = (*stage.path, "name")
-            yield context.complaint("cannot-sum-out", message, at, "sums nothing out", remedy, there)
+            there = [(latent.place_of("name"), "declared here")]
+            yield context.complaint("cannot-sum-out", message, stage.name, "sums nothing out", remedy, there)
 
 
 def idle_division(context: Context) -> Iterator[Diagnostic]:

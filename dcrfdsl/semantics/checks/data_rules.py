@@ -28,9 +28,9 @@ from ...syntax import (
     Scheme,
     StatesOf,
 )
-from ..schema import SCHEMES, ModelSpec, Path, learn_types, plain, read_cell, scheme_states, split_state
+from ..schema import SCHEMES, ModelSpec, learn_types, plain, read_cell, scheme_states, split_state
 from ..settings import SentenceImportance, TokenImportance, stage_settings
-from .context import Context, Data, Rule, constraint_nodes, every_feature, every_node, listed
+from .context import At, Context, Data, Others, Rule, constraint_nodes, every_feature, every_node, listed
 from .data_formats import FORMATS, JOINABLE, JOINED, Format
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def no_data(context: Context) -> Iterator[Diagnostic]:
     """A template without data or without labels cannot be used by itself."""
     if context.spec == ModelSpec(doc=context.spec.doc) and not context.lost:
         message = "this template is empty: it says neither what is observed nor what is predicted"
-        yield context.complaint("no-data", message, (), help="`dcrfdsl new` lists templates to start from")
+        yield context.complaint("no-data", message, None, help="`dcrfdsl new` lists templates to start from")
         return
     if context.lost_statement("use"):
         return  # the declarations of an unreadable file are unknown
     if context.spec.data is None and not context.lost_statement("data"):
         message = "no `data` statement says which columns there are"
-        yield context.complaint("no-data", message, (), help="for example `data conll(word, pos, chunk)`")
+        yield context.complaint("no-data", message, None, help="for example `data conll(word, pos, chunk)`")
     if context.unlabelled:
         message = "no `label` says what is to be predicted"
         columns = [column.name for column in (context.spec.data.columns if context.spec.data else ())]
-        name, at = next(iter(context.meant_as_labels.items()), (columns[-1] if columns else "NAME", ()))
+        name, at = next(iter(context.meant_as_labels.items()), (columns[-1] if columns else "NAME", None))
         remedy = f"for example `label {name}`, on a line of its own"
         yield context.complaint("no-label", message, at, "predicted here" if at else "", remedy)
 
@@ -67,43 +67,40 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         known = listed(FORMATS)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
         message = f"`{data.format}` is not a data format"
-        yield context.complaint("unknown-format", message, ("data", "format"), "unknown", remedy)
+        yield context.complaint("unknown-format", message, data.place_of("format"), "unknown", remedy)
         return
     entry = FORMATS[data.format]
-    for n, column in enumerate(data.columns):
-        yield from _source(context, data.format, entry, column, n)
+    for column in data.columns:
+        yield from _source(context, data.format, entry, column)
     if entry.last and data.columns:
         yield from _features_last(context, data, entry)
-    for n, option in enumerate(data.options):
+    for option in data.options:
         name, value = option.name or "", plain(option.value)
         if name not in entry.options:
             guess = did_you_mean(name, entry.options)
             known = f"its options are {listed(entry.options)}" if entry.options else f"`{data.format}` has no options"
             remedy = f"did you mean `{guess}`?" if guess else known
             message = f"`{name}` is not an option of `{data.format}`"
-            at = ("data", "options", n, "name")
-            yield context.complaint("unknown-setting", message, at, "unknown option", remedy)
+            yield context.complaint("unknown-setting", message, option.place_of("name"), "unknown option", remedy)
             continue
         wanted = entry.options[name]
         if not isinstance(value, str) or not wanted.fits(value):
             message = f"`{value}` is no value for `{name}`: expected {wanted.expected}"
-            at = ("data", "options", n, "value")
-            yield context.complaint("bad-setting", message, at, f"expected {wanted.expected}")
+            yield context.complaint("bad-setting", message, option.value, f"expected {wanted.expected}")
 
 
-def _source(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:
-    at = ("data", "columns", n)
+def _source(context: Context, name: str, entry: Format, column: Column) -> Iterator[Diagnostic]:
     if column.name in entry.options and column.source != column.name and column.key is None:
         message = f"`{column.name} = {column.source}` names a column, and `{column.name}` is an option of `{name}`"
         remedy = f'an option is a text: `{column.name} = "{column.source}"`'
-        yield context.complaint("bad-setting", message, at, "a column", remedy)
+        yield context.complaint("bad-setting", message, column, "a column", remedy)
     if column.key is not None and column.source not in entry.keyed:
         message = f"`{name}` has no keys to read `{column.name}` from"
         readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
         remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
-        yield context.complaint("unknown-column", message, at, "no keys here", remedy)
+        yield context.complaint("unknown-column", message, column, "no keys here", remedy)
     elif column.source == JOINED and column.key is not None:
-        yield from _joined(context, column, at)
+        yield from _joined(context, column)
     elif entry.sources is not None and column.source not in entry.sources:
         labels = {label.name for label in context.spec.labels}
         is_label = "spans" in entry.sources and column.name in labels
@@ -111,10 +108,10 @@ def _source(context: Context, name: str, entry: Format, column: Column, n: int) 
         example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
-        yield context.complaint("unknown-column", message, at, "no such column", remedy)
+        yield context.complaint("unknown-column", message, column, "no such column", remedy)
 
 
-def _joined(context: Context, column: Column, at: Path) -> Iterator[Diagnostic]:
+def _joined(context: Context, column: Column) -> Iterator[Diagnostic]:
     """`tag = joined("upos xpos feats")`: columns without spaces, so that the values can be split again."""
     parts = (column.key or "").split(" ")
     odd = next((part for part in parts if part not in JOINABLE), None)
@@ -124,32 +121,29 @@ def _joined(context: Context, column: Column, at: Path) -> Iterator[Diagnostic]:
             f"did you mean `{guess}`?" if guess in JOINABLE else f"write names with a space between: {listed(JOINABLE)}"
         )
         message = f"`joined` takes columns whose values have no spaces, and `{odd}` is not one of them"
-        yield context.complaint("unknown-column", message, at, "cannot be joined", remedy)
+        yield context.complaint("unknown-column", message, column, "cannot be joined", remedy)
     elif len(parts) < 2 or len(set(parts)) < len(parts):
         message = "`joined` takes two or more columns, each once"
         remedy = f'for example `{column.name} = joined("upos feats")`'
-        yield context.complaint("bad-argument", message, at, "expected several columns", remedy)
+        yield context.complaint("bad-argument", message, column, "expected several columns", remedy)
 
 
 def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[Diagnostic]:
     """In these formats a line is labels, then features: the last column has all features."""
     kind = entry.last[0]
-    example = f"data {data.format}(y, features: {kind})"
+    remedy = f"for example `data {data.format}(y, features: {kind})`"
     *labels, features = data.columns
     if features.type.name not in entry.last:
         message = f"the last column of `{data.format}` has all features of a token, and `{features.name}` is no bag"
-        at: Path = ("data", "columns", len(labels))
-        yield context.complaint("column-type", message, at, f"needs `{kind}`", f"for example `{example}`")
-    for n, column in enumerate(labels):
+        yield context.complaint("column-type", message, features, f"needs `{kind}`", remedy)
+    for column in labels:
         if column.type.name != "str":
             message = f"`{data.format}` has labels before the features, and `{column.name}` is no column of texts"
-            yield context.complaint(
-                "column-type", message, ("data", "columns", n), "needs texts", f"for example `{example}`"
-            )
+            yield context.complaint("column-type", message, column, "needs texts", remedy)
     if not labels or (entry.before is not None and len(labels) > entry.before):
         expected = "one label and" if entry.before else "labels and"
         message = f"`{data.format}` has {expected} one column of features, and this is {len(data.columns)}"
-        yield context.complaint("column-count", message, ("data",), help=f"for example `{example}`")
+        yield context.complaint("column-count", message, data, help=remedy)
 
 
 # a data set beside the template ---------------------------------------------------------------------------------
@@ -166,55 +160,49 @@ def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
     data = context.spec.data
     if data is None:
         return
-    of_spans = {column.name: n for n, column in enumerate(data.columns) if column.source == "spans"}
-    for n, label in enumerate(context.spec.labels):
-        domain = label.domain
-        states = domain.states if isinstance(domain, Enumerated) else ()
-        fits = not isinstance(domain, Cardinality) and all(map(_is_mark, states))
+    of_spans = {column.name: column for column in data.columns if column.source == "spans"}
+    for label in context.spec.labels:
+        states = label.domain.states if isinstance(label.domain, Enumerated) else ()
+        are_marks = all(any(split_state(name, state) is not None for name in SCHEMES) for state in states)
+        fits = not isinstance(label.domain, Cardinality) and are_marks
         if label.name in of_spans and data.format == "spans" and not fits:
             message = f"label `{label.name}` is read from spans, and its states mark no segments"
-            there: list[tuple[Path, str]] = [(("data", "columns", of_spans[label.name]), "read from spans")]
+            there: Others = [(of_spans[label.name], "read from spans")]
             remedy = f"`label {label.name} in bio` takes the labels of the spans as types"
-            yield context.complaint("not-a-segment", message, ("labels", n, "domain"), "no segments", remedy, there)
-
-
-def _is_mark(state: str) -> bool:
-    return any(split_state(name, state) is not None for name in SCHEMES)
+            yield context.complaint("not-a-segment", message, label.domain, "no segments", remedy, there)
 
 
 def missing_columns(context: Context) -> Iterator[Diagnostic]:
     """Columns that the template declares and the data set lacks; a missing label is called one."""
     if context.data is None or context.spec.data is None:
         return
-    labels = {label.name: n for n, label in enumerate(context.spec.labels)}
-    for n, column in enumerate(context.spec.data.columns):
+    labels = {label.name: label for label in context.spec.labels}
+    for column in context.spec.data.columns:
         if column.name in context.data.columns:
             continue
-        there: list[tuple[Path, str]] = [(("data", "columns", n), "declared here")]
         if column.name in labels:
             message = f"`{context.data.file}` has no column for the label `{column.name}`, which training needs"
-            at: Path = ("labels", labels[column.name], "name")
+            at, there = labels[column.name].place_of("name"), [(column, "declared here")]
             remedy = "gold labels may be absent only from data that is to be tagged"
             yield context.complaint("missing-label", message, at, "no gold labels", remedy, there)
         else:
             message = f"`{context.data.file}` has no column `{column.name}`"
             present = listed(context.data.columns)
-            at = there[0][0]
-            yield context.complaint("missing-column", message, at, "not in the data", f"it has {present}")
+            yield context.complaint("missing-column", message, column, "not in the data", f"it has {present}")
 
 
 def column_types(context: Context) -> Iterator[Diagnostic]:
     """A column of the data set holds another kind of values than the template declares."""
     if context.data is None or context.spec.data is None:
         return
-    for n, column in enumerate(context.spec.data.columns):
+    for column in context.spec.data.columns:
         column_values = context.data.columns.get(column.name)
         if column_values is None:
             continue
         has, needs = column_values.holds, _words(column.type)
         if has != needs:
             message = f"column `{column.name}` of `{context.data.file}` has {has}, and the template declares {needs}"
-            yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
+            yield context.complaint("column-type", message, column, f"declared as {needs}")
 
 
 def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
@@ -228,7 +216,7 @@ def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
         for factor in (feature.factors if isinstance(feature, Cross) else (feature,))
         if isinstance(factor, Reference)
     }
-    for n, column in enumerate(context.spec.data.columns):
+    for column in context.spec.data.columns:
         if column.type.name != "str" or column.name not in listed_alone or column.name not in context.data.columns:
             continue
         values = context.data.columns[column.name].values
@@ -245,8 +233,7 @@ def numbers_as_texts(context: Context) -> Iterator[Diagnostic]:
             "of their own"
         )
         remedy = f"declare `{column.name}: {kind}`{gap}, or put the numbers in bins: `bin({column.name}, 4)`"
-        at = ("data", "columns", n)
-        yield context.complaint("numbers-as-texts", message, at, "texts", remedy, severity="note")
+        yield context.complaint("numbers-as-texts", message, column, "texts", remedy, severity="note")
 
 
 LEAST_NUMBERS, MANY_NUMBERS = 20, 1000  # distinct texts; more are not looked at
@@ -271,7 +258,7 @@ SHOWN = 5  # states that a message lists before it counts the others
 
 def unseen_states(context: Context) -> Iterator[Diagnostic]:
     """States, and types of segments, that a label declares and the training data lacks."""
-    for n, label in enumerate(context.spec.labels):
+    for label in context.spec.labels:
         states, occurring = context.states(label.name), _occurring(context, label)
         if states is None or occurring is None or isinstance(label.domain, StatesOf):
             continue
@@ -281,7 +268,7 @@ def unseen_states(context: Context) -> Iterator[Diagnostic]:
         wanted = types or tuple(state for state in states if state != label.missing)
         absent = [one for one in wanted if have.isdisjoint(_states_of(label, one))]
         if absent:
-            yield _unseen(context, n, label, absent, wanted, occurring)
+            yield _unseen(context, label, absent, wanted, occurring)
 
 
 def _states_of(label: Label, one: str) -> Collection[str]:
@@ -292,7 +279,7 @@ def _states_of(label: Label, one: str) -> Collection[str]:
 
 
 def _unseen(
-    context: Context, n: int, label: Label, absent: Sequence[str], wanted: Sequence[str], occurring: Sequence[str]
+    context: Context, label: Label, absent: Sequence[str], wanted: Sequence[str], occurring: Sequence[str]
 ) -> Diagnostic:
     assert context.data is not None
     what = "type" if isinstance(label.domain, Scheme) else "state"
@@ -311,13 +298,12 @@ def _unseen(
     types = learn_types("bioes", occurring)[0]
     if not isinstance(label.domain, Scheme) and not set(types).isdisjoint(absent):
         remedy = f"the data has segments of these types: write `label {label.name} in bio({', '.join(types)})`"
-    at = ("labels", n, "domain")
-    return context.warning("unseen-state", message, at, "not in the data", remedy)
+    return context.warning("unseen-state", message, label.place_of("domain"), "not in the data", remedy)
 
 
 def one_state(context: Context) -> Iterator[Diagnostic]:
     """A label with a single state: everything is right, and nothing is learned."""
-    for n, label in enumerate(context.spec.labels):
+    for label in context.spec.labels:
         states, occurring = context.states(label.name), _occurring(context, label)
         source = "declares"
         if states is None and occurring is not None:
@@ -328,7 +314,7 @@ def one_state(context: Context) -> Iterator[Diagnostic]:
         remedy = f"declare the others, as in `label {label.name} in {{A, B}}`"
         if source == "learns" and context.data is not None:
             remedy = f"train on data that has others; `{context.data.file}` may have its values in another column"
-        at = ("labels", n, "domain" if source == "declares" else "name")
+        at = label.place_of("domain" if source == "declares" else "name")
         yield context.warning("one-state", message, at, "a single state", remedy)
 
 
@@ -340,23 +326,23 @@ def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
         if context.states(label.name) is None and occurring is not None:
             learned[label.name] = _learned(label, occurring) or ()
     told: set[tuple[str, str]] = set()
-    for n, constraint in enumerate(context.spec.constraints if learned else ()):
-        for path, node in constraint_nodes(constraint, ("constraints", n)):
+    for constraint in context.spec.constraints if learned else ():
+        for node in constraint_nodes(constraint):
             if not isinstance(node, Is | InSet) or not isinstance(node.term, Reference):
                 continue
             known, named = learned.get(node.term.name), (node.state,) if isinstance(node, Is) else node.states
             for state in named if known is not None else ():
                 if known and state not in known and (node.term.name, state) not in told:
                     told.add((node.term.name, state))
-                    yield _not_learned(context, node.term.name, state, known, path)
+                    yield _not_learned(context, node.term.name, state, known, node)
 
 
-def _not_learned(context: Context, label: str, state: str, known: Sequence[str], path: Path) -> Diagnostic:
+def _not_learned(context: Context, label: str, state: str, known: Sequence[str], at: At) -> Diagnostic:
     assert context.data is not None
     message = f"`{label}` is never `{state}` in `{context.data.file}`, so it does not have this state"
     guess = did_you_mean(state, known)
     remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(known, SHOWN))}"
-    return context.warning("unseen-state", message, path, "not in the data", remedy)
+    return context.warning("unseen-state", message, at, "not in the data", remedy)
 
 
 def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:

@@ -24,7 +24,7 @@ EITHER = frozenset({False, True})
 
 def first_value(context: Context) -> Iterator[Diagnostic]:
     """A memory whose expression says something else of the first token than its first value."""
-    for n, memory in enumerate(context.spec.memories):
+    for memory in context.spec.memories:
         states = context.states(memory.name) or (BOOLEAN if memory.domain is None else None)
         first = None if states is None else initial_state(memory, states)
         if states is None or first not in states or not memory_can_be_tried(context, memory):
@@ -38,7 +38,7 @@ def first_value(context: Context) -> Iterator[Diagnostic]:
             kept = "or first" if first == YES else "and not first"
             remedy = f"write `(…) {kept}` if it is to begin so, else {remedy}"
         message = f"memory `{memory.name}` is `{first}` at the first token, whatever its expression says of it"
-        at = ("memories", n, "name" if memory.initially is None else "initially")
+        at = memory.place_of("name" if memory.initially is None else "initially")
         words = f"the expression may say `{other}` there"
         yield context.warning("first-value", message, at, words, remedy)
 
@@ -52,7 +52,7 @@ def values_at_the_first_token(
     """
     told = _Told(context, first)
     read = {
-        node.name for _, node in value_if_nodes(memory.value)
+        node.name for node in value_if_nodes(memory.value)
         if isinstance(node, Reference) and not is_word(context.spec, node)
     }  # fmt: skip
     if read <= context.spec.memories_by_name.keys():

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...foundation import Diagnostic, LazyModule
-from ...syntax import Apply, CliqueSpec, Compares, Node, Reference, field_names, shown
-from ..schema import ModelSpec, Path, nodes
+from ...syntax import Apply, CliqueSpec, Compares, FeatureGroup, Node, Reference, field_names, shown
+from ..schema import ModelSpec, children
 from ..settings import NoPrior, stage_settings
 from .checked_stages import running_stages, running_statements
 from .context import Context, Rule, every_feature
@@ -43,9 +43,10 @@ def unused(context: Context) -> Iterator[Diagnostic]:
     label = spec.labels[0].name if spec.labels else "LABEL"
     for part, kind in _KINDS.items():
         slug, words, remedy = _IDLE[part]
-        for n, item in enumerate(getattr(spec, part)):
-            at: Path = (part, n, "name")
-            if item.name in used or not _is_in_main_file(context, at) or context.mentioned_in_lost(item.name):
+        for item in getattr(spec, part):
+            at = item.place_of("name")
+            in_main_file = not item.is_written or at.source.name == context.main_file
+            if item.name in used or not in_main_file or context.mentioned_in_lost(item.name):
                 continue
             message = f"nothing uses the {kind} `{item.name}`: it changes nothing"
             help = remedy.format(name=item.name, label=label)
@@ -78,41 +79,33 @@ def _texts(part: Any, *, but: str = "") -> Iterator[str]:
             left.extend(getattr(node, name) for name in field_names(type(node)) if name not in ("doc", "per"))
 
 
-def _is_in_main_file(context: Context, at: Path) -> bool:
-    """Whether the main file declares the part at a path, and not a file that it uses."""
-    span = context.spans.nearest(*at)
-    return span is None or span.source.name == context.main_file
-
-
 def same_cliques(context: Context) -> Iterator[Diagnostic]:
     """Two cliques that are equal, or that share a name because neither has an explicit one.
 
     Equal cliques in different pieces have weights that do not add up: each has functions of its own.
     """
-    by_content: dict[object, int] = {}
-    by_label: dict[str, int] = {}
+    by_content: dict[object, CliqueSpec] = {}
+    by_label: dict[str, CliqueSpec] = {}
     pieces = _pieces(context)
-    for n, clique in enumerate(context.spec.cliques):
-        earlier = by_content.setdefault((_content(clique), pieces.get(clique.name)), n)
-        namesake = by_label.setdefault(clique.label, n)
-        if earlier != n:
+    for clique in context.spec.cliques:
+        earlier = by_content.setdefault((_content(clique), pieces.get(clique.name)), clique)
+        namesake = by_label.setdefault(clique.label, clique)
+        if earlier is not clique:
             message = f"clique `{clique.label}` stands twice: the weights of the two only add up"
             words, remedy, other = "said again", "remove one of them", earlier
-        elif namesake != n:
+        elif namesake is not clique:
             message = f"two cliques are called `{clique.label}`: neither a prior nor `show` can tell them apart"
             words, other = "of the same name", namesake
             remedy = "name them with `as NAME`, or join their features in one list"
         else:
             continue
-        there = [(("cliques", other), "the other one")]
-        at = ("cliques", n, "sites", 0)
-        yield context.warning("same-clique", message, at, words, remedy, there)
+        yield context.warning("same-clique", message, clique.sites[0], words, remedy, [(other, "the other one")])
 
 
 def _pieces(context: Context) -> dict[str | None, frozenset[str]]:
     """Of each clique that pieces of a running `piecewise` hold, by its name, those pieces."""
     holders: dict[str | None, set[str]] = {}
-    used = {shown(one.value) for _, stage in running_statements(context) for one in stage.criterion.arguments}
+    used = {shown(one.value) for stage in running_statements(context) for one in stage.criterion.arguments}
     for piece in context.spec.pieces:
         for member in piece.members if piece.name in used else ():
             holders.setdefault(member.clique, set()).add(piece.name)
@@ -139,9 +132,9 @@ def unscaled_numbers(context: Context) -> Iterator[Diagnostic]:
     if context.data is None:
         return
     seen = set[str]()
-    for path, name in _numbers(context):
-        values = getattr(context.data.columns.get(name), "values", None)
-        if name in seen or _suits_all(context, path) or not isinstance(values, np.ndarray) or values.ndim != 1:
+    for holder, node in _numbers(context.spec):
+        name, values = node.name, getattr(context.data.columns.get(node.name), "values", None)
+        if name in seen or _suits_all(context, holder) or not isinstance(values, np.ndarray) or values.ndim != 1:
             continue
         seen.add(name)
         known = values[~np.isnan(values)]  # numbers may be missing
@@ -152,25 +145,25 @@ def unscaled_numbers(context: Context) -> Iterator[Diagnostic]:
         problem = _problem(name, mean, spread)
         if problem is not None:
             message, remedy = problem
-            yield context.warning("unscaled-number", message, path, "in these units", remedy)
+            yield context.warning("unscaled-number", message, node, "in these units", remedy)
 
 
-def _numbers(context: Context) -> Iterator[tuple[Path, str]]:
-    """Where feature lists name a column of numbers as it is: not in a comparison, nor as the argument of a function."""
-    data = context.spec.data
-    columns = {column.name for column in data.columns} if data is not None else set[str]()
-    for path, feature in every_feature(context.spec):
-        found = list(nodes(feature, path))
-        inside = [at for at, node in found if isinstance(node, Apply | Compares)]
-        for at, node in found:
-            if isinstance(node, Reference) and node.name in columns and not any(at[: len(i)] == i for i in inside):
-                yield at, node.name
+def _numbers(spec: ModelSpec) -> Iterator[tuple[FeatureGroup | CliqueSpec, Reference]]:
+    """Where feature lists name a column as it is: not in a comparison, nor as the argument of a function."""
+    for holder, feature in every_feature(spec):
+        waiting: list[Node] = [feature]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Reference) and spec.column(node.name) is not None:
+                yield holder, node
+            elif not isinstance(node, Apply | Compares):
+                waiting.extend(reversed([*children(node)]))
 
 
-def _suits_all(context: Context, path: Path) -> bool:
+def _suits_all(context: Context, holder: FeatureGroup | CliqueSpec) -> bool:
     """Whether units are no matter: the stages find the same model in all, as they have no prior on these weights."""
     spec = context.spec
-    label = spec.cliques[int(path[1])].label if path[0] == "cliques" else None
+    label = holder.label if isinstance(holder, CliqueSpec) else None
     for number in running_stages(context):
         settings = stage_settings(spec, spec.stages[number].label if spec.stages else None)
         prior = settings.clique_priors.get(label, settings.prior) if label is not None else settings.prior

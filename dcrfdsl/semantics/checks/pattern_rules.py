@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ...foundation import Diagnostic, Span
 from ...syntax import Apply, Has, InLexicon, Lexicon, Matches, Reference, Regex, StateFile
 from ..conditions import compile_regex
-from ..schema import Path, nodes, reference_names
+from ..schema import nodes, reference_names
 from .context import Context, Rule, every_node
 
 
@@ -27,9 +27,8 @@ def is_map(context: Context, lexicon: Lexicon) -> bool | None:
 
 
 def missing_lexicon(context: Context) -> Iterator[Diagnostic]:
-    for n, lexicon in enumerate(context.spec.lexicons):
-        lines = _lines(context, lexicon)
-        at: Path = ("lexicons", n, "path")
+    for lexicon in context.spec.lexicons:
+        lines, at = _lines(context, lexicon), lexicon.place_of("path")
         if lexicon.name in context.directories and isinstance(lines, str):
             message = f"cannot read the file of lexicon `{lexicon.name}`: {lines}"
             remedy = "the path is relative to the file that declares the lexicon"
@@ -46,7 +45,7 @@ def missing_lexicon(context: Context) -> Iterator[Diagnostic]:
 
 
 def missing_states(context: Context) -> Iterator[Diagnostic]:
-    for path, variable in context.variables():
+    for variable in context.variables():
         domain = variable.domain
         if not isinstance(domain, StateFile) or variable.name not in context.directories:
             continue
@@ -54,56 +53,40 @@ def missing_states(context: Context) -> Iterator[Diagnostic]:
         if not lines or isinstance(lines, str):
             message = f"cannot read the states of `{variable.name}`: {lines or 'the file is empty'}"
             remedy = "the path is relative to the file that declares the variable; the file has one state a line"
-            yield context.complaint("missing-states", message, (*path, "domain"), "this file", remedy)
+            yield context.complaint("missing-states", message, domain, "this file", remedy)
 
 
 def multi_word_entries(context: Context) -> Iterator[Diagnostic]:
     """`word in places` compares a token with whole entries: an entry of several words never matches one."""
-    if not _tokens_have_no_spaces(context):
-        return
-    lexicons = {lexicon.name: n for n, lexicon in enumerate(context.spec.lexicons)}
-    uses: dict[str, tuple[Path, str]] = {}
-    spanned = {name for name, _ in _spans(context)}
-    for path, node in every_node(context.spec):
+    data = context.spec.data
+    if data is None or data.format != "conll" or any(option.name == "separator" for option in data.options):
+        return  # tokens may have spaces
+    lexicons = {lexicon.name: lexicon for lexicon in context.spec.lexicons}
+    uses: dict[str, tuple[Span, str]] = {}
+    spanned = set[str]()
+    for _, node in every_node(context.spec):
         match node:
             case InLexicon(lexicon=name, term=Reference(name=column)):
-                uses.setdefault(name, ((*path, "lexicon"), column))
-            case Apply(function=name, arguments=arguments) if name in lexicons and arguments:
-                inner = list(reference_names(nodes(arguments[0].value)))
-                uses.setdefault(name, ((*path, "function"), inner[0] if inner else "COLUMN"))
-    for name, (path, column) in uses.items():
+                uses.setdefault(name, (node.place_of("lexicon"), column))
+            case Apply(function="span", arguments=(_, *further)):
+                spanned.update(one.value.name for one in further if isinstance(one.value, Reference))
+            case Apply(function=name, arguments=(first, *_)) if name in lexicons:
+                column = next(reference_names(nodes(first.value)), "COLUMN")
+                uses.setdefault(name, (node.place_of("function"), column))
+    for name, (place, column) in uses.items():
         if name not in lexicons or name in spanned:
             continue
-        lines = _lines(context, context.spec.lexicons[lexicons[name]])
+        lines = _lines(context, lexicons[name])
         entries = [] if isinstance(lines, str) else [line.partition("\t")[0].strip() for line in lines]
         several = [entry for entry in entries if len(entry.split()) > 1]
         if several:
-            plural = "entries" if len(several) > 1 else "entry"
-            example = f"`{several[0]}`" if len(several) == 1 else f"such as `{several[0]}`"
-            have = f"{len(several)} {plural} of `{name}` {_have(several)} several words"
-            message = f"{have} ({example}) and can never match one token"
+            have = f"{len(several)} entries of `{name}` have several words (such as `{several[0]}`)"
+            if len(several) == 1:
+                have = f"1 entry of `{name}` has several words (`{several[0]}`)"
+            message = f"{have} and can never match one token"
             remedy = f"`span({column}, {name})` marks entries of several words"
-            where = [(("lexicons", lexicons[name], "path"), f"{len(entries)} entries are read from here")]
-            words = "compared with single tokens"
-            yield context.warning("multi-word-entry", message, path, words, remedy, where)
-
-
-def _have(entries: list[str]) -> str:
-    return "have" if len(entries) > 1 else "has"
-
-
-def _spans(context: Context) -> Iterator[tuple[str, Path]]:
-    """Lexicons whose entries of several words are used by `span`."""
-    for path, node in every_node(context.spec):
-        if isinstance(node, Apply) and node.function == "span":
-            for argument in node.arguments[1:]:
-                if isinstance(argument.value, Reference):
-                    yield argument.value.name, path
-
-
-def _tokens_have_no_spaces(context: Context) -> bool:
-    data = context.spec.data
-    return data is not None and data.format == "conll" and all(option.name != "separator" for option in data.options)
+            where = [(lexicons[name].place_of("path"), f"{len(entries)} entries are read from here")]
+            yield context.warning("multi-word-entry", message, place, "compared with single tokens", remedy, where)
 
 
 def _lines(context: Context, lexicon: Lexicon) -> tuple[str, ...] | str:
@@ -120,19 +103,18 @@ Fault: TypeAlias = tuple[int, int, str, str | None]  # first and last+1 characte
 
 
 def bad_regex(context: Context) -> Iterator[Diagnostic]:
-    for path, node in every_node(context.spec):
+    for _, node in every_node(context.spec):
         if isinstance(node, Regex):
             error = compile_error(node)
             if error is not None:
                 start, end, wrong, remedy = _fault(node.pattern, error)
                 message = f"`/{node.pattern}/` is no regular expression: {wrong}"
-                where = _inside(context, path, start, end)
-                yield context.complaint("bad-regex", message, where or path, "here", remedy)
+                yield context.complaint("bad-regex", message, _inside(node, start, end), "here", remedy)
 
 
 def ascii_class(context: Context) -> Iterator[Diagnostic]:
     r"""`[A-Z]` and `\w` are ASCII: worth a message only if the pattern or the data has other letters."""
-    for path, node in every_node(context.spec):
+    for _, node in every_node(context.spec):
         if not isinstance(node, Matches | Has) or compile_error(node.regex) is not None:
             continue
         match = _ASCII_CLASS.search(node.regex.pattern)
@@ -144,21 +126,15 @@ def ascii_class(context: Context) -> Iterator[Diagnostic]:
             continue
         name, better = match.group(), _BETTER[match.group()]
         seen = f"and the pattern has `{letter}`" if letter else f"and the data has `{value}`"
-        where = _inside(context, (*path, "regex"), match.start(), match.end())
-        yield context.complaint(
-            "ascii-class",
-            f"`{name}` stands for ASCII letters only, {seen}",
-            where or (*path, "regex"),
-            "ASCII only",
-            f"`{better}` stands for the letters of every script",
-            severity="note",
-        )
+        message = f"`{name}` stands for ASCII letters only, {seen}"
+        at, remedy = _inside(node.regex, *match.span()), f"`{better}` stands for the letters of every script"
+        yield context.complaint("ascii-class", message, at, "ASCII only", remedy, severity="note")
 
 
 def _foreign_value(context: Context, term: Reference | Apply) -> str | None:
     """A value of the term's columns in the data that has a non-ASCII letter."""
     columns = context.data.columns if context.data else {}
-    for _, node in nodes(term):
+    for node in nodes(term):
         values: Any = getattr(columns.get(node.name), "values", ()) if isinstance(node, Reference) else ()
         for value in values:
             if isinstance(value, str) and not value.isascii() and any(c.isalpha() and not c.isascii() for c in value):
@@ -190,11 +166,11 @@ def compile_error(regex: Regex) -> str | None:
     return None
 
 
-def _inside(context: Context, path: Path, start: int, end: int) -> Span | None:
-    """Characters of a pattern as a span; the pattern begins after the `/`."""
-    span = context.spans.nearest(*path)
-    if span is None or not span.text.startswith("/"):
-        return None
+def _inside(regex: Regex, start: int, end: int) -> Span:
+    """Characters of a pattern as a span, which begins after the `/`; all of it where that does not hold."""
+    span = regex.span
+    if not span.text.startswith("/"):
+        return span
     return Span(span.source, span.start + 1 + start, span.start + 1 + max(end, start + 1))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ...foundation import Diagnostic
-from ...syntax import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site
+from ...syntax import At, CliqueSpec, Member, Named, Piece, Reference, Site
 from ..conditions import view_label
 from ..schema import as_call, place_offset, place_text
 from .checked_stages import running_statements
@@ -27,35 +27,31 @@ LATENT = "piece-conditions-on-latent"
 
 def sites(context: Context) -> Iterator[Diagnostic]:
     """A piece is over labels and latent variables, each once, at single positions or at all."""
-    for n, piece in enumerate(context.spec.pieces):
+    for piece in context.spec.pieces:
         if not piece.over or not piece.members:
             lacks = "holds no clique" if piece.over else "is over no variable"
             remedy = "write `piece NAME over SITES: CLIQUES`"
-            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", ("pieces", n), lacks, remedy)
-        seen: dict[str, int] = {}
-        for s, site in enumerate(piece.over):
-            at, shown = ("pieces", n, "over", s), site.variable + place_text(site.place)
+            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", piece, lacks, remedy)
+        seen: dict[str, Site] = {}
+        for site in piece.over:
+            shown = site.variable + place_text(site.place)
             if _follows(context, site):
                 message = f"a piece cannot be over `{site.variable}`, which follows from the labels"
                 remedy = "name the labels that it is made of"
-                yield context.complaint("piece-over", message, (*at, "variable"), "not chosen freely", remedy)
+                yield context.complaint("piece-over", message, site.place_of("variable"), "not chosen freely", remedy)
             elif isinstance(site.place, Named) and not _is_everywhere(site):
                 message = f"`{shown}` is no position of a piece"
                 remedy = f"write an offset, as in `{site.variable}[1]`, or `{site.variable}[all]` for every position"
-                yield context.complaint("piece-over", message, at, "neither an offset nor `all`", remedy)
+                yield context.complaint("piece-over", message, site, "neither an offset nor `all`", remedy)
             elif shown in seen:
                 message = f"piece `{piece.name}` is over `{shown}` twice"
-                there = [(("pieces", n, "over", seen[shown]), "first here")]
-                remedy = "name each variable of a piece once"
-                yield context.complaint("piece-over", message, at, "again here", remedy, there)
-            seen.setdefault(shown, s)
-        everywhere = [_is_everywhere(site) for site in piece.over]
-        if any(everywhere) and not all(everywhere):
-            single = everywhere.index(False)
-            name = piece.over[single].variable
-            message = f"`{name}` stands at one position beside variables at every position"
-            remedy, path = f"write `{name}[all]`", ("pieces", n, "over", single)
-            yield context.complaint("piece-over", message, path, "one position", remedy)
+                remedy, there = "name each variable of a piece once", [(seen[shown], "first here")]
+                yield context.complaint("piece-over", message, site, "again here", remedy, there)
+            seen.setdefault(shown, site)
+        single = next((site for site in piece.over if not _is_everywhere(site)), None)
+        if single is not None and any(map(_is_everywhere, piece.over)):
+            message = f"`{single.variable}` stands at one position beside variables at every position"
+            yield context.complaint("piece-over", message, single, "one position", f"write `{single.variable}[all]`")
 
 
 def _follows(context: Context, site: Site) -> bool:
@@ -67,47 +63,46 @@ def _is_everywhere(site: Site) -> bool:
     return isinstance(site.place, Named) and site.place.position == ALL and not site.place.shift
 
 
-def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
+def _sound(context: Context) -> Iterator[Piece]:
     """The pieces whose variables are known, so that more can be checked."""
-    for n, piece in enumerate(context.spec.pieces):
+    for piece in context.spec.pieces:
         known = (context.named(site.variable, "label", "latent variable") for site in piece.over)
         offsets = [place_offset(site.place) for site in piece.over]
         single = all(offset is not None and abs(offset) <= WIDEST for offset in offsets)
         if piece.over and all(known) and (single or all(map(_is_everywhere, piece.over))):
-            yield n, piece
+            yield piece
 
 
 def members_apart(context: Context) -> Iterator[Diagnostic]:
     """Each clique of a piece touches a variable of the piece and occurs once; a joined clique cannot be shifted."""
     cliques = {clique.label: clique for clique in context.spec.cliques}
-    for n, piece in _sound(context):
-        seen: dict[tuple[str, int], int] = {}
+    for piece in _sound(context):
+        seen: dict[tuple[str, int], Member] = {}
         over = _places(piece)
-        for m, member in enumerate(piece.members):
+        for member in piece.members:
             if member.clique not in cliques:
                 continue
-            clique, at = cliques[member.clique], ("pieces", n, "members", m)
-            shift = place_offset(member.place)
+            clique, shift = cliques[member.clique], place_offset(member.place)
             if shift is None:
                 message = f"`{member.clique}{place_text(member.place)}` is no clique at one position"
                 remedy = f"an index moves a clique by so many positions, as in `{member.clique}[1]`"
-                yield context.complaint("piece-member", message, at, "not a number", remedy)
+                yield context.complaint("piece-member", message, member, "not a number", remedy)
             elif clique.positions and isinstance(member.place, At):
                 message = f"`{member.clique}` lies where the data joins positions, and cannot be moved"
-                yield context.complaint("piece-member", message, at, "has no anchor", "remove the index")
+                yield context.complaint("piece-member", message, member, "has no anchor", "remove the index")
             elif isinstance(member.place, At) and any(map(_is_everywhere, piece.over)):
                 message = f"the piece holds `{member.clique}` at every position, and cannot move it"
-                yield context.complaint("piece-member", message, at, "is everywhere", "remove the index")
+                yield context.complaint("piece-member", message, member, "is everywhere", "remove the index")
             elif not _touched(context, clique, shift).intersection(over):
                 message = f"`{member.clique}` touches nothing that piece `{piece.name}` is over"
                 remedy = _nearer(context, piece, member.clique, clique)
-                yield context.complaint("piece-member", message, at, "normalised over nothing of it", remedy)
+                yield context.complaint("piece-member", message, member, "normalised over nothing of it", remedy)
             elif (member.clique, shift) in seen:
                 message = f"piece `{piece.name}` holds `{_at(member.clique, shift)}` twice"
-                there = [(("pieces", n, "members", seen[member.clique, shift]), "first here")]
+                there = [(seen[member.clique, shift], "first here")]
                 remedy = "name each clique of a piece once, locked or not"
-                yield context.complaint("piece-member", message, at, "again here", remedy, there)
-            seen.setdefault((member.clique, shift or 0), m)
+                yield context.complaint("piece-member", message, member, "again here", remedy, there)
+            seen.setdefault((member.clique, shift or 0), member)
 
 
 def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
@@ -163,68 +158,58 @@ def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> s
 def idle(context: Context) -> Iterator[Diagnostic]:
     """Variables that no clique of a piece touches, and pieces that train nothing."""
     cliques = {clique.label: clique for clique in context.spec.cliques}
-    for n, piece in _sound(context):
+    for piece in _sound(context):
         held = [(cliques[m.clique], place_offset(m.place)) for m in piece.members if m.clique in cliques]
         if len(held) < len(piece.members):
             continue
         spots = set().union(*(_touched(context, clique, shift or 0) for clique, shift in held))
-        touched = [not spots.isdisjoint(_spots(site)) for site in piece.over]
-        for s, site in enumerate(piece.over):
-            if not touched[s] and any(touched):
-                message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
-                remedy = "take it out of the piece, or hold a clique over it"
-                at = ("pieces", n, "over", s)
-                yield context.warning("piece-over", message, at, "adds the same to every loss", remedy)
+        idle = [site for site in piece.over if spots.isdisjoint(_spots(site))]
+        for site in idle if len(idle) < len(piece.over) else ():
+            message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
+            remedy = "take it out of the piece, or hold a clique over it"
+            yield context.warning("piece-over", message, site, "adds the same to every loss", remedy)
         if piece.members and all(member.locked for member in piece.members):
             message = f"piece `{piece.name}` trains nothing: all its cliques are locked"
             remedy = "remove `locked` from the cliques that it trains"
-            yield context.warning("piece-locked", message, ("pieces", n, "name"), "nothing to train", remedy)
+            yield context.warning("piece-locked", message, piece.place_of("name"), "nothing to train", remedy)
 
 
 def too_long(context: Context) -> Iterator[Diagnostic]:
     """With data: a piece must fit into some sentence."""
-    longest = max(context.data.lengths().tolist(), default=0) if context.data is not None else 0
-    for n, piece in _sound(context):
+    if context.data is None:
+        return
+    longest = max(context.data.lengths().tolist(), default=0)
+    for piece in _sound(context):
         offsets = [place_offset(site.place) or 0 for site in piece.over]
         span = max(offsets) - min(offsets) + 1
-        if context.data is not None and span > longest:
+        if span > longest:
             message = f"no sentence has an instance of piece `{piece.name}`"
             words = f"spans {span} positions, and the longest sentence of the data has {longest}"
             remedy = "make it over positions less far apart"
-            at = ("pieces", n, "over", offsets.index(max(offsets)))
+            at = piece.over[offsets.index(max(offsets))]
             yield context.warning("piece-without-instance", message, at, words, remedy)
 
 
 def named_twice(context: Context) -> Iterator[Diagnostic]:
     """A stage names each piece once; `nota` needs pieces whose joint states can be enumerated."""
     everywhere = {piece.name for piece in context.spec.pieces if any(map(_is_everywhere, piece.over))}
-    for n, stage in running_statements(context):
-        if stage.criterion.name != "piecewise":
+    for stage in running_statements(context):
+        call = stage.criterion
+        if call.name != "piecewise":
             continue
-        named = [
-            (i, argument.value.name)
-            for i, argument in enumerate(stage.criterion.arguments)
-            if argument.name is None and isinstance(argument.value, Reference)
-        ]
-        at = ("stages", n, "criterion", "arguments")
-        first: dict[str, int] = {}
-        for i, name in named:
+        has_nota = ("nota",) in {setting.key for setting in call.settings} or "nota" in {a.name for a in call.arguments}
+        first: dict[str, Reference] = {}
+        for named in (a.value for a in call.arguments if a.name is None and isinstance(a.value, Reference)):
+            name = named.name
             if name in first:
                 message = f"piece `{name}` is named twice, and would count twice"
-                there = [((*at, first[name], "value"), "first here")]
-                here = (*at, i, "value")
-                yield context.complaint("piece-twice", message, here, "again here", "name it once", there)
-            first.setdefault(name, i)
-            if name in everywhere and _has_nota(stage.criterion):
+                there = [(first[name], "first here")]
+                yield context.complaint("piece-twice", message, named, "again here", "name it once", there)
+            first.setdefault(name, named)
+            if name in everywhere and has_nota:
                 message = f"`nota` is not for piece `{name}`, which is over whole sequences"
                 remedy = "make it over single positions, or leave out `nota`"
-                words = "too many joint states"
-                yield context.complaint("nota-everywhere", message, (*at, i, "value"), words, remedy)
-
-
-def _has_nota(criterion: CallSpec) -> bool:
-    set_to = [setting.value for setting in criterion.settings if setting.key == ("nota",)]
-    return any(argument.name == "nota" for argument in criterion.arguments) or bool(set_to)
+                yield context.complaint("nota-everywhere", message, named, "too many joint states", remedy)
 
 
 def _shown(site: Site) -> str:
@@ -240,10 +225,10 @@ def latents_apart(context: Context) -> Iterator[Diagnostic]:
     for clique in context.spec.cliques:
         if any(site.variable in latents for site in clique.sites):
             cliques.setdefault(clique.label, []).append(clique)
-    for n, piece in enumerate(context.spec.pieces):
+    for piece in context.spec.pieces:
         over = {(site.variable, place_offset(site.place)) for site in piece.over}
         everywhere = {site.variable for site in piece.over if _is_everywhere(site)}
-        for m, member in enumerate(piece.members):
+        for member in piece.members:
             for clique in cliques.get(member.clique, ()):
                 shift = place_offset(member.place) or 0
                 for site in clique.sites:
@@ -251,8 +236,7 @@ def latents_apart(context: Context) -> Iterator[Diagnostic]:
                     if site.variable in latents and place not in over and site.variable not in everywhere:
                         message = f"piece `{piece.name}` would condition on `{site.variable}`, which is never known"
                         remedy = f"make it over `{_at(*place)}` as well"
-                        at = ("pieces", n, "members", m)
-                        yield context.complaint(LATENT, message, at, "touches it", remedy)
+                        yield context.complaint(LATENT, message, member, "touches it", remedy)
 
 
 def _at(name: str, offset: int) -> str:
@@ -262,8 +246,8 @@ def _at(name: str, offset: int) -> str:
 def shorthands(context: Context) -> Iterator[Diagnostic]:
     """Models that `memm` and similar criteria cannot be applied to."""
     latents = {latent.name for latent in context.spec.latents}
-    for n, stage in running_statements(context):
-        name, at = stage.criterion.name, ("stages", n, "criterion", "name")
+    for stage in running_statements(context):
+        name, at = stage.criterion.name, stage.criterion.place_of("name")
         joined = [clique.label for clique in context.spec.cliques if clique.positions]
         if name in DIRECTED and joined:
             message = f"`{name}` needs an order of the variables, and the data decides which `{joined[0]}` joins"
@@ -283,17 +267,15 @@ def shorthands(context: Context) -> Iterator[Diagnostic]:
 
 def local_decoding(context: Context) -> Iterator[Diagnostic]:
     """`decode local` uses the pieces of a stage that runs."""
-    if any(stage.criterion.name in PIECEWISE for _, stage in running_statements(context)):
+    if any(stage.criterion.name in PIECEWISE for stage in running_statements(context)):
         return
     remedy = "train by `memm`, or by `piecewise` with pieces, or write `decode joint`"
     if context.spec.decode is not None and context.spec.decode.name == "local":
-        yield context.complaint("no-pieces", NO_PIECES, ("decode",), "by which pieces?", remedy)
-    for n, stage in running_statements(context):
-        for s, setting in enumerate(stage.criterion.settings):
-            method = as_call(context.spec.settled(setting.value))
-            if setting.key == ("decode",) and method is not None and method.name == "local":
-                at = ("stages", n, "criterion", "settings", s, "value")
-                yield context.complaint("no-pieces", NO_PIECES, at, "by which pieces?", remedy)
+        yield context.complaint("no-pieces", NO_PIECES, context.spec.decode, "by which pieces?", remedy)
+    for setting in (setting for stage in running_statements(context) for setting in stage.criterion.settings):
+        method = as_call(context.spec.settled(setting.value))
+        if setting.key == ("decode",) and method is not None and method.name == "local":
+            yield context.complaint("no-pieces", NO_PIECES, setting.value, "by which pieces?", remedy)
 
 
 RULES: tuple[Rule, ...] = (

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, did_you_mean
 from ...syntax import Apply, CallSpec, CliqueSpec, Value
-from ..schema import Path, shift_of_site
+from ..schema import shift_of_site
 from ..settings import DEFAULT_STAGE, InduceSettings, PrunedSettings, inference_settings, stage_chain
 from .checked_stages import StageView, stage_views
-from .context import Context, Rule, a, listed
+from .context import At, Context, Rule, a, listed
 
 MOST_POSITIONS = 4  # that a clique spans
 
@@ -25,47 +25,44 @@ def pruned_chain(context: Context) -> Iterator[Diagnostic]:
     places = list(_pruned_places(context))
     if not places:
         return
-    spec, (place, remedy) = context.spec, places[0]
+    place, remedy = places[0]
     others = [(place, "the method")]
-    variables = [
-        (part, n, item.name) for part in ("labels", "latents", "memories") for n, item in enumerate(getattr(spec, part))
-    ]
-    for part, n, name in variables[1:]:
-        message = f"`pruned` needs a chain of one label, and `{name}` is another variable of each position"
-        yield context.complaint("cannot-prune", message, (part, n), "another variable", remedy, others)
-    for n, clique in enumerate(spec.cliques):
+    for variable in context.variables()[1:]:
+        message = f"`pruned` needs a chain of one label, and `{variable.name}` is another variable of each position"
+        yield context.complaint("cannot-prune", message, variable, "another variable", remedy, others)
+    for clique in context.spec.cliques:
         found = _obstacle(clique)
         if found is not None:
             at, words, what = found
             message = f"`pruned` needs a chain of one label, and clique `{clique.label}` {what}"
-            yield context.complaint("cannot-prune", message, ("cliques", n, *at), words, remedy, others)
+            yield context.complaint("cannot-prune", message, at, words, remedy, others)
 
 
-def _pruned_places(context: Context) -> Iterator[tuple[Path, str]]:
+def _pruned_places(context: Context) -> Iterator[tuple[At, str]]:
     """Where `pruned` is written, and what to write in its place."""
     with suppress(DcrfError):  # `setting_rules` reports it
         if isinstance(inference_settings(context.spec), PrunedSettings):
-            yield ("infer", "name"), "write `infer auto`"
+            yield context.spec.infer.place_of("name"), "write `infer auto`"
     for stage in stage_views(context):
         if isinstance(stage.settings.infer, PrunedSettings):
             yield stage.place("infer"), "write `infer = auto`"
 
 
-def _obstacle(clique: CliqueSpec) -> tuple[Path, str, str] | None:
-    """The place of what lattices cannot hold in a clique, a word on it, and the words of the message."""
+def _obstacle(clique: CliqueSpec) -> tuple[At, str, str] | None:
+    """What lattices cannot hold in a clique, a word on it, and the words of the message."""
     if clique.relational:
-        return (), "joins positions", "joins positions by a condition"
+        return clique, "joins positions", "joins positions by a condition"
     shifts = [shift_of_site(site.place) for site in clique.sites]
     if clique.edges == "pad":
-        return (), "padded", "has `edges = pad`"
+        return clique, "padded", "has `edges = pad`"
     if max(shifts) - min(shifts) >= MOST_POSITIONS:
-        return (), "too long", f"spans {max(shifts) - min(shifts) + 1} positions, more than {MOST_POSITIONS}"
+        return clique, "too long", f"spans {max(shifts) - min(shifts) + 1} positions, more than {MOST_POSITIONS}"
     if not min(shifts) <= 0 <= max(shifts) or (len(shifts) == 1 and shifts[0]):
-        return (), "away from its anchor", "does not reach its own position"
+        return clique, "away from its anchor", "does not reach its own position"
     if len(shifts) > 1:
-        for n, feature in enumerate(clique.features):
+        for feature in clique.features:
             if not (isinstance(feature, Apply) and feature.function == "bias"):
-                return ("features", n), "a feature", "has features on several labels"
+                return feature, "a feature", "has features on several labels"
     return None
 
 
@@ -78,10 +75,8 @@ def pruned_criterion(context: Context) -> Iterator[Diagnostic]:
                 continue  # `guide_order` reports the latter
             if stage.criterion != "likelihood":
                 message = f"`pruned` trains `likelihood`, not `{stage.criterion}`"
-                place = (*stage.path, "name")
-                yield context.complaint(
-                    "cannot-prune", message, place, "not with this", "write `infer = exact` in the stage"
-                )
+                remedy = "write `infer = exact` in the stage"
+                yield context.complaint("cannot-prune", message, stage.name, "not with this", remedy)
 
 
 # what prunes ----------------------------------------------------------------------------------------------------------
@@ -94,7 +89,7 @@ class _Use(NamedTuple):
     """Where `by` is written. stage: whose inference it is; None for the `infer` statement."""
 
     settings: PrunedSettings
-    place: Path
+    place: At
     stage: StageView | None
 
     @property
@@ -107,22 +102,20 @@ def _uses(context: Context) -> Iterator[_Use]:
     with suppress(DcrfError):  # `setting_rules` reports it
         settings = inference_settings(context.spec)
         if isinstance(settings, PrunedSettings) and settings.by is not None:
-            yield _Use(settings, _place(context, context.spec.infer, ("infer",), ("infer", "name")), None)
+            infer = context.spec.infer
+            yield _Use(settings, _value_of_by(infer) or infer.place_of("name"), None)
     for stage in stage_views(context):
         own = stage.settings.infer
         if isinstance(own, PrunedSettings) and own.by is not None:
-            path = stage.place("infer")
-            yield _Use(own, _place(context, stage.value("infer"), path, path), stage)
+            yield _Use(own, _value_of_by(stage.value("infer")) or stage.place("infer"), stage)
 
 
-def _place(context: Context, call: CallSpec | Value | None, path: Path, otherwise: Path) -> Path:
-    """The place of the value of `by`."""
-    places: list[Path] = []
-    if isinstance(call, CallSpec | Apply):
-        places = [(*path, "arguments", n, "value") for n, one in enumerate(call.arguments) if one.name == "by"]
+def _value_of_by(call: CallSpec | Value | None) -> Value | None:
+    """What is written as the value of `by`."""
+    values = [one.value for one in call.arguments if one.name == "by"] if isinstance(call, CallSpec | Apply) else []
     if isinstance(call, CallSpec):
-        places += [(*path, "settings", n, "value") for n, one in enumerate(call.settings) if one.key == ("by",)]
-    return next((place for place in places if place in context.spans), otherwise)
+        values += [one.value for one in call.settings if one.key == ("by",)]
+    return next(iter(values), None)
 
 
 def _stages(context: Context) -> list[str]:
@@ -150,7 +143,7 @@ def guide_names(context: Context) -> Iterator[Diagnostic]:
         if use.by in stages and use.by in views:
             message = f"`by = {use.by}` may mean the training stage or the view of that name"
             view = context.named(use.by, "view")
-            others = [] if view is None else [(view.path, "the view")]
+            others = [] if view is None else [(view.place, "the view")]
             yield context.complaint(SLUG, message, use.place, "which one?", "rename one of them", others)
         elif use.by not in stages and use.by not in views and not context.may_be_lost(use.by):
             yield _unknown(context, use, [*stages, *views])
@@ -161,7 +154,7 @@ def _unknown(context: Context, use: _Use, known: list[str]) -> Diagnostic:
     if other is not None:
         message = f"`by` takes a training stage or a view, and `{use.by}` is {a(other.kind)}"
         remedy = "name a stage, as in `train likelihood as coarse`, or a view of the label"
-        return context.complaint(SLUG, message, use.place, "neither", remedy, [(other.path, "declared here")])
+        return context.complaint(SLUG, message, use.place, "neither", remedy, [(other.place, "declared here")])
     guess = did_you_mean(use.by, known)
     remedy = f"did you mean `{guess}`?" if guess else f"known are {listed(known)}"
     message = f"there is no training stage or view `{use.by}` to prune by"
@@ -183,7 +176,7 @@ def guide_order(context: Context) -> Iterator[Diagnostic]:
                 message = f"the stage `{label}` would be pruned by {what}"
                 remedy = f"write `infer = exact` in the stage `{label}`"
                 others = [] if use.stage is not None else [(use.place, "prunes every stage without `infer`")]
-                place = use.place if use.stage is not None else (*view.path, "name")
+                place = use.place if use.stage is not None else view.name
                 yield context.complaint(SLUG, message, place, "trains too early", remedy, others)
             elif use.by not in labels:
                 yield _not_before(context, use, f"`{label}`", view)
@@ -195,7 +188,7 @@ def guide_order(context: Context) -> Iterator[Diagnostic]:
 def _not_before(context: Context, use: _Use, what: str, view: StageView | None) -> Diagnostic:
     message = f"the stage `{use.by}` prunes, and does not run before {what}"
     number = context.spec.stage_numbers.get(use.by)
-    others: list[tuple[Path, str]] = [] if number is None else [(("stages", number, "name"), "this stage")]
+    others = [] if number is None else [(context.spec.stages[number].place_of("name"), "this stage")]
     last = view.stage.label if view is not None else _stages(context)[-1]
     remedy = f"write `after {use.by}` in the statement of `{last}`"
     return context.complaint(SLUG, message, use.place, "not trained by then", remedy, others)
@@ -211,8 +204,7 @@ def _grown(context: Context, use: _Use, running: list[StageView]) -> Iterator[Di
         if grows or view.settings.clique_kernels:
             message = f"the stage `{view.stage.label}` changes the features that the pruning stage `{use.by}` has"
             remedy = f"train `{use.by}` after it, without kernels"
-            place = (*view.path, "name")
-            yield context.complaint(SLUG, message, place, "other features", remedy, [(use.place, "prunes")])
+            yield context.complaint(SLUG, message, view.name, "other features", remedy, [(use.place, "prunes")])
 
 
 def guide_views(context: Context) -> Iterator[Diagnostic]:
@@ -221,16 +213,15 @@ def guide_views(context: Context) -> Iterator[Diagnostic]:
         view = context.named(use.by, "view")
         if view is None or use.by in _stages(context):
             continue
-        if not any(_sees_neighbours(context, n, use.by) for n in range(len(context.spec.cliques))):
+        if not any(_sees_neighbours(clique, use.by) for clique in context.spec.cliques):
             message = (
                 f"no clique sees two neighbours through the view `{use.by}`, so it tells no more than single labels"
             )
             remedy = f"add `clique {use.by}[-1], {use.by}`, or leave out `by`"
-            yield context.complaint(SLUG, message, use.place, "tells nothing", remedy, [(view.path, "the view")])
+            yield context.complaint(SLUG, message, use.place, "tells nothing", remedy, [(view.place, "the view")])
 
 
-def _sees_neighbours(context: Context, number: int, view: str) -> bool:
-    clique = context.spec.cliques[number]
+def _sees_neighbours(clique: CliqueSpec, view: str) -> bool:
     if clique.relational or any(site.variable != view for site in clique.sites):
         return False
     shifts = {shift_of_site(site.place) for site in clique.sites}

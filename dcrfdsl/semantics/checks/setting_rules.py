@@ -14,7 +14,7 @@ from typing import Any
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Cardinality, Column, Enumerated, Label as LabelSpec, Learned, Scheme, shown
-from ..schema import RANGES, SCHEMES, Path, read_range
+from ..schema import RANGES, SCHEMES, read_range
 from ..settings import (
     DEFAULT_STAGE,
     PIECES,
@@ -50,14 +50,13 @@ from ..settings import (
     state_factors,
 )
 from .checked_stages import EXACT, StageView, running_stages, stage_views, stages_of, without_stage_order
-from .context import COLUMN, Context, Rule, a, listed
+from .context import COLUMN, At, Context, Others, Rule, a, listed
 from .training_rules import not_measurable
 
 
 def inference_and_decoding(context: Context) -> Iterator[Diagnostic]:
-    spec = context.spec
-    yield from _problems(lambda: inference_settings(spec, spans=context.spans))
-    yield from _problems(lambda: decode_statement(spec, spans=context.spans))
+    yield from _problems(lambda: inference_settings(context.spec))
+    yield from _problems(lambda: decode_statement(context.spec))
 
 
 def stages(context: Context) -> Iterator[Diagnostic]:
@@ -65,7 +64,7 @@ def stages(context: Context) -> Iterator[Diagnostic]:
     loose = without_stage_order(context)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
-        problems = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
+        problems = _problems(lambda label=label: stage_settings(loose, label))  # type: ignore[misc]
         # a constant whose statement could not be read
         yield from (d for d in problems if d.primary is None or not context.may_be_lost(d.primary.span.text))
 
@@ -78,16 +77,19 @@ def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:
 
 
 def domains(context: Context) -> Iterator[Diagnostic]:
-    for path, variable in context.variables():
-        at = (*path, "domain")
-        match variable.domain:
+    for variable in context.variables():
+        at = domain = variable.domain
+        match domain:
             case Enumerated(states=states):
                 first: dict[str, int] = {}
                 for n, state in enumerate(states):
                     if first.setdefault(state, n) != n:
-                        there = [((*at, "states", first[state]), "first here")]
-                        message = f"state `{state}` of `{variable.name}` stands twice"
-                        yield context.complaint("state-twice", message, (*at, "states", n), "again here", others=there)
+                        there = [(domain.place_of("states", first[state]), "first here")]
+                        message, here = (
+                            f"state `{state}` of `{variable.name}` stands twice",
+                            domain.place_of("states", n),
+                        )
+                        yield context.complaint("state-twice", message, here, "again here", others=there)
             case Cardinality(count=count) if not 1 <= count <= 10_000:
                 message = f"`{variable.name}` cannot have {count} states: expected 1 to 10000"
                 yield context.complaint("bad-setting", message, at, "expected 1 to 10000")
@@ -100,14 +102,17 @@ def domains(context: Context) -> Iterator[Diagnostic]:
                 first = {}
                 for n, kind in enumerate(types):
                     if first.setdefault(kind, n) != n:
-                        message = f"segment type `{kind}` of `{variable.name}` stands twice"
-                        there = [((*at, "types", first[kind]), "first here")]
-                        yield context.complaint("state-twice", message, (*at, "types", n), "again here", others=there)
+                        there = [(domain.place_of("types", first[kind]), "first here")]
+                        message, here = (
+                            f"segment type `{kind}` of `{variable.name}` stands twice",
+                            domain.place_of("types", n),
+                        )
+                        yield context.complaint("state-twice", message, here, "again here", others=there)
 
 
 def others_state(context: Context) -> Iterator[Diagnostic]:
     """`others` may add a state; one that differs from a declared state by a letter is a slip."""
-    for n, label in enumerate(context.spec.labels):
+    for label in context.spec.labels:
         if label.others is None or isinstance(label.domain, Learned):
             continue
         plain: LabelSpec = label.model_copy(update={"others": None})
@@ -116,14 +121,14 @@ def others_state(context: Context) -> Iterator[Diagnostic]:
         if declared and label.others not in declared and guess:
             message = f"`{label.others}` is not a state of `{label.name}`"
             remedy = f"did you mean `{guess}`?"
-            there = [(("labels", n, "domain"), "its states are declared here")]
-            at = ("labels", n, "others")
+            there = [(label.place_of("domain"), "its states are declared here")]
+            at = label.place_of("others")
             yield context.complaint("unknown-state", message, at, "no such state", remedy, there)
 
 
 def tuning(context: Context) -> Iterator[Diagnostic]:
     """`tune log(0.1, 1000)`: a known kind of range with valid arguments."""
-    for n, let in enumerate(context.spec.lets):
+    for let in context.spec.lets:
         if let.tune is None:
             continue
         name = let.tune.name
@@ -132,12 +137,12 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             known = listed(kind.example for kind in RANGES.values())
             remedy = f"did you mean `{guess}`?" if guess else f"write for example {known}"
             message = f"`{name}` is not {a(RANGES.kind)}"
-            yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", remedy)
+            yield context.complaint("unknown-method", message, let.tune.place_of("name"), "unknown", remedy)
         elif read_range(let.tune) is None:
             values = ", ".join(shown(argument.value) for argument in let.tune.arguments)
             message = f"`{name}({values})` is no range: expected {RANGES[name].expected}"
             remedy = f"for example `{RANGES[name].example}`"
-            yield context.complaint("bad-argument", message, ("lets", n, "tune"), help=remedy)
+            yield context.complaint("bad-argument", message, let.tune, help=remedy)
 
 
 # decoding with a bound ------------------------------------------------------------------------------------------------
@@ -151,27 +156,27 @@ def bounded_models(context: Context) -> Iterator[Diagnostic]:
                 continue
             name = rule.partition("(")[0]
             if context.spec.latents:
-                latent = context.spec.latents[0].name
-                message = f"`decode {name}` bounds the score of a labelling, and `latent {latent}` is summed out of it"
+                latent = context.spec.latents[0]
+                bounds = f"`decode {name}` bounds the score of a labelling"
+                message = f"{bounds}, and `latent {latent.name}` is summed out of it"
                 remedy = "write `decode joint`, which sums it out first, or `decode marginal`"
-                there: list[tuple[Path, str]] = [(("latents", 0, "name"), "summed out")]
+                there: Others = [(latent.place_of("name"), "summed out")]
                 yield context.complaint("no-bound", message, place, "no bound", remedy, there)
             elif inference_settings(context.spec).method == "pruned":
                 message = (
                     f"`decode {name}` needs the potentials of all labels, and `infer pruned` leaves most of them out"
                 )
-                others: list[tuple[Path, str]] = [(("infer", "name"), "pruned here")]
-                yield context.complaint(
-                    "no-bound", message, place, "no bound", "write `decode joint`, or `infer auto`", others
-                )
+                remedy = "write `decode joint`, or `infer auto`"
+                there = [(context.spec.infer.place_of("name"), "pruned here")]
+                yield context.complaint("no-bound", message, place, "no bound", remedy, there)
 
 
-def _decode_rules(context: Context) -> Iterator[tuple[str, Path]]:
+def _decode_rules(context: Context) -> Iterator[tuple[str, At]]:
     """The rules that are written, and where."""
     with suppress(DcrfError):
         rule = decode_statement(context.spec)
-        if rule is not None:
-            yield rule, ("decode", "name")
+        if rule is not None and context.spec.decode is not None:
+            yield rule, context.spec.decode.place_of("name")
     for stage in stage_views(context):
         at = stage.written("decode")
         if stage.settings.decode is not None and at is not None:
@@ -208,8 +213,8 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
         if stage.optimizer not in able:
             message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
             remedy = f"`{stage.criterion}` is trained by {listed(able)}"
-            others = stage.of_criterion
-            yield context.complaint("cannot-train", message, stage.place("optimizer"), "not by this", remedy, others)
+            at = stage.place("optimizer")
+            yield context.complaint("cannot-train", message, at, "not by this", remedy, stage.of_criterion)
 
 
 def priors(context: Context) -> Iterator[Diagnostic]:
@@ -334,12 +339,12 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
             continue
         if method not in EXACT:
             message = f"`iis` needs exact expectations, and `{method}` does not give them"
-            at = stage.place("infer") if stage_inference is not None else ("infer", "name")
+            at = stage.place("infer") if stage_inference is not None else context.spec.infer.place_of("name")
             yield context.complaint("cannot-scale", message, at, "not exact", "write `infer = exact` in the stage")
-        for n, latent in enumerate(context.spec.latents[:1]):
+        for latent in context.spec.latents[:1]:
             message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"
             remedy = "train by `lbfgs`, which sums it out"
-            there = [(("latents", n, "name"), "declared here")]
+            there = [(latent.place_of("name"), "declared here")]
             at = stage.place("optimizer")
             yield context.complaint("cannot-scale", message, at, "sums nothing out", remedy, there)
 
@@ -405,7 +410,7 @@ def importance_names(context: Context) -> Iterator[Diagnostic]:
         yield from _importance_column(context, columns[0], at)
 
 
-def _importance_column(context: Context, name: str, at: tuple[str | int, ...]) -> Iterator[Diagnostic]:
+def _importance_column(context: Context, name: str, at: At) -> Iterator[Diagnostic]:
     if context.may_be_lost(name):
         return
     entry = context.named(name, COLUMN)
@@ -416,7 +421,7 @@ def _importance_column(context: Context, name: str, at: tuple[str | int, ...]) -
         yield context.complaint("unknown-name", message, at, "no such column", remedy, there)
     elif isinstance(entry.entry, Column) and entry.entry.type.name not in NUMBERS:
         message = f"`{name}` is a column of `{entry.entry.type.name}`, and `importance` is a number a token"
-        there = [(entry.path, "declared here")]
+        there = [(entry.place, "declared here")]
         remedy = f"declare it as `{name}: float`"
         yield context.complaint("wrong-kind", message, at, "no number", remedy, there)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ...foundation import Diagnostic
+from ...foundation import Diagnostic, Span
 from ...syntax import (
     And,
     Apply,
@@ -23,7 +23,6 @@ from ...syntax import (
     Condition,
     Constraint,
     Cross,
-    Difference,
     Equals,
     Feature,
     Has,
@@ -39,7 +38,6 @@ from ...syntax import (
     Not,
     Number,
     Or,
-    Quantity,
     Range,
     Reference,
     Regex,
@@ -55,7 +53,6 @@ from ..schema import (
     LENGTH,
     SEGMENT_FUNCTIONS,
     BinProblem,
-    Path,
     bind,
     missing_mark,
     nodes,
@@ -64,19 +61,11 @@ from ..schema import (
     plain,
     read_bins,
     reference_names,
+    terms,
     tests_gap,
     value_if_nodes,
 )
-from .context import (
-    COLUMN,
-    LABEL_KINDS,
-    OBSERVED_KINDS,
-    Context,
-    Declared,
-    a,
-    constraint_nodes,
-    listed,
-)
+from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, At, Context, Declared, Others, a, constraint_nodes, listed
 from .pattern_rules import compile_error, is_map
 
 # `texts`: several values per position. `anything`: unknown, or wrong and reported.
@@ -95,7 +84,7 @@ class UnknownName:
     """An undeclared name: `kinds` are those that would fit, `more` other words that would."""
 
     name: str
-    path: Path
+    place: Span
     kinds: tuple[str, ...]
     more: tuple[str, ...] = ()
 
@@ -117,131 +106,135 @@ class TermReader:
 
     # features and conditions ------------------------------------------------------------------------------------
 
-    def feature(self, feature: Feature, path: Path) -> None:
+    def feature(self, feature: Feature) -> None:
         """An entry of a feature list."""
         if isinstance(feature, Cross):
-            for n, factor in enumerate(feature.factors):
-                self.factor(factor, (*path, "factors", n))
-            self.products(feature, path)
+            for factor in feature.factors:
+                self.factor(factor)
+            self.products(feature)
         else:
-            self.factor(feature, path)
+            self.factor(feature)
 
-    def products(self, cross: Cross, path: Path) -> None:
+    def products(self, cross: Cross) -> None:
         """A cross of vectors has a feature for each combination of their components."""
         columns = [self.context.spec.column(factor.name) for factor in cross.factors if isinstance(factor, Reference)]
         sizes = [column.type.size for column in columns if column is not None and column.type.size is not None]
         if len(sizes) > 1 and math.prod(sizes) > MAX_PRODUCTS:
             message = f"this cross multiplies {' by '.join(map(str, sizes))} numbers: {math.prod(sizes):,} features"
             remedy = f"vectors are crossed up to {MAX_PRODUCTS:,} features; list them beside each other"
-            self.complain("too-many-products", message, path, "at each position", remedy)
+            self.complain("too-many-products", message, cross, "at each position", remedy)
 
-    def factor(self, condition: Condition, path: Path) -> None:
+    def factor(self, condition: Condition) -> None:
         """A member of a cross: only here a feature group, or `bias`, is allowed."""
         if isinstance(condition, Reference):
-            self.reference(condition, path, in_list=True)
+            self.reference(condition, in_list=True)
         else:
-            self.condition(condition, path)
+            self.condition(condition)
 
-    def condition(self, condition: Condition, path: Path) -> TermType:
+    def condition(self, condition: Condition) -> TermType:
         match condition:
             case Reference() | Apply():
-                return self.term(condition, path)
+                return self.term(condition)
             case Matches(term=term) | Has(term=term):
-                self.text(term, (*path, "term"), f"`{condition.kind}`")
+                self.text(term, f"`{condition.kind}`")
             case Is(term=term) if tests_gap(self.context.spec, condition):
-                read_gap_test(self, condition, path)
+                read_gap_test(self, condition)
             case Is(term=term, state=state):
-                if self.text(term, (*path, "term"), "`is`") == "label":
-                    self.state(term, state, (*path, "state"))
+                if self.text(term, "`is`") == "label":
+                    self.state(term, state, condition.place_of("state"))
             case InSet(term=term, states=states):
-                if self.text(term, (*path, "term"), "`in`") == "label":
+                if self.text(term, "`in`") == "label":
                     for n, state in enumerate(states):
-                        self.state(term, state, (*path, "states", n))
+                        self.state(term, state, condition.place_of("states", n))
             case InLexicon(term=term, lexicon=lexicon):
-                if self.text(term, (*path, "term"), "`in`") == "label":
-                    self.problems.append(label_as_argument(self.context, term, (*path, "term")))
-                self.lexicon(lexicon, (*path, "lexicon"))
+                if self.text(term, "`in`") == "label":
+                    self.problems.append(label_as_argument(self.context, term))
+                self.lexicon(lexicon, condition.place_of("lexicon"))
             case Equals():
-                self.equals(condition, path)
+                self.equals(condition)
             case Compares():
-                read_comparison(self, condition, path)
+                read_comparison(self, condition)
             case Not(inner=inner):
-                self.test(inner, (*path, "inner"), "not")
+                self.test(inner, "not")
             case And(parts=parts) | Or(parts=parts):
-                for n, part in enumerate(parts):
-                    self.test(part, (*path, "parts", n), condition.kind)
+                for part in parts:
+                    self.test(part, condition.kind)
         return "test"
 
-    def test(self, condition: Condition, path: Path, word: str) -> None:
+    def test(self, condition: Condition, word: str) -> None:
         """A condition that must be true or false: a part of `and`, `or`, `not`, or all of a `forbid`."""
-        term_type = self.condition(condition, path)
+        term_type = self.condition(condition)
         if isinstance(condition, Reference) and term_type == "label":
             states = self.context.states(condition.name)
             if states is not None and TRUE_STATE not in states:
                 message = f"`{condition.name}` is no test: it has no state `{TRUE_STATE}`"
-                self.complain("not-a-test", message, path, "needs a test", "compare it, as in `is STATE`")
+                self.complain("not-a-test", message, condition, "needs a test", "compare it, as in `is STATE`")
         elif term_type in ("text", "texts", "weighted bag", "number", "vector"):
             what = {"texts": "text"}.get(term_type, term_type)
             message = f"`{word}` takes tests, and this is a {what}"
             remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
-            self.complain("not-a-test", message, path, "needs a test", remedy)
+            self.complain("not-a-test", message, condition, "needs a test", remedy)
 
-    def value_if(self, value: ValueIf, path: Path, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
+    def constraint(self, constraint: Constraint) -> None:
+        self.test(constraint.condition, constraint.action)
+        if constraint.when is not None:
+            self.test(constraint.when, "when")
+
+    def value_if(self, value: ValueIf, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
         """The value of a memory or view, whose states are `states` if they are declared.
 
         `test_of`: the memory without declared states, whose value must be a test.
         """
-        for part, node in (("value", value.value), ("otherwise", value.otherwise)):
+        for node in (value.value, value.otherwise):
             if isinstance(node, Reference) and self._is_word(node):
-                settled = plain(self.context.spec.settled(node))
-                word = node.name if settled is None else str(settled)
+                word = self._word(node)
                 if states is not None and word not in states:
-                    self.problems.append(unknown_state(self.context, word, (*path, part), states))
+                    self.problems.append(unknown_state(self.context, word, node, states))
                 elif states is None and value.condition is None:
-                    self.missing(word, (*path, part))
+                    self.missing(word, node.span)
             elif node is not None and test_of is not None:
-                self.boolean(node, (*path, part), test_of)
+                self.boolean(node, test_of)
             elif node is not None:
-                self.condition(node, (*path, part))
+                self.condition(node)
         if value.condition is not None:
-            self.test(value.condition, (*path, "condition"), "if")
+            self.test(value.condition, "if")
 
-    def boolean(self, node: Condition, path: Path, memory: str) -> None:
+    def boolean(self, node: Condition, memory: str) -> None:
         """A memory without declared states must copy a test."""
         name = node.name if isinstance(node, Reference) else ""
         states = self.context.states(name)
         if states is None or TRUE_STATE in states:
-            self.test(node, path, "memory")
-        elif self.condition(node, path) == "label":
+            self.test(node, "memory")
+        elif self.condition(node) == "label":
             message = f"memory `{memory}` copies `{name}`, which is no test: it has no state `{TRUE_STATE}`"
             remedy = f"give the memory states, `memory {memory} in states({name}) = …`, or compare it, as in `is STATE`"
-            self.complain("not-a-test", message, path, "needs a test", remedy)
+            self.complain("not-a-test", message, node, "needs a test", remedy)
 
-    def equals(self, condition: Equals, path: Path) -> None:
-        sides = ((condition.left, (*path, "left")), (condition.right, (*path, "right")))
-        words = [term for term, _ in sides if self._is_word(term)]
+    def equals(self, condition: Equals) -> None:
+        left, right = condition.left, condition.right
+        words = [term for term in (left, right) if self._is_word(term)]
         if len(words) == 2:
-            self.missing(condition.left.name, (*path, "left", "name"))  # type: ignore[union-attr]
+            self.missing(left.name, left.place_of("name"))  # type: ignore[union-attr]
             return
-        types: list[TermType] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
-        numbers = types.count("number")
+        types: list[TermType] = [self.term(term) for term in (left, right) if not self._is_word(term)]
+        numbers, settled = types.count("number"), self.context.spec.settled
         if "vector" in types:
-            self.complain("not-a-text", "`=` compares two texts or two numbers, and here is a vector", path, "a vector")
-        elif numbers and (numbers < len(types) or not all(self._is_number(word) for word in words)):
+            message = "`=` compares two texts or two numbers, and here is a vector"
+            self.complain("not-a-text", message, condition, "a vector")
+        elif numbers and (numbers < len(types) or not all(isinstance(settled(word), Number) for word in words)):
             message = "`=` compares two texts or two numbers, and here is one of each"
-            self.complain("not-a-text", message, path, "a text and a number")
+            self.complain("not-a-text", message, condition, "a text and a number")
         elif "texts" in types or "weighted bag" in types:
             message = "`=` compares single values, and one side may have several"
-            self.complain("several-values", message, path, "several values")
-        for n, (term, where) in enumerate(sides):
-            other = sides[1 - n][0]
-            if self._is_word(term) and types == ["label"] and isinstance(term, Reference):
-                settled = plain(self.context.spec.settled(term))
-                self.state(other, str(settled) if settled is not None else term.name, where)
+            self.complain("several-values", message, condition, "several values")
+        for term, other in ((left, right), (right, left)):
+            if isinstance(term, Reference) and self._is_word(term) and types == ["label"]:
+                self.state(other, self._word(term), term)
 
-    def _is_number(self, word: Reference | Apply) -> bool:
-        """Whether a bare word is a constant number."""
-        return isinstance(word, Reference) and isinstance(self.context.spec.settled(word), Number)
+    def _word(self, term: Reference) -> str:
+        """The state that a bare word names, directly or as the name of a constant."""
+        settled = plain(self.context.spec.settled(term))
+        return term.name if settled is None else str(settled)
 
     def _is_word(self, term: Reference | Apply) -> bool:
         """Whether one side of `=` is a state or a constant: a bare word that names nothing with values."""
@@ -252,20 +245,20 @@ class TermReader:
 
     # terms --------------------------------------------------------------------------------------------------------
 
-    def text(self, term: Reference | Apply, path: Path, taker: str) -> TermType:
+    def text(self, term: Reference | Apply, taker: str) -> TermType:
         """A term whose value must be a text."""
-        term_type = self.term(term, path)
+        term_type = self.term(term)
         if term_type in ("number", "vector", "test"):
             message = f"{taker} takes a text, and this is a {term_type}"
-            self.complain("not-a-text", message, path, f"a {term_type}")
+            self.complain("not-a-text", message, term, f"a {term_type}")
             return "anything"
         return term_type
 
-    def term(self, term: Reference | Apply, path: Path) -> TermType:
-        return self.reference(term, path) if isinstance(term, Reference) else self.apply(term, path)
+    def term(self, term: Reference | Apply) -> TermType:
+        return self.reference(term) if isinstance(term, Reference) else self.apply(term)
 
-    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> TermType:
-        name, at = reference.name, (*path, "name")
+    def reference(self, reference: Reference, *, in_list: bool = False) -> TermType:
+        name, at = reference.name, reference.place_of("name")
         entry = self.context.named(name)
         if entry is not None and entry.kind in LABEL_KINDS:
             return "label" if self.labels else self._label_as_feature(entry, name, at)
@@ -283,36 +276,35 @@ class TermReader:
             self.missing(name, at)
         return "anything"
 
-    def _label_as_feature(self, entry: Declared, name: str, at: Path) -> TermType:
+    def _label_as_feature(self, entry: Declared, name: str, at: Span) -> TermType:
         remedy = f"make it a site of a clique, as in `clique {name}[-1], {name}`; features read what is observed"
         message = f"`{name}` is a {entry.kind}, and features cannot read it: it is what the model predicts"
         if entry.kind != "label":
             message = f"`{name}` is {a(entry.kind)}, and features read only what is observed"
         if name in FUNCTIONS:
             remedy = f"it hides the built-in feature `{name}`: to use that, give the {entry.kind} another name"
-        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        declared = [(entry.place, f"declared as {a(entry.kind)} here")]
         self.complain("label-as-feature", message, at, f"{a(entry.kind)} as a feature", remedy, declared)
         return "anything"
 
-    def _other_kind(self, entry: Declared, name: str, at: Path, in_list: bool) -> TermType:
+    def _other_kind(self, entry: Declared, name: str, at: Span, in_list: bool) -> TermType:
         if entry.kind == "feature group" and in_list:
             return "group"
         remedies = {
             "lexicon": f"test a column, as in `COLUMN in {name}`, or look it up if it is a map: `{name}(COLUMN)`",
             "feature group": "a group stands alone in a feature list, or crossed with `&`",
         }
-        message = f"`{name}` is {a(entry.kind)}, and a {self._wanted()} is needed here"
-        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        wanted = "label, view or column" if self.labels else "column"
+        message = f"`{name}` is {a(entry.kind)}, and a {wanted} is needed here"
+        declared = [(entry.place, f"declared as {a(entry.kind)} here")]
         self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedies.get(entry.kind), declared)
         return "anything"
 
-    def _bare_function(self, name: str, at: Path, in_list: bool) -> TermType:
+    def _bare_function(self, name: str, at: Span, in_list: bool) -> TermType:
         signature = FUNCTIONS[name]
         if signature.parameters:
-            needed = next(p.name for p in signature.parameters)
-            self.complain(
-                "bad-argument", f"`{name}` needs its `{needed}`", at, "no argument", f"write `{signature.usage}`"
-            )
+            message = f"`{name}` needs its `{signature.parameters[0].name}`"
+            self.complain("bad-argument", message, at, "no argument", f"write `{signature.usage}`")
             return "anything"
         if name == "bias" and not in_list:
             message = "`bias` is always true, and stands alone in a feature list"
@@ -320,84 +312,83 @@ class TermReader:
             return "anything"
         return "test" if signature.returns == "test" else "text"
 
-    def apply(self, term: Apply, path: Path) -> TermType:
+    def apply(self, term: Apply) -> TermType:
         name = term.function
         if name in FUNCTIONS:
-            return self._built_in(term, path)
+            return self._built_in(term)
         if self.context.named(name, "lexicon"):
-            return self._looked_up(term, path)
+            return self._looked_up(term)
         if name in self.context.registered:
-            return read_own_call(self, term, path)
-        self.problems.extend(unknown_function(self.context, name, (*path, "function")))
+            return read_own_call(self, term)
+        self.problems.extend(unknown_function(self.context, name, term.place_of("function")))
         return "anything"
 
-    def _built_in(self, term: Apply, path: Path) -> TermType:
+    def _built_in(self, term: Apply) -> TermType:
         signature = FUNCTIONS[term.function]
         bound, problems = bind(signature, term.arguments, self.context.spec.settled)
         for problem in problems:
-            at = (*path, "function") if problem.index is None else (*path, "arguments", problem.index)
+            at = term.place_of("function") if problem.index is None else term.arguments[problem.index]
             self.complain("bad-argument", problem.message, at, help=problem.help)
         if term.function == "bias" and not problems:
-            return self._bare_function("bias", (*path, "function"), in_list=False)
+            return self._bare_function("bias", term.place_of("function"), in_list=False)
         if term.function == "bin" and not problems:
-            read_bin(self, term, path)
+            bins = read_bins(term, self.context.spec.settled)
+            if isinstance(bins, BinProblem):
+                self.complain("bad-argument", bins.message, term.arguments[bins.index], help=bins.help)
         term_type: TermType = "test" if signature.returns == "test" else "text"
-        for n, argument in enumerate(term.arguments):
-            at = (*path, "arguments", n, "value")
-            if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
-                if term.function == "bin":
-                    inner = read_number(self, argument.value, at, "`bin`")
-                else:
-                    inner = self.text(argument.value, at, f"`{term.function}`")
+        for argument in term.arguments:
+            value = argument.value
+            if value is bound.get("term") and isinstance(value, Reference | Apply):
+                read = read_number if term.function == "bin" else TermReader.text
+                inner = read(self, value, f"`{term.function}`")
                 if term.function == "span" and inner == "weighted bag":
                     message = "`span` reads one word at each position, and this is a weighted bag"
-                    self.complain("not-a-text", message, at, "a weighted bag", "read a column of words")
+                    self.complain("not-a-text", message, value, "a weighted bag", "read a column of words")
                 elif inner in ("texts", "weighted bag", "anything"):
                     term_type = inner
                 if inner == "label" and not self.mapped:
-                    self.problems.append(label_as_argument(self.context, argument.value, at, term))
+                    self.problems.append(label_as_argument(self.context, value, term))
                     term_type = "anything"
-            elif argument.value is bound.get("lexicon") and isinstance(argument.value, Reference):
-                self.lexicon(argument.value.name, at)
+            elif value is bound.get("lexicon") and isinstance(value, Reference):
+                self.lexicon(value.name, value.span)
         lengths = bound.get("lengths")
         several = signature.returns == "values" and (term.function == "chars" or isinstance(lengths, Range))
         return "texts" if several and term_type == "text" else term_type
 
-    def _looked_up(self, term: Apply, path: Path) -> TermType:
+    def _looked_up(self, term: Apply) -> TermType:
         name = term.function
         entry = self.context.named(name, "lexicon")
         assert entry is not None and isinstance(entry.entry, Lexicon)
-        if len(term.arguments) != 1 or not isinstance(term.arguments[0].value, Reference | Apply):
+        if len(term.arguments) != 1 or not isinstance(subject := term.arguments[0].value, Reference | Apply):
             message = f"the map `{name}` takes one column, or a function of one"
-            self.complain("bad-argument", message, path, help=f"write `{name}(COLUMN)`")
+            self.complain("bad-argument", message, term, help=f"write `{name}(COLUMN)`")
             return "anything"
         if is_map(self.context, entry.entry) is False:
             message = f"lexicon `{name}` is a set: it has no values that could be looked up"
             remedy = f"test membership with `COLUMN in {name}`; a map has a TAB and a value in every line"
-            there = [(entry.path, "this file has one entry a line")]
-            self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, there)
-        subject, at = term.arguments[0].value, (*path, "arguments", 0, "value")
-        term_type = self.text(subject, at, f"`{name}`")
+            there = [(entry.place, "this file has one entry a line")]
+            self.complain("set-as-map", message, term.place_of("function"), "used as a map", remedy, there)
+        term_type = self.text(subject, f"`{name}`")
         if term_type == "label":
-            self.problems.append(label_as_argument(self.context, subject, at))
+            self.problems.append(label_as_argument(self.context, subject))
             return "anything"
         return term_type
 
     # lexicons and states ------------------------------------------------------------------------------------------
 
-    def lexicon(self, name: str, at: Path) -> None:
+    def lexicon(self, name: str, at: Span) -> None:
         if self.context.named(name, "lexicon"):
             return
         entry = self.context.named(name)
         if entry is None:
             self.unknown.append(UnknownName(name, at, ("lexicon",)))
             return
-        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        declared = [(entry.place, f"declared as {a(entry.kind)} here")]
         remedy = f'a lexicon is declared by `lexicon NAME = "file"`; a set is written `in {{{name}}}`'
         message = f"`{name}` is {a(entry.kind)}, and a lexicon is needed here"
         self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedy, declared)
 
-    def state(self, term: Reference | Apply, state: str, at: Path) -> None:
+    def state(self, term: Reference | Apply, state: str, at: At) -> None:
         """`state` must be one of the term's states, if they are known."""
         states = self.context.states(term.name) if isinstance(term, Reference) else None
         if states is not None and state not in states and isinstance(term, Reference):
@@ -405,87 +396,60 @@ class TermReader:
 
     # ----------------------------------------------------------------------------------------------------------------
 
-    def missing(self, name: str, at: Path) -> None:
+    def missing(self, name: str, at: Span) -> None:
         kinds = (*OBSERVED_KINDS, *LABEL_KINDS) if not self.labels else (*LABEL_KINDS, COLUMN)
         self.unknown.append(UnknownName(name, at, kinds, () if self.labels else _BARE))
 
     def complain(
-        self,
-        slug: str,
-        message: str,
-        path: Path,
-        words: str = "",
-        help: str | None = None,
-        others: Sequence[tuple[Path, str]] = (),
+        self, slug: str, message: str, at: At, words: str = "", help: str | None = None, others: Others = ()
     ) -> None:
-        self.problems.append(self.context.complaint(slug, message, path, words, help, others))
-
-    def _wanted(self) -> str:
-        return "label, view or column" if self.labels else "column"
+        self.problems.append(self.context.complaint(slug, message, at, words, help, others))
 
 
-# numbers and bins -----------------------------------------------------------------------------------------------------
+# numbers --------------------------------------------------------------------------------------------------------------
 
 
-# Types of terms that have no number -> what such a term is.
-NO_NUMBERS: Mapping[str, str] = {"test": "a test", "vector": "a vector"}
 SEVERAL: Mapping[str, str] = {"texts": "may have several values", "weighted bag": "is a weighted bag"}
 
 
-def read_comparison(reader: TermReader, condition: Compares, path: Path) -> None:
+def read_comparison(reader: TermReader, condition: Compares) -> None:
     """`length(word) > 3`, `index[j] - index[i] < 20`: both sides must be numbers, the right one may be a constant."""
-    for side, at in _compared(condition.left, (*path, "left")):
-        read_number(reader, side, at)
-    for side, at in _compared(condition.right, (*path, "right")):
-        settled = reader.context.spec.settled(side) if isinstance(side, Reference) else side
+    for side in terms(condition.left):
+        read_number(reader, side)
+    for side in terms(condition.right):
+        settled = reader.context.spec.settled(side)
         if isinstance(settled, Text):
             message = f"`{condition.sign}` compares numbers, and the constant is the text `{settled.value}`"
-            reader.complain("not-a-number", message, at, "a text")
+            reader.complain("not-a-number", message, side, "a text")
         elif not isinstance(settled, Number):
-            read_number(reader, side, at)
+            read_number(reader, side)
 
 
-def _compared(quantity: Quantity, path: Path) -> Iterator[tuple[Reference | Apply, Path]]:
-    match quantity:
-        case Difference():
-            yield quantity.left, (*path, "left")
-            yield quantity.right, (*path, "right")
-        case Reference() | Apply():
-            yield quantity, path
-
-
-def read_number(reader: TermReader, term: Reference | Apply, path: Path, taker: str = "a comparison") -> TermType:
+def read_number(reader: TermReader, term: Reference | Apply, taker: str = "a comparison") -> TermType:
     """A term whose value must be a number, or a text that is one."""
-    kind = reader.term(term, path)
+    kind = reader.term(term)
     if kind in ("number", "text", "anything"):
         return kind
     if kind in SEVERAL:
-        reader.complain("several-values", f"{taker} takes one number, and this {SEVERAL[kind]}", path, "several values")
+        reader.complain("several-values", f"{taker} takes one number, and this {SEVERAL[kind]}", term, "several values")
     elif kind == "label":
         name = next(reference_names(nodes(term)), "")
         message = f"{taker} takes a number of the data, and `{name}` is what the model predicts"
         remedy = f"list the states, as in `{name} in {{1, 2}}`"
-        reader.complain("label-as-argument", message, path, "not observed", remedy)
+        reader.complain("label-as-argument", message, term, "not observed", remedy)
     else:
-        what = NO_NUMBERS.get(kind, f"a {kind}")
-        reader.complain("not-a-number", f"{taker} takes a number, and this is {what}", path, what)
+        what = f"a {kind}"
+        reader.complain("not-a-number", f"{taker} takes a number, and this is {what}", term, what)
     return "anything"
 
 
-def read_gap_test(reader: TermReader, condition: Is, path: Path) -> None:
+def read_gap_test(reader: TermReader, condition: Is) -> None:
     """`temp is missing`: there must be a mark for numbers that are not known."""
-    reader.term(condition.term, (*path, "term"))
+    reader.term(condition.term)
     if missing_mark(reader.context.spec.data) is None:
         message = "every number of this data has to be there, as `data` does not say how a missing one is written"
         remedy = 'for example `missing = ""` among the options of `data`'
-        reader.complain("not-a-text", message, path, "never true", remedy)
-
-
-def read_bin(reader: TermReader, term: Apply, path: Path) -> None:
-    """The numbers of `bin(age, 4)` and `bin(age, 18, 30)`, which are numbers."""
-    bins = read_bins(term, reader.context.spec.settled)
-    if isinstance(bins, BinProblem):
-        reader.complain("bad-argument", bins.message, (*path, "arguments", bins.index), help=bins.help)
+        reader.complain("not-a-text", message, condition, "never true", remedy)
 
 
 # functions of the user's ----------------------------------------------------------------------------------------------
@@ -499,44 +463,44 @@ def is_whole(value: Node) -> bool:
     return isinstance(value, Reference | Apply) and isinstance(value.place, Named) and value.place.position == "all"
 
 
-def read_own_call(reader: TermReader, term: Apply, path: Path) -> TermType:
+def read_own_call(reader: TermReader, term: Apply) -> TermType:
     """`vowels(word)`, `ending(word, 3)`, `agree(word, pos[-1])`, `longest(word[all])`."""
-    subject: Value | None = term.arguments[0].value if term.arguments else None
-    if not isinstance(subject, Reference | Apply):
+    if not term.arguments or not isinstance(term.arguments[0].value, Reference | Apply):
         message = f"`{term.function}` takes a column, or a function of one, first"
-        reader.complain("bad-argument", message, (*path, "function"))
+        reader.complain("bad-argument", message, term.place_of("function"))
         return "anything"
-    read = [(n, argument.value) for n, argument in enumerate(term.arguments) if n == 0 or _is_read(reader, argument)]
-    whole = [is_whole(value) for _, value in read]
-    joint = len(read) > 1 or any(whole)
-    for n, value in read:
-        at = (*path, "arguments", n, "value")
-        kind = reader.term(value, at)  # type: ignore[arg-type]  # what is read is a term
+    first, *further = term.arguments
+    read = [first.value, *(argument.value for argument in further if _is_read(reader, argument))]
+    whole = any(map(is_whole, read))
+    joint = len(read) > 1 or whole
+    for value in read:
+        kind = reader.term(value)  # type: ignore[arg-type]  # what is read is a term
         if kind in ONE_VALUE or (joint and kind == "texts"):
             what = ONE_VALUE.get(kind, "several values")
             message = f"`{term.function}` is called with single values, and this is {what}"
             remedy = "compute what it gives beforehand, as another column"
-            reader.complain("not-a-text", message, at, what, remedy)
-        if joint and any(whole) and not is_whole(value):
+            reader.complain("not-a-text", message, value, what, remedy)
+        if whole and not is_whole(value):
             message = f"`{term.function}` reads a whole sentence, and here one place of it"
-            reader.complain("bad-argument", message, at, "one place", "write `[all]` behind every column that it reads")
+            remedy = "write `[all]` behind every column that it reads"
+            reader.complain("bad-argument", message, value, "one place", remedy)
         elif joint:
-            _refuse_places(reader, term, value, at)
-    for n, argument in enumerate(term.arguments):
-        if n not in dict(read) and not _is_constant(reader, argument):
+            _refuse_places(reader, term, value)
+    for argument in further:
+        if not _is_read(reader, argument) and not _is_constant(reader, argument):
             message = f"the further arguments of `{term.function}` are columns, numbers, texts or constants"
-            reader.complain("bad-argument", message, (*path, "arguments", n))
+            reader.complain("bad-argument", message, argument)
     return "anything"
 
 
-def _refuse_places(reader: TermReader, term: Apply, value: Value, at: Path) -> None:
+def _refuse_places(reader: TermReader, term: Apply, value: Value) -> None:
     """Windows and named positions stand behind a call that reads several values, not inside it."""
-    for path, node in nodes(value, at):
+    for node in nodes(value):
         place = node.place if isinstance(node, Reference | Apply) else None
         if isinstance(place, Window | Several) or (isinstance(place, Named) and not is_whole(node)):
             message = f"`{term.function}` reads several columns, and `{place_text(place)}` is no single place in it"
             remedy = f"write it behind the call, `{term.function}(…){place_text(place)}`"
-            reader.complain("bad-argument", message, (*path, "place"), "not inside", remedy)
+            reader.complain("bad-argument", message, place, "not inside", remedy)
 
 
 def _is_read(reader: TermReader, argument: Argument) -> bool:
@@ -552,14 +516,11 @@ def _is_constant(reader: TermReader, argument: Argument) -> bool:
 # lists of `segment` ---------------------------------------------------------------------------------------------------
 
 
-_BAGS = {"texts": "a bag of texts"}
-
-
 class SegmentTermReader(TermReader):
     """Reads the list of a `segment` statement: `length`, and columns inside of `first`, `last`, `any` or `joined`."""
 
-    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> TermType:
-        name, at = reference.name, (*path, "name")
+    def reference(self, reference: Reference, *, in_list: bool = False) -> TermType:
+        name = reference.name
         if name == LENGTH and place_offset(reference.place) == 0:
             return "text"
         if name == "bias" and in_list:
@@ -568,28 +529,30 @@ class SegmentTermReader(TermReader):
         if column or name in ("first", "last", "index"):
             what = f"`{name}` is read at one token, and a segment has several"
             ways = "`joined(word)` for all of them, `any(word)`, `first(word)` and `last(word)` for one"
+            at = reference.place_of("name")
             self.complain("token-in-segment", what, at, "at which token?", f"columns are read by {ways}")
             return "anything"
-        return super().reference(reference, path, in_list=in_list)
+        return super().reference(reference, in_list=in_list)
 
-    def apply(self, term: Apply, path: Path) -> TermType:
+    def apply(self, term: Apply) -> TermType:
         if term.function not in SEGMENT_FUNCTIONS:
-            return super().apply(term, path)
-        value, at = (term.arguments[0].value if len(term.arguments) == 1 else None), (*path, "arguments", 0, "value")
+            return super().apply(term)
+        value = term.arguments[0].value if len(term.arguments) == 1 else None
         usage = f"write `{term.function}(COLUMN)`; functions go around it, as in `lower({term.function}(word))`"
         if not isinstance(value, Reference):
             message = f"`{term.function}` takes a column of texts"
-            self.complain("bad-argument", message, (*path, "function"), "of a segment", usage)
+            self.complain("bad-argument", message, term.place_of("function"), "of a segment", usage)
             return "anything"
-        inner = TermReader.reference(self, value, at)
+        inner = TermReader.reference(self, value)
         if inner not in ("text", "anything"):
-            message = f"`{term.function}` reads one text at each token, and this is {_BAGS.get(inner, f'a {inner}')}"
-            self.complain("not-a-text", message, at, _BAGS.get(inner, f"a {inner}"), usage)
+            what = "a bag of texts" if inner == "texts" else f"a {inner}"
+            message = f"`{term.function}` reads one text at each token, and this is {what}"
+            self.complain("not-a-text", message, value, what, usage)
             return "anything"
         if term.function in ("any", "joined") and place_offset(value.place) != 0:
             message = f"`{term.function}` reads the tokens of the segment, and not those beside it"
             remedy = "`first(word[-1])` is the token before the segment, `last(word[1])` the one after it"
-            self.complain("bad-argument", message, at, "a place beside", remedy)
+            self.complain("bad-argument", message, value, "a place beside", remedy)
         return "texts" if term.function == "any" and inner == "text" else inner
 
 
@@ -597,7 +560,7 @@ class SegmentTermReader(TermReader):
 
 
 def unknown_state(
-    context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None
+    context: Context, state: str, at: At, states: Sequence[str], variable: str | None = None
 ) -> Diagnostic:
     """The error for `state`, which is none of `states`. `variable`: the variable with these states; None if it is the
     statement itself.
@@ -607,17 +570,17 @@ def unknown_state(
     entry = context.named(variable) if variable else None
     what = f"a state of `{variable}`" if variable else "one of the declared states"
     remedy = f"did you mean `{guess}`?" if guess else f"expected {shown}"
-    there = [(entry.path, "its states are declared here")] if entry else []
+    there = [(entry.place, "its states are declared here")] if entry else []
     message = f"`{state}` is not {what}"
     return context.complaint("unknown-state", message, at, "no such state", remedy, there)
 
 
-def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
+def unknown_function(context: Context, name: str, at: Span) -> Iterator[Diagnostic]:
     """The error for an unknown function; nothing if an unreadable statement or the user may have declared it."""
     entry = context.named(name)
     if entry is not None:
         message = f"`{name}` is {a(entry.kind)}, not a function"
-        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        declared = [(entry.place, f"declared as {a(entry.kind)} here")]
         remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
         yield context.complaint("unknown-function", message, at, "not a function", remedy, declared)
     elif context.functions_known and not context.may_be_lost(name):
@@ -629,7 +592,7 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
         yield context.complaint("unknown-function", message, at, "unknown function", remedy)
 
 
-def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
+def label_as_argument(context: Context, subject: Reference | Apply, call: Apply | None = None) -> Diagnostic:
     """The error for a function of a label (`call`), or for a label that is looked up in a lexicon."""
     name = next(reference_names(nodes(subject)), "")
     entry = context.named(name)
@@ -641,7 +604,7 @@ def label_as_argument(context: Context, subject: Reference | Apply, at: Path, ca
     if call is not None and kind == "label":
         more = ", …" if len(call.arguments) > 1 else ""
         remedy = f"declare `view NAME = {call.function}({name}{more})` and test the view"
-    return context.complaint("label-as-argument", message, at, a(kind), remedy)
+    return context.complaint("label-as-argument", message, subject, a(kind), remedy)
 
 
 # whole conditions -----------------------------------------------------------------------------------------------------
@@ -649,20 +612,14 @@ def label_as_argument(context: Context, subject: Reference | Apply, at: Path, ca
 
 def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
     reader = TermReader(context, labels=True)
-    reader.test(constraint.condition, (), constraint.action)
-    if constraint.when is not None:
-        reader.test(constraint.when, (), "when")
-    return _is_fine(reader) and all(_is_one_value(node) for _, node in constraint_nodes(constraint))
+    reader.constraint(constraint)
+    return not reader.problems and not reader.unknown and all(map(_is_one_value, constraint_nodes(constraint)))
 
 
 def memory_can_be_tried(context: Context, memory: Memory) -> bool:
     reader = TermReader(context, labels=True)
-    reader.value_if(memory.value, (), context.states(memory.name))
-    return _is_fine(reader) and all(_is_one_value(node) for _, node in value_if_nodes(memory.value))
-
-
-def _is_fine(reader: TermReader) -> bool:
-    return not reader.problems and not reader.unknown
+    reader.value_if(memory.value, context.states(memory.name))
+    return not reader.problems and not reader.unknown and all(map(_is_one_value, value_if_nodes(memory.value)))
 
 
 def _is_one_value(node: Node) -> bool:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...foundation import DcrfError, Diagnostic, Table
-from ...syntax import NUMERIC, Argument, CallSpec, CliqueSpec, Column, Here, Label, Reference, shown
-from ..schema import SCHEMES, Path, as_call, has_segments, unmarked_state
+from ...syntax import NUMERIC, CallSpec, Column, Here, Label, Reference, shown
+from ..schema import SCHEMES, as_call, has_segments, unmarked_state
 from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages, running_statements, stage_views
-from .context import COLUMN, Context, Rule, a, listed
+from .context import COLUMN, At, Context, Rule, a, listed
 
 RUNS = "runs?"  # a word: runs of one state are segments
 LABELS = "label*"  # any number of labels, or none
@@ -110,91 +110,84 @@ def fits_metric(takes: Sequence[str], given: Sequence[str]) -> bool:
 def stage_names(context: Context) -> Iterator[Diagnostic]:
     """The stage that runs, and those before it, exist and do not form a cycle."""
     try:
-        stage_chain(context.spec, context.stage, spans=context.spans)
+        stage_chain(context.spec, context.stage)
     except DcrfError as error:
-        yield from (d for d in error.diagnostics if not _lost(context, d))
-
-
-def _lost(context: Context, diagnostic: Diagnostic) -> bool:
-    return diagnostic.primary is not None and context.may_be_lost(diagnostic.primary.span.text)
+        yield from (d for d in error.diagnostics if d.primary is None or not context.may_be_lost(d.primary.span.text))
 
 
 def pieces(context: Context) -> Iterator[Diagnostic]:
     """The pieces named by a running `piecewise`."""
-    for n, stage in running_statements(context):
-        if stage.criterion.name == "piecewise":
-            for i, argument in enumerate(stage.criterion.arguments):
-                yield from _piece(context, argument, ("stages", n, "criterion", "arguments", i, "value"))
-
-
-def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnostic]:
-    value = argument.value
-    if argument.name is not None or not isinstance(value, Reference) or context.named(value.name, "piece"):
-        return
-    if context.may_be_lost(value.name):
-        return
-    guess, there = context.near(value.name, ["piece"])
-    remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
-    message = f"there is no piece `{value.name}`"
-    yield context.complaint("unknown-piece", message, path, "no such piece", remedy, there)
+    for stage in running_statements(context):
+        for argument in stage.criterion.arguments if stage.criterion.name == "piecewise" else ():
+            value = argument.value
+            if argument.name is not None or not isinstance(value, Reference) or context.named(value.name, "piece"):
+                continue
+            if context.may_be_lost(value.name):
+                continue
+            guess, there = context.near(value.name, ["piece"])
+            remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
+            message = f"there is no piece `{value.name}`"
+            yield context.complaint("unknown-piece", message, value, "no such piece", remedy, there)
 
 
 def induction(context: Context) -> Iterator[Diagnostic]:
     """`induce(likelihood)`, over a group that some clique lists."""
-    for n, stage in running_statements(context):
+    for stage in running_statements(context):
         if stage.criterion.name == "induce":
-            yield from _induction(context, stage.criterion, ("stages", n, "criterion"))
+            yield from _induction(context, stage.criterion)
 
 
-def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
-    for i, argument in enumerate(call.arguments):
+def _induction(context: Context, call: CallSpec) -> Iterator[Diagnostic]:
+    for argument in call.arguments:
         value = argument.value
         if argument.name is None and not (isinstance(value, Reference) and value.name == "likelihood"):
             message = f"`induce` judges features by the likelihood, not by `{shown(value)}`"
-            at = (*path, "arguments", i)
-            yield context.complaint("bad-argument", message, at, "not by this", "write `induce(likelihood)`")
-    groups = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
-    groups += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
-    for at, value in groups:
+            yield context.complaint("bad-argument", message, argument, "not by this", "write `induce(likelihood)`")
+    groups = [one.value for one in call.arguments if one.name == "group"]
+    groups += [one.value for one in call.settings if one.key == ("group",)]
+    for value in groups:
         name = shown(context.spec.settled(value))
         is_group = context.named(name, "feature group") is not None
-        if context.may_be_lost(name) or (is_group and any(_lists(clique, name) for clique in context.spec.cliques)):
+        if context.may_be_lost(name) or (
+            is_group
+            and any(
+                isinstance(feature, Reference) and feature.name == name
+                for clique in context.spec.cliques
+                for feature in clique.features
+            )
+        ):
             continue
         guess, there = (None, []) if is_group else context.near(name, ["feature group"])
         remedy = f"did you mean `{guess}`?" if guess else "name a feature group that stands in the list of a clique"
         what = f"the feature group `{name}`" if is_group else f"a feature group `{name}`"
         message = f"no clique lists {what}, so there is nothing to cross"
-        yield context.complaint("unknown-name", message, at, "in no clique", remedy, there)
-
-
-def _lists(clique: CliqueSpec, group: str) -> bool:
-    return any(isinstance(feature, Reference) and feature.name == group for feature in clique.features)
+        yield context.complaint("unknown-name", message, value, "in no clique", remedy, there)
 
 
 def log_z(context: Context) -> Iterator[Diagnostic]:
     """Training and some metrics need log Z, which sampling does not give."""
     spec = context.spec
     for n in running_stages(context):
-        method: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
+        method: tuple[str, At] = (spec.infer.name, spec.infer.place_of("name"))
         for stage in spec.stages[n : n + 1]:
-            for s, setting in enumerate(stage.criterion.settings):
+            for setting in stage.criterion.settings:
                 stage_inference = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
                 if stage_inference is not None:
-                    method = stage_inference.name, ("stages", n, "criterion", "settings", s, "value")
+                    method = stage_inference.name, setting.value
         yield from _without_log_z(
             context, *method, "so nothing can be trained by it", "write `infer = trp` in the stage"
         )
-    for n, call in enumerate(spec.evaluate):
+    for call in spec.evaluate:
         if call.name in _WITH_SCORES:
             why = f"which `{call.name}` needs"
-            yield from _without_log_z(context, spec.infer.name, ("evaluate", n), why, "leave the metric out")
+            yield from _without_log_z(context, spec.infer.name, call, why, "leave the metric out")
 
 
-def _without_log_z(context: Context, method: str, path: Path, why: str, remedy: str) -> Iterator[Diagnostic]:
+def _without_log_z(context: Context, method: str, at: At, why: str, remedy: str) -> Iterator[Diagnostic]:
     if method in INFERENCE and not INFERENCE[method].gives_log_z:
         able = listed(name for name, settings in INFERENCE.items() if settings.gives_log_z)
         message = f"`{method}` gives no log Z, {why}"
-        yield context.complaint("no-log-z", message, path, "no log Z", f"{remedy}; log Z is given by {able}")
+        yield context.complaint("no-log-z", message, at, "no log Z", f"{remedy}; log Z is given by {able}")
 
 
 def lower_bounds(context: Context) -> Iterator[Diagnostic]:
@@ -214,20 +207,19 @@ def lower_bounds(context: Context) -> Iterator[Diagnostic]:
 
 
 def metrics(context: Context) -> Iterator[Diagnostic]:
-    for n, call in enumerate(context.spec.evaluate):
-        path: Path = ("evaluate", n)
+    for call in context.spec.evaluate:
         if call.name not in METRICS:
             guess = METRICS.suggest(call.name)
             labels = [label.name for label in context.spec.labels]
             whole = f"{guess}({labels[0]})" if guess and METRICS[guess].takes[:1] == ("label",) and labels else guess
             remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
             message = f"`{call.name}` is not a metric"
-            yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", remedy)
+            yield context.complaint("unknown-metric", message, call.place_of("name"), "unknown", remedy)
             continue
-        yield from _metric_arguments(context, call, path)
+        yield from _metric_arguments(context, call)
 
 
-def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
+def _metric_arguments(context: Context, call: CallSpec) -> Iterator[Diagnostic]:
     wanted = METRICS[call.name].takes
     usages = metric_usages(call.name, wanted)
     usage = " or ".join(f"`{one}`" for one in usages) if wanted else f"`{call.name}` alone"
@@ -235,7 +227,7 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
     if wanted == (LABELS,) and len({*given}) < len(given):
         twice = next(name for n, name in enumerate(given) if name in given[:n])
         message = f"`{call.name}` names `{twice}` twice"
-        yield context.complaint("bad-argument", message, path, "named twice", "name each label once")
+        yield context.complaint("bad-argument", message, call, "named twice", "name each label once")
         return
     if not fits_metric(wanted, given) or any(argument.name for argument in call.arguments):
         labels = [label.name for label in context.spec.labels]
@@ -243,38 +235,35 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
         example = f"write `{call.name}({labels[0]})`" if takes_label and labels else f"write {usage}"
         number = len(call.arguments)
         message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
-        yield context.complaint("bad-argument", message, path, f"expected {usage}", example)
+        yield context.complaint("bad-argument", message, call, f"expected {usage}", example)
         return
     runs = RUNS in wanted and len(given) == len(wanted)
     words = [LABELS] * len(given) if wanted == (LABELS,) else wanted
-    for n, (word, argument) in enumerate(zip(words, call.arguments, strict=False)):
-        at = (*path, "arguments", n, "value")
+    for word, argument in zip(words, call.arguments, strict=False):
         value, kind = argument.value, word.rstrip("?*")
         if word == RUNS:
             continue
         if not isinstance(value, Reference) or value.place != Here():
             message = f"`{call.name}` takes the name of {a(kind)}"
-            yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", f"write {usage}")
+            yield context.complaint("bad-argument", message, value, f"expected {a(kind)}", f"write {usage}")
         elif kind == "label" and context.named(value.name, "view") is not None:
             continue  # a view of a label: what its states are is known with the data
         elif context.named(value.name, kind) is None:
-            yield from not_measurable(context, call.name, value.name, kind, at)
+            yield from not_measurable(context, call.name, value.name, kind, value)
         elif kind == COLUMN:
-            yield from _of_texts(context, call.name, value.name, at)
+            entry = context.named(value.name, COLUMN)
+            if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
+                message = (
+                    f"`{call.name}` asks which values training has seen, and `{value.name}` is a column of numbers"
+                )
+                yield context.complaint("not-a-text", message, value, "needs texts")
         elif runs:
-            yield from _needs_no_marks(context, value.name, at, call.name)
+            yield from _needs_no_marks(context, value.name, value, call.name)
         elif RUNS in wanted:
-            yield from needs_segments(context, value.name, at, call.name)
+            yield from needs_segments(context, value.name, value, call.name)
 
 
-def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Diagnostic]:
-    entry = context.named(name, COLUMN)
-    if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
-        message = f"`{metric}` asks which values training has seen, and `{name}` is a column of numbers"
-        yield context.complaint("not-a-text", message, at, "needs texts")
-
-
-def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
+def not_measurable(context: Context, metric: str, name: str, kind: str, at: At) -> Iterator[Diagnostic]:
     entry = context.named(name)
     without_label = name in context.meant_as_labels or (context.unlabelled and kind == "label")
     if context.may_be_lost(name) or (without_label and entry is not None):
@@ -287,13 +276,13 @@ def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path
         yield context.complaint("unknown-name", message, at, "unknown name", remedy, there)
         return
     message = f"`{name}` is {a(entry.kind)}, and `{metric}` measures {a(kind)}"
-    there = [(entry.path, f"declared as {a(entry.kind)} here")]
+    there = [(entry.place, f"declared as {a(entry.kind)} here")]
     hidden = entry.kind in ("latent variable", "memory")
     remedy = "only labels have gold values to be measured by" if hidden else None
     yield context.complaint("wrong-kind", message, at, a(entry.kind), remedy, there)
 
 
-def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
+def _needs_no_marks(context: Context, name: str, at: At, metric: str) -> Iterator[Diagnostic]:
     """Runs of `B-X` and of `I-X` would be segments of two types."""
     states = _states_or_values(context, name)[0]
     if has_segments(states):
@@ -302,7 +291,7 @@ def _needs_no_marks(context: Context, name: str, at: Path, metric: str) -> Itera
 
 
 def needs_segments(
-    context: Context, name: str, at: Path, metric: str, otherwise: str = "accuracy"
+    context: Context, name: str, at: At, metric: str, otherwise: str = "accuracy"
 ) -> Iterator[Diagnostic]:
     """Legal if every state is O or the mark of a segment, declared or learned.   otherwise: what counts labels."""
     entry = context.named(name, "label")
@@ -317,7 +306,7 @@ def needs_segments(
     )
     if metric in METRICS:
         remedy += f", or `{metric}({name}, runs)`, where a run of one state is a segment"
-    there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
+    there = [(entry.entry.place_of("domain"), "its states are declared here")] if source == "state" else []
     yield context.complaint("no-segments", message, at, "no segments", remedy, there)
 
 

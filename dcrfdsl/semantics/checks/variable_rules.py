@@ -6,11 +6,10 @@ Not here: names and terms inside a memory or view (`name_rules`), constraints on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...foundation import DcrfError, Diagnostic
-from ...syntax import And, Apply, Label, Memory, Named, Or, Reference, Scheme, StatesOf, View
+from ...syntax import And, Apply, Memory, Named, Or, Reference, Scheme, StatesOf, View
 from ..conditions import (
     BOOLEAN,
     constraint_sites,
@@ -20,7 +19,7 @@ from ..conditions import (
     stray_state,
     view_label,
 )
-from ..schema import FUNCTIONS, Path, nodes, place_offset, place_text, reference_names, value_if_nodes
+from ..schema import FUNCTIONS, nodes, place_offset, place_text, reference_names, value_if_nodes
 from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .first_value_rules import first_value
@@ -35,37 +34,32 @@ WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but they are unknown bef
 
 def borrowed_states(context: Context) -> Iterator[Diagnostic]:
     """`states(x)` names a variable, and does not lead back to its start."""
-    lenders = {
-        variable.name: (path, variable.domain.variable)
-        for path, variable in context.variables()
-        if isinstance(variable.domain, StatesOf)
-    }
+    places = {one.name: one.place_of("domain") for one in context.variables()}
+    lenders = {one.name: one.domain.variable for one in context.variables() if isinstance(one.domain, StatesOf)}
     told: set[str] = set()
     still = {name for circle in _circles(context) for name in circle}  # `memory_cycle` reports these in detail
     circles = _borrowing_circles(lenders)
-    for name, (path, other) in lenders.items():
+    for name, other in lenders.items():
         entry = context.named(other)
         if entry is not None and context.named(other, *WITH_STATES) is None:
             message = f"`{other}` is {a(entry.kind)}, and `states(…)` takes a label, latent variable or memory"
             remedy = f"predict it with `label {other}`" if entry.kind == "column" else None
-            there = [(entry.path, f"declared as {a(entry.kind)} here")]
-            at = (*path, "domain")
-            yield context.complaint("wrong-kind", message, at, a(entry.kind), remedy, there)
+            there = [(entry.place, f"declared as {a(entry.kind)} here")]
+            yield context.complaint("wrong-kind", message, places[name], a(entry.kind), remedy, there)
         circle = circles.get(name, [])
         if circle and name not in told and not still.issuperset(circle):
             told.update(circle)
             of = listed(circle)
             message = f"the states of {of} are taken from {'each other' if len(circle) > 1 else 'itself'}"
-            others = [((*lenders[one][0], "domain"), "and this") for one in circle[1:MOST_PLACES]]
+            others = [(places[one], "and this") for one in circle[1:MOST_PLACES]]
             outside = set(circle)
             label = next((one.name for one in context.spec.labels if one.name not in outside), None)
             taken = f"in states({label})" if label else "in {A, B}"
             remedy = f"say the states of one of them, as in `{circle[0]} {taken}`"
-            at = (*path, "domain")
-            yield context.complaint("states-cycle", message, at, "goes round in a circle", remedy, others)
+            yield context.complaint("states-cycle", message, places[name], "goes round in a circle", remedy, others)
 
 
-def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
+def _borrowing_circles(lenders: Mapping[str, str]) -> dict[str, list[str]]:
     """The first variable of each cycle, and the cycle from it, each taking its states from the next."""
     cycles: dict[str, list[str]] = {}
     order = {name: n for n, name in enumerate(lenders)}
@@ -75,7 +69,7 @@ def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, lis
         while name in lenders and name not in seen:
             seen.add(name)
             passed[name] = len(passed)
-            name = lenders[name][1]
+            name = lenders[name]
         if name in passed:
             way = list(passed)[passed[name] :]
             at = way.index(min(way, key=order.__getitem__))
@@ -85,24 +79,19 @@ def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, lis
 
 def no_states(context: Context) -> Iterator[Diagnostic]:
     """A latent variable or memory cannot learn its segment types from data."""
-    for path, variable in context.variables():
-        if isinstance(variable, Label) or not isinstance(variable.domain, Scheme) or variable.domain.types:
-            continue
-        kind, scheme = TYPELESS[path[0]], variable.domain.name
-        message = f"nothing says the states of the {kind} `{variable.name}`: its types cannot be learned from data"
-        remedy = f"name the types, as in `in {scheme}(NP, VP)`"
-        yield context.complaint("no-states", message, (*path, "domain"), "without types", remedy)
-
-
-TYPELESS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "memory"}
+    for one in context.variables()[len(context.spec.labels) :]:
+        if isinstance(one.domain, Scheme) and not one.domain.types:
+            message = f"nothing says the states of the {one.word} `{one.name}`: its types cannot be learned from data"
+            remedy = f"name the types, as in `in {one.domain.name}(NP, VP)`"
+            yield context.complaint("no-states", message, one.domain, "without types", remedy)
 
 
 def marks(context: Context) -> Iterator[Diagnostic]:
     """`missing` and `ambiguous` mark unknown values, so they must not be part of known ones."""
-    for n, label in enumerate(context.spec.labels):
+    for label in context.spec.labels:
         states = context.declared_states(label) or ((label.others,) if label.others is not None else ())
         for option in ("missing", "ambiguous"):
-            mark, at = getattr(label, option), ("labels", n, option)
+            mark, at = getattr(label, option), label.place_of(option)
             if mark is None:
                 continue
             taken = _taken(option, mark, states)
@@ -111,11 +100,10 @@ def marks(context: Context) -> Iterator[Diagnostic]:
                 yield context.complaint("bad-setting", message, at, "empty", 'for example `ambiguous = "|"`')
             elif option == "ambiguous" and mark == label.missing:
                 message = f"`{mark}` marks both a missing value of `{label.name}` and several possible ones"
-                there = [(("labels", n, "missing"), "a missing value here")]
+                there = [(label.place_of("missing"), "a missing value here")]
                 yield context.complaint("mark-taken", message, at, "the same mark", DISTINCT, there)
             elif taken is not None:
-                part = "others" if taken == label.others else "domain"
-                there = [(("labels", n, part), f"`{taken}` is a state")]
+                there = [(label.place_of("others" if taken == label.others else "domain"), f"`{taken}` is a state")]
                 message = f"`{mark}` marks a missing value of `{label.name}`, and is a state of it"
                 if option == "ambiguous":
                     message = (
@@ -139,8 +127,8 @@ def memory_future(context: Context) -> Iterator[Diagnostic]:
     """A memory must be known before the labels at its position."""
     names = frozenset(context.names(*LABEL_KINDS))
     told = {name for circle in _circles(context) for name in circle}
-    for n, memory in enumerate(context.spec.memories):
-        for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
+    for memory in context.spec.memories:
+        for node in value_if_nodes(memory.value):
             if not isinstance(node, Reference) or node.name not in names:
                 continue
             offset = place_offset(node.place)
@@ -150,14 +138,14 @@ def memory_future(context: Context) -> Iterator[Diagnostic]:
             reads = f"memory `{memory.name}` reads `{node.name}` in {when}"
             message = f"{reads}: it may read labels only before its position"
             remedy = f"read an earlier position, as in `{node.name}[-1]`"
-            yield context.complaint("memory-future", message, path, f"reads {when}", remedy)
+            yield context.complaint("memory-future", message, node, f"reads {when}", remedy)
 
 
 def memory_cycle(context: Context) -> Iterator[Diagnostic]:
     """Memories that read only each other keep their initial state."""
-    memories = {memory.name: (n, memory) for n, memory in enumerate(context.spec.memories)}
+    memories = {memory.name: memory for memory in context.spec.memories}
     for circle in _circles(context):
-        n, first = memories[circle[0]]
+        first = memories[circle[0]]
         what = f"memory `{first.name}` reads only itself"
         if len(circle) > 1:
             what = f"memories {listed(circle)} read only each other"
@@ -171,12 +159,11 @@ def memory_cycle(context: Context) -> Iterator[Diagnostic]:
             remedy += f"`memory {first.name} in states({label}) = {label}[-1] initially {state}`"
         if first.name in FUNCTIONS:
             remedy = f"its name hides the built-in `{first.name}`: give the memory another name"
-        others = [(("memories", memories[name][0], "value"), "and here") for name in circle[1:]]
-        offsets = [site[1] for name in circle for site in memory_sites(context.spec, memories[name][1])]
-        stated = any(getattr(memories[name][1].domain, "variable", None) in circle for name in circle)
+        others = [(memories[name].value, "and here") for name in circle[1:]]
+        offsets = [site[1] for name in circle for site in memory_sites(context.spec, memories[name])]
+        stated = any(getattr(memories[name].domain, "variable", None) in circle for name in circle)
         severity: Severity = "error" if stated or any(offset >= 0 for offset in offsets) else "warning"
-        at = ("memories", n, "value")
-        yield context.complaint("memory-cycle", message, at, "reads no label", remedy, others, severity=severity)
+        yield context.complaint("memory-cycle", message, first.value, "reads no label", remedy, others, severity)
 
 
 def _circles(context: Context) -> list[list[str]]:
@@ -222,7 +209,7 @@ def _is_still(memories: Sequence[Memory]) -> bool:
     `memory odd = not odd[-1]` does change.
     """
     alike = len({memory.initially for memory in memories}) == 1
-    read = (node for memory in memories for _, node in nodes(memory.value.value))
+    read = (node for memory in memories for node in nodes(memory.value.value))
     copies = all(isinstance(node, Reference | And | Or) for node in read)
     return alike and copies and all(memory.value.condition is None for memory in memories)
 
@@ -231,7 +218,7 @@ def _read(context: Context, memory: Memory) -> set[str]:
     """The names that a memory reads; "" for an unknown one."""
     parts = (memory.value.value, memory.value.otherwise)
     names = set()
-    for _, node in value_if_nodes(memory.value):
+    for node in value_if_nodes(memory.value):
         if isinstance(node, Reference):
             known = node.name in context.declared or node.name in FUNCTIONS
             if known or node not in parts:  # else it is the name of a state
@@ -241,14 +228,14 @@ def _read(context: Context, memory: Memory) -> set[str]:
 
 def no_initially(context: Context) -> Iterator[Diagnostic]:
     """Only `no` and `yes` have an implicit initial state."""
-    for n, memory in enumerate(context.spec.memories):
+    for memory in context.spec.memories:
         states = context.states(memory.name)
         if memory.initially is not None or not _has_states(context, memory):
             continue
         if states is None or initial_state(memory, states) is None:
             message = f"nothing says the state of memory `{memory.name}` at the first position"
             remedy = f"end it with `initially {states[0] if states else 'STATE'}`, or another of its states"
-            at = ("memories", n, "name")
+            at = memory.place_of("name")
             yield context.complaint("no-initially", message, at, "needs `initially`", remedy)
 
 
@@ -274,27 +261,25 @@ def _has_states(context: Context, memory: Memory) -> bool:
 def copied_state(context: Context) -> Iterator[Diagnostic]:
     """Every value that a memory copies must be one of its states."""
     spec = context.spec
-    for n, memory in enumerate(spec.memories):
-        path: Path = ("memories", n, "value")
+    for memory in spec.memories:
         known = _known_states(context, memory)
         if known is None or not memory_can_be_tried(context, memory):
             continue
         try:
             stray = stray_state(spec, memory, known)
         except DcrfError as error:
-            yield from (context.complaint(d.slug, d.message, path, help=d.help) for d in error.diagnostics)
+            yield from (context.complaint(d.slug, d.message, memory.value, help=d.help) for d in error.diagnostics)
             continue
         node = getattr(memory.value, stray.part) if stray is not None else None
         if stray is None or (isinstance(node, Reference) and is_word(spec, node)):
             continue  # names are checked elsewhere
-        there = [(("memories", n, "domain"), "its states are declared here")]
+        there = [(memory.place_of("domain"), "its states are declared here")]
         message = f"memory `{memory.name}` may copy the state `{stray.state}`, which it does not have"
         remedy = f"add `{stray.state}` to its states, or exclude it by `if`"
         if not isinstance(node, Reference):
             message = f"memory `{memory.name}` takes the value `{stray.state}` of a test, which it does not have"
             remedy = f"its states are {listed(BOOLEAN)} where it declares none; others are chosen by `A if … else B`"
-        at = (*path, stray.part)
-        yield context.complaint("copied-state", message, at, f"may be `{stray.state}`", remedy, there)
+        yield context.complaint("copied-state", message, node, f"may be `{stray.state}`", remedy, there)
 
 
 def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]] | None:
@@ -322,24 +307,23 @@ def idle_latent(context: Context) -> Iterator[Diagnostic]:
         for name in names:
             leads_to.setdefault(name, []).append(str(n))
     tied = reached([*(label.name for label in context.spec.labels), *context.meant_as_labels], leads_to)
-    for n, latent in enumerate(context.spec.latents):
+    for latent in context.spec.latents:
         if latent.name not in tied and not context.mentioned_in_lost(latent.name):
             message = f"nothing can tell the states of `{latent.name}` apart: no clique ties it to a label"
             labels = context.spec.labels
             remedy = f"for example `clique {latent.name}, {labels[0].name}`" if labels else None
-            yield context.complaint("idle-latent", message, ("latents", n, "name"), "tied to no label", remedy)
+            yield context.complaint("idle-latent", message, latent.place_of("name"), "tied to no label", remedy)
 
 
 def idle_memory(context: Context) -> Iterator[Diagnostic]:
     """A memory that no clique and no constraint reads, directly or through others, changes nothing."""
     used = reached(set().union(*_cliques(context), *_constraints(context)), _memories(context))
-    for n, memory in enumerate(context.spec.memories):
+    for memory in context.spec.memories:
         if memory.name not in used and not context.mentioned_in_lost(memory.name):
             message = f"nothing reads memory `{memory.name}`: it changes no prediction"
             label = next((label.name for label in context.spec.labels), "LABEL")
             remedy = f"for example `clique {label}, {memory.name}`"
-            at = ("memories", n, "name")
-            yield context.warning("idle-memory", message, at, "in no clique", remedy)
+            yield context.warning("idle-memory", message, memory.place_of("name"), "in no clique", remedy)
 
 
 def _cliques(context: Context) -> list[set[str]]:
@@ -362,12 +346,12 @@ def _memories(context: Context) -> dict[str, set[str]]:
 # views ----------------------------------------------------------------------------------------------------------------
 
 
-def _variables_of(context: Context, number: int, view: View) -> list[tuple[Path, Reference]]:
-    """The variables that a view reads, each with its path."""
+def _variables_of(context: Context, view: View) -> list[Reference]:
+    """The variables that a view reads."""
     spec = context.spec
     return [
-        (path, node)
-        for path, node in value_if_nodes(view.value, ("views", number, "value"))
+        node
+        for node in value_if_nodes(view.value)
         if isinstance(node, Reference) and (node.name in spec.hidden_names or node.name in spec.views_by_name)
     ]
 
@@ -375,84 +359,59 @@ def _variables_of(context: Context, number: int, view: View) -> list[tuple[Path,
 def one_label(context: Context) -> Iterator[Diagnostic]:
     """`view coarse = prefix(pos, 1)`: one label, at the current position."""
     labels = {label.name for label in context.spec.labels}
-    for n, view in enumerate(context.spec.views):
-        read = _variables_of(context, n, view)
-        names = list(dict.fromkeys(node.name for _, node in read))
+    for view in context.spec.views:
+        read = _variables_of(context, view)
+        names = list(dict.fromkeys(node.name for node in read))
         names_of_all = set(reference_names(value_if_nodes(view.value)))
         if not read and (context.unlabelled or not names_of_all.isdisjoint(context.meant_as_labels)):
             continue  # its `label` statement is missing
         if not read:
             message = f"view `{view.name}` reads no label: it has nothing to map"
-            yield context.complaint("bad-view", message, ("views", n, "name"), "of which label?")
+            yield context.complaint("bad-view", message, view.place_of("name"), "of which label?")
         elif len(names) > 1 or names[0] not in labels:
             message = f"view `{view.name}` reads {listed(names)}, and a view maps the states of one label"
-            yield context.complaint("bad-view", message, read[-1][0], "not one label")
-        for path, node in value_if_nodes(view.value, ("views", n, "value")):
+            yield context.complaint("bad-view", message, read[-1], "not one label")
+        for node in value_if_nodes(view.value):
             if not isinstance(node, Reference | Apply):
                 continue
             if isinstance(node.place, Named) or place_offset(node.place) != 0:
                 message = f"view `{view.name}` reads `{place_text(node.place)}`, and a view is of one position"
                 remedy = f"read the position itself, and shift the view in the clique: `{view.name}[-1]`"
-                yield context.complaint("bad-view", message, (*path, "place"), "another position", remedy)
+                yield context.complaint("bad-view", message, node.place_of("place"), "another position", remedy)
 
 
 def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
     """A label and a view of it, or two views of it, at one position are the same variable."""
     label_of = {}
-    for n, view in enumerate(context.spec.views):
-        names = {node.name for _, node in _variables_of(context, n, view)}
+    for view in context.spec.views:
+        names = {node.name for node in _variables_of(context, view)}
         if len(names) == 1:
             label_of[view.name] = names.pop()
-    for n, clique in enumerate(context.spec.cliques):
+    for clique in context.spec.cliques:
         seen: dict[tuple[str, str], str] = {}
-        for s, site in enumerate(clique.sites):
+        for site in clique.sites:
             label = label_of.get(site.variable, site.variable)
             offset = place_offset(site.place)
             key = label, place_text(site.place) if offset is None else str(offset)
             if key in seen and seen[key] != site.variable:
                 message = f"`{site.variable}` and `{seen[key]}` are the same variable at one position, `{label}`"
                 remedy = f"the clique over `{label}` alone tells all its states apart"
-                at = ("cliques", n, "sites", s)
-                yield context.complaint("same-site-twice", message, at, "the same variable", remedy)
+                yield context.complaint("same-site-twice", message, site, "the same variable", remedy)
             seen.setdefault(key, site.variable)
 
 
 # what this version does not run ---------------------------------------------------------------------------------------
 
 
-class Missing(NamedTuple):
-    """A statement that needs a missing construct: its path and words, the place of the need, and the construct."""
-
-    statement: Path
-    shown: str
-    place: Path
-    what: str
-
-
-def own_functions(context: Context) -> Iterator[Missing]:
-    """The user's functions of labels, in views."""
-    own = {*context.registered} - {*FUNCTIONS, *context.names("lexicon")}
-    for n, view in enumerate(context.spec.views):
-        for at, node in value_if_nodes(view.value, ("views", n, "value")):
-            if isinstance(node, Apply) and node.function in own:
-                yield Missing(("views", n), f"view {view.name}", (*at, "function"), "your own functions of labels")
-
-
-NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (own_functions,)
-
-
 def not_yet(context: Context) -> Iterator[Diagnostic]:
-    """One error per statement, at the first part that needs a missing construct."""
-    by_statement: dict[Path, list[Missing]] = {}
-    for find in NOT_YET:
-        for missing in find(context):
-            by_statement.setdefault(missing.statement, []).append(missing)
-    for missing_parts in by_statement.values():
-        whats = list(dict.fromkeys(missing.what for missing in missing_parts))
-        joined = whats[0] if len(whats) == 1 else f"{', '.join(whats[:-1])} and {whats[-1]}"
-        message = f"`{missing_parts[0].shown}` needs what this version does not run yet: {joined}"
-        others = [(missing.place, "and this") for missing in missing_parts[1:]]
-        yield context.complaint("not-yet", message, missing_parts[0].place, "not run yet", others=others)
+    """The user's functions of labels, in views: one error per statement, at the first of them."""
+    own = {*context.registered} - {*FUNCTIONS, *context.names("lexicon")}
+    for view in context.spec.views:
+        calls = [node for node in value_if_nodes(view.value) if isinstance(node, Apply) and node.function in own]
+        if calls:
+            message = f"`view {view.name}` needs what this version does not run yet: your own functions of labels"
+            others = [(call.place_of("function"), "and this") for call in calls[1:]]
+            yield context.complaint("not-yet", message, calls[0].place_of("function"), "not run yet", others=others)
 
 
 RULES: tuple[Rule, ...] = (

@@ -197,7 +197,7 @@ def _spread(condition: Any) -> Iterator[Any]:
     if isinstance(condition, Reference | Apply):
         yield from _terms(condition)
         return
-    for parts in itertools.product(*(list(_spread(part)) for _, part in children(condition))):
+    for parts in itertools.product(*(list(_spread(part)) for part in children(condition))):
         yield with_children(condition, list(parts))
 
 

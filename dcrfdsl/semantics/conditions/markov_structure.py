@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from ...syntax import NUMERIC, CliqueSpec, Cross, Feature, FeatureGroup, Reference
-from ..schema import ModelSpec, Path, shift_of_site
+from ...foundation import Span
+from ...syntax import NUMERIC, CliqueSpec, Cross, Feature, FeatureGroup, Latent, Memory, Reference, View
+from ..schema import ModelSpec, shift_of_site
 
 Order = Literal["declared", "reverse"]
 
@@ -22,7 +23,7 @@ Order = Literal["declared", "reverse"]
 class Obstacle(NamedTuple):
     """Why a specification is no hidden Markov model: the place, the message, the words at the place, and the remedy."""
 
-    path: Path
+    place: Span
     message: str
     words: str
     remedy: str
@@ -46,53 +47,53 @@ def obstacles(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
     hidden = list(_hidden(spec))
     yield from hidden
     labels = {label.name for label in spec.labels}
-    plain = []
-    for n, clique in enumerate(spec.cliques):
-        path: Path = ("cliques", n)
+    are_plain = not hidden
+    for clique in spec.cliques:
         if clique.relational:
+            are_plain = False
             message = f"`hmm` counts neighbours, and `{clique.label}` joins positions that the data chooses"
-            yield Obstacle(path, message, "joined by the data", "leave the clique out, or train by `likelihood`")
+            yield Obstacle(clique.span, message, "joined by the data", "leave the clique out, or train by `likelihood`")
         elif any(site.variable not in labels for site in clique.sites):
+            are_plain = False
             if not hidden:
                 message = f"`hmm` counts labels, and `{clique.label}` reads another variable"
-                yield Obstacle(path, message, "no label", "name labels in its cliques, or train by `likelihood`")
+                yield Obstacle(clique.span, message, "no label", "name labels in its cliques, or train by `likelihood`")
         else:
-            plain.append(n)
-            yield from _features(spec, clique, path)
-    if len(plain) == len(spec.cliques) and not hidden:
+            yield from _features(spec, clique)
+    if are_plain:
         yield from _distributions(spec, order)
 
 
 def _hidden(spec: ModelSpec) -> Iterator[Obstacle]:
-    for part, kind in (("latents", "a latent variable"), ("memories", "a memory"), ("views", "a view")):
-        for n, item in enumerate(getattr(spec, part)):
-            message = f"`hmm` counts labels, and `{item.name}` is {kind}"
-            yield Obstacle((part, n, "name"), message, kind, "train by `likelihood`, or leave it out")
+    items: tuple[Latent | Memory | View, ...] = (*spec.latents, *spec.memories, *spec.views)
+    for item in items:
+        message = f"`hmm` counts labels, and `{item.name}` is a {item.word}"
+        yield Obstacle(item.place_of("name"), message, f"a {item.word}", "train by `likelihood`, or leave it out")
 
 
-def _features(spec: ModelSpec, clique: CliqueSpec, path: Path) -> Iterator[Obstacle]:
+def _features(spec: ModelSpec, clique: CliqueSpec) -> Iterator[Obstacle]:
     listed = [feature for feature in clique.features if feature != Reference(name="bias")]
     if len(clique.sites) > 1:
         if listed:
-            first = next(n for n, feature in enumerate(clique.features) if feature in listed)
             label = clique.sites[-1].variable
             message = f"in an `hmm` a label emits what is observed, and `{clique.label}` is of several"
             remedy = f"list its features in a clique of one label, as in `clique {label}: bias, …`"
-            yield Obstacle((*path, "features", first), message, "features of several labels", remedy)
+            yield Obstacle(listed[0].span, message, "features of several labels", remedy)
         elif clique.states == "seen":
             message = "`hmm` gives every move a probability, and `states = seen` leaves out what was not seen"
-            yield Obstacle((*path, "states"), message, "leaves out moves", "leave `states` out, or write `all`")
+            at = clique.place_of("states")
+            yield Obstacle(at, message, "leaves out moves", "leave `states` out, or write `all`")
         return
     if listed and len(listed) == len(clique.features):
         message = f"`hmm` needs a bias in `{clique.label}`, for the probability of what training has not seen"
         named = f" as {clique.name}" if clique.name else ""
         remedy = f"add it, as in `clique {clique.sites_text}{named}: bias, …`"
-        yield Obstacle((*path, "features", 0), message, "no bias", remedy)
-    for n, feature in enumerate(clique.features):
+        yield Obstacle(listed[0].span, message, "no bias", remedy)
+    for feature in clique.features:
         name = _number(spec, feature, frozenset())
         if name is not None:
             message = f"`hmm` counts values, and `{name}` is a number"
-            yield Obstacle((*path, "features", n), message, "a number", "test it, or train by `likelihood`")
+            yield Obstacle(feature.span, message, "a number", "test it, or train by `likelihood`")
 
 
 def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | None:
@@ -113,32 +114,28 @@ def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | 
 
 def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
     """Each label needs cliques with nested scopes, one of which fits at every position."""
-    for n, label in enumerate(spec.labels):
-        cliques = [
-            (number, clique)
-            for number, clique in enumerate(spec.cliques)
-            if clique.sites[last_site(spec, clique, order)].variable == label.name
-        ]
+    for label in spec.labels:
+        cliques = [one for one in spec.cliques if one.sites[last_site(spec, one, order)].variable == label.name]
         if not cliques:
             message = f"`hmm` has no distribution of `{label.name}`: other labels stand last in all of its cliques"
             remedy = f"add `clique {label.name}`"
-            yield Obstacle(("labels", n, "name"), message, "given what?", remedy)
+            yield Obstacle(label.place_of("name"), message, "given what?", remedy)
             continue
-        cliques.sort(key=lambda item: len(item[1].sites))
-        for (_, narrow), (number, wide) in pairwise(cliques):
+        cliques.sort(key=lambda one: len(one.sites))
+        for narrow, wide in pairwise(cliques):
             if not scope(spec, narrow, order) <= scope(spec, wide, order):
                 message = (
                     f"in an `hmm` each label has one distribution, and `{label.name}` has those of "
                     f"`{narrow.label}` and `{wide.label}`"
                 )
                 remedy = f"join them to one clique, `clique {_joined(spec, narrow, wide, order)}`"
-                yield Obstacle(("cliques", number), message, "another one", remedy)
+                yield Obstacle(wide.span, message, "another one", remedy)
                 break
-        number, least = cliques[0]
+        least = cliques[0]
         if len(least.sites) > 1 and least.edges == "inside" and _spans(least):
             message = f"`{least.label}` does not lie at the ends of a sequence, so `hmm` has no distribution there"
             remedy = f"write `edges = pad`, or add `clique {label.name}`"
-            yield Obstacle(("cliques", number), message, "not at the ends", remedy)
+            yield Obstacle(least.span, message, "not at the ends", remedy)
 
 
 def _joined(spec: ModelSpec, one: CliqueSpec, other: CliqueSpec, order: Order) -> str:

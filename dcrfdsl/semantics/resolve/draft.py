@@ -10,17 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from ...foundation import MOST_SHOWN, Diagnostic, Label, Span
+from ...foundation import MOST_SHOWN, Diagnostic, Label, Span, SpellingGuesses
 from ...syntax import (
-    NOWHERE,
+    NAMED_STATEMENTS,
     DataSpec,
     Declaration,
+    Expected,
     Learned,
     Reference,
     Scheme,
     StateFile,
     Statement,
+    count,
+    count_or_none,
     default_of,
+    label_at,
+    shown,
     statements,
 )
 from ..schema import SCHEMES, ModelSpec
@@ -123,7 +128,7 @@ class Draft:
         earlier = self._single_owners.get(field_name)
         if earlier is not None and earlier.file == self.file:
             message = f"`{field_name}` stands twice in this file"
-            here, there = _label(span, "said again here"), _labels(earlier.span, "first said here")
+            here, there = label_at(span, "said again here"), _labels(earlier.span, "first said here")
             self.problems.append(Diagnostic("declared-twice", message, here, there))
             return False
         if earlier is not None:
@@ -154,22 +159,19 @@ class Draft:
         """The specification, after a last search for clashes of names that only the whole shows."""
         parts: dict[str, Any] = {part: tuple(items) for part, items in self._parts.items()}
         spec = ModelSpec(**parts, **self._single, doc=self.doc)
-        evaluate = self._single_owners.get("evaluate")
-        if evaluate is not None and evaluate.span is not None:
-            spec.at(NOWHERE, evaluate=evaluate.span)
         self.problems.extend(self._clashes.values())
         self._check_columns(spec)
         self._check_constants(spec)
+        self.problems.extend(check_constants(spec))
         return spec
 
     def _check_columns(self, spec: ModelSpec) -> None:
         owners: dict[str, _Owner] = {}
         for column in spec.data.columns if spec.data else ():
-            span = column.span if column.is_written else None
             if column.name in owners:
-                self._twice(column.name, "column", span, owners[column.name])
+                self._twice(column.name, "column", column.span, owners[column.name])
             else:
-                owners[column.name] = _Owner("column", span, self.file)
+                owners[column.name] = _Owner("column", column.span, self.file)
         for name, item in spec.named():
             # a label is a column, and what is in parts of a model is never read like one
             if name in owners and not isinstance(item, statements.Label) and item.space != "part":
@@ -189,15 +191,14 @@ class Draft:
             closes = isinstance(value, Reference) and value.name in seen
             ends |= dict.fromkeys(seen, not closes and ends.get(getattr(value, "name", ""), True))
             if not ends[let.name]:
-                here = _label(let.value.span if let.value.is_written else None, "leads back to itself")
                 message = f"constant `{let.name}` has no value: {_way(spec, let.name)}"
-                self.problems.append(Diagnostic("let-cycle", message, here))
+                self.problems.append(Diagnostic("let-cycle", message, label_at(let.value, "leads back to itself")))
 
     def _settle(self, what: str, span: Span | None, earlier: _Owner, remedy: str) -> None:
         """The includer decides between the files that it uses; until then, two that differ are a clash."""
         self._clashes.pop(what, None)
         if earlier.file[: len(self.file)] != self.file:
-            here, there = _label(span, "and here"), _labels(earlier.span, "said here")
+            here, there = label_at(span, "and here"), _labels(earlier.span, "said here")
             message = f"{what} is said by two used files"
             help_text = f"decide with `{remedy}` in the file that uses them"
             self._clashes[what] = Diagnostic("declared-twice", message, here, there, help_text)
@@ -207,7 +208,7 @@ class Draft:
         if earlier.word == word:
             message = f"{word} `{name}` is declared twice"
         remedy = "give one of them another name: `train … as NAME`" if word == "stage" else None
-        here, there = _label(span, "declared again here"), _labels(earlier.span, "first declared here")
+        here, there = label_at(span, "declared again here"), _labels(earlier.span, "first declared here")
         self.problems.append(Diagnostic("declared-twice", message, here, there, remedy))
 
 
@@ -222,18 +223,49 @@ def _way(spec: ModelSpec, name: str) -> str:
     return " → ".join([*(f"`{name}`" for name in seen), *more])
 
 
-def _label(span: Span | None, text: str) -> Label | None:
-    return None if span is None else Label(span, text)
-
-
 def _labels(span: Span | None, text: str) -> tuple[Label, ...]:
-    return () if span is None else (Label(span, text),)
+    label = label_at(span, text)
+    return () if label is None else (label,)
 
 
-def _name_span(item: Entry) -> Span | None:
+# Numbers of a specification that may be constants: (field of the specification, field of the statement).
+_CONSTANT_COUNTS = (
+    ("cliques", "up_to"),
+    *dict.fromkeys(
+        (kind.section, name)
+        for kind in NAMED_STATEMENTS
+        for options in kind.with_options.values()
+        for name, option in options.items()
+        if option.read in (count, count_or_none)
+    ),
+)
+
+
+def check_constants(spec: ModelSpec) -> list[Diagnostic]:
+    """Problems of options that name a constant which does not exist or is not a whole number of at least 1."""
+    problems, guesses = [], SpellingGuesses()
+    names = [let.name for let in spec.lets]
+    for part, field_name in _CONSTANT_COUNTS:
+        for item in getattr(spec, part):
+            reference = getattr(item, field_name)
+            if not isinstance(reference, Reference):
+                continue
+            value = spec.settled(reference)
+            label = label_at(item.place_of(field_name), "expected a whole number, at least 1")
+            if spec.constant(reference.name) is None:
+                guess = guesses.near(reference.name, names)
+                message = f"`{reference.name}` is not a constant, and `{field_name}` needs a whole number"
+                help_text = f"did you mean `{guess}`?" if guess else None
+                problems.append(Diagnostic("unknown-name", message, label, help=help_text))
+            elif isinstance(count(value), Expected | Reference):
+                described = f"the constant `{reference.name}` is `{shown(value)}`"
+                message = f"{described}, and `{field_name}` needs a whole number, at least 1"
+                problems.append(Diagnostic("bad-setting", message, label))
+    return problems
+
+
+def _name_span(item: Entry) -> Span:
     """Where the name of a declaration is written; a stage without a name has that of its criterion."""
-    if not item.is_written:
-        return None
     named = item.criterion if isinstance(item, statements.Stage) and item.name is None else item
     return named.place_of("name")
 

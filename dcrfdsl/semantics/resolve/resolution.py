@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
 from ...syntax import Template, Use, parse_partial
-from ..checks import check
-from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants, to_text
+from ..checks import LocatedSpec, check
+from ..schema import ModelSpec, to_text
 from .draft import Draft
 from .fragments import apply_override, read_override
 
@@ -23,13 +23,13 @@ DEEPEST_USE = 64  # files that use each other in a chain; each is read inside th
 
 @dataclass(frozen=True, repr=False)
 class Resolved(LocatedSpec):
-    """A template that was read: its specification, with the place of each part. `require` runs the checker.
+    """A template that was read: its specification, whose parts know their places. `require` runs the checker.
 
     spec: the `ModelSpec`.
-    spans: the place of each part in its file.
     diagnostics: the problems found so far, a `Diagnostic` each.
     directories: to which the paths of lexicons and state files are relative, by name.
     complete: False if a statement could not be read.
+    main_file: the name of its text; None if it is empty.
     used: the files that it uses, and those that they use.
 
     >>> load_template("address.dcrf").spec.labels[0].name
@@ -137,11 +137,9 @@ def resolve(
             draft.problems.append(override)
         else:
             apply_override(draft, override, stage)
-    spec = draft.finish()
-    spans = SpanTable(spec, template.span.source.name if template.statements else None)
-    draft.problems.extend(check_constants(spec, spans))
+    spec, name = draft.finish(), template.span.source.name if template.statements else None
     problems = tuple(_in_order(draft.problems))
-    return Resolved(spec, spans, problems, draft.directories, reader.complete, tuple(reader.used))
+    return Resolved(spec, problems, draft.directories, reader.complete, name, tuple(reader.used))
 
 
 class _Reader:

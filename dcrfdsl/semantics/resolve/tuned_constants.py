@@ -13,7 +13,8 @@ from dataclasses import replace
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Let, Number, Value
 from ..checks import check
-from ..schema import Candidates, Interval, SearchRange, check_constants, read_range
+from ..schema import Candidates, Interval, SearchRange, read_range
+from .draft import check_constants
 from .resolution import Resolved
 
 INSIDE = (0.3819, 0.2764)  # parts of an interval: places that are not both whole numbers
@@ -25,7 +26,7 @@ def with_constants(resolved: Resolved, values: Mapping[str, Value]) -> Resolved:
         let.model_copy(update={"value": values[let.name]}) if let.name in values else let for let in resolved.spec.lets
     )
     spec = resolved.spec.model_copy(update={"lets": lets})
-    problems = (*resolved.diagnostics, *check_constants(spec, resolved.spans))
+    problems = (*resolved.diagnostics, *check_constants(spec))
     return replace(resolved, spec=spec, diagnostics=problems)
 
 

@@ -18,14 +18,6 @@ from .function_signatures import (
     bind as bind,
     read_bins as read_bins,
 )
-from .located_spec import (
-    LocatedSpec as LocatedSpec,
-    Path as Path,
-    SpanTable as SpanTable,
-    check_constants as check_constants,
-    stage_cycle as stage_cycle,
-    unknown_stage as unknown_stage,
-)
 from .missing_values import (
     MISSING as MISSING,
     gap_of as gap_of,
@@ -96,6 +88,7 @@ from .model_spec import (
     Window as Window,
     checked_node as checked_node,
     json_adapter as json_adapter,
+    label_at as label_at,
     plain as plain,
     shown as shown,
     statement_text as statement_text,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...syntax import Condition, Node, Place, nodes as syntax
-from .located_spec import Path
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Node)
@@ -36,32 +35,28 @@ _INSIDE: Mapping[type[Node], tuple[str, ...]] = {
 # walking --------------------------------------------------------------------------------------------------------
 
 
-def children(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
-    """The nodes right below `node`, from left to right, each with its path."""
+def children(node: Node) -> Iterator[Node]:
+    """The nodes right below `node`, from left to right."""
     for name in _INSIDE.get(type(node), ()):
         value = getattr(node, name)
-        if not isinstance(value, tuple):
-            yield (*path, name), value
-            continue
-        for n, part in enumerate(value):
-            at = (*path, name, n)
-            yield ((*at, "value"), part.value) if isinstance(part, syntax.Argument) else (at, part)
+        for part in value if isinstance(value, tuple) else (value,):
+            yield part.value if isinstance(part, syntax.Argument) else part
 
 
-def nodes(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+def nodes(node: Node) -> Iterator[Node]:
     """`node` and everything inside it, outermost first."""
-    waiting = [(path, node)]
+    waiting = [node]
     while waiting:
-        at, inner = waiting.pop()
-        yield at, inner
-        waiting.extend(reversed([*children(inner, at)]))
+        inner = waiting.pop()
+        yield inner
+        waiting.extend(reversed([*children(inner)]))
 
 
-def value_if_nodes(value: syntax.ValueIf, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+def value_if_nodes(value: syntax.ValueIf) -> Iterator[Node]:
     """Everything inside a `value if condition else otherwise`."""
-    for part, node in (("value", value.value), ("condition", value.condition), ("otherwise", value.otherwise)):
+    for node in (value.value, value.condition, value.otherwise):
         if node is not None:
-            yield from nodes(node, (*path, part))
+            yield from nodes(node)
 
 
 def terms(node: Node) -> Iterator[syntax.Reference | syntax.Apply]:
@@ -69,18 +64,18 @@ def terms(node: Node) -> Iterator[syntax.Reference | syntax.Apply]:
     if isinstance(node, syntax.Reference | syntax.Apply):
         yield node
         return
-    for _, inner in children(node):
+    for inner in children(node):
         yield from terms(inner)
 
 
 def term_places(node: Node) -> Iterator[Place]:
     """The places of all terms, those inside functions too."""
-    return (inner.place for _, inner in nodes(node) if isinstance(inner, syntax.Reference | syntax.Apply))
+    return (inner.place for inner in nodes(node) if isinstance(inner, syntax.Reference | syntax.Apply))
 
 
-def reference_names(visited: Iterable[tuple[Path, Node]]) -> Iterator[str]:
+def reference_names(visited: Iterable[Node]) -> Iterator[str]:
     """The names that nodes refer to."""
-    return (node.name for _, node in visited if isinstance(node, syntax.Reference))
+    return (node.name for node in visited if isinstance(node, syntax.Reference))
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
@@ -139,7 +134,7 @@ def with_children(node: N, fresh: Iterable[Node]) -> N:
 
 def rewritten(node: N, change: Callable[[Any], Node]) -> N:
     """`node` with `change` applied to each of its children."""
-    return with_children(node, [change(inner) for _, inner in children(node)])
+    return with_children(node, [change(inner) for inner in children(node)])
 
 
 def place_text(place: Place) -> str:

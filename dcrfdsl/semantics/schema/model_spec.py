@@ -86,6 +86,7 @@ from ...syntax import (
     Window as Window,
     field_names,
     format_plainly,
+    label_at as label_at,
     shown as shown,
     statement_text as statement_text,
     value_text as value_text,

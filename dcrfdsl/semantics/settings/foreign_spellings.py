@@ -94,29 +94,21 @@ class SettingHolder:
     written: Mapping[str, ex.Value] | None = None
 
 
-@dataclass(frozen=True)
-class Advice:
-    """A remedy, and the names that it is about, as written."""
-
-    names: tuple[str, ...]
-    remedy: str
+_Taken = Iterable[tuple[Sequence[str], str]]  # names as written, and the remedy for them
 
 
-def advice(strange: Mapping[str, ex.Value], holder: SettingHolder) -> list[Advice]:
+def advice(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     """What to write instead of settings that `holder` does not have. Names that become one setting share a remedy."""
-    remedies: list[Advice] = []
+    remedies: list[tuple[Sequence[str], str]] = []
     rest = dict(strange)
     for take in (_spelt, _penalty, _optimizer, _inference):
         for names, remedy in take(rest, holder):
-            remedies.append(Advice(tuple(names), remedy))
+            remedies.append((names, remedy))
             for name in names:
                 rest.pop(name)
-    remedies += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
+    remedies += [((name,), _other(name, value, holder)) for name, value in rest.items()]
     order = {name: n for n, name in enumerate(strange)}
-    return sorted(remedies, key=lambda one: order[one.names[0]])
-
-
-_Taken = Iterable[tuple[Sequence[str], str]]
+    return sorted(remedies, key=lambda one: order[one[0][0]])
 
 
 def _spelt(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:

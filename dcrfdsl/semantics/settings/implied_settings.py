@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ...foundation import DcrfError, Table
 from ...syntax import At, CallSpec, FeatureGroup, Here, Piece, Setting, Site, Stage, nodes as ex
 from ..conditions import view_label
-from ..schema import ModelSpec, SpanTable, as_call
+from ..schema import ModelSpec, as_call
 from .decoding_settings import DECODINGS, read_decoding
 from .infer_settings import INFERENCE, PrunedSettings
 from .loss_settings import KERNELS
@@ -58,15 +58,15 @@ class DecodeRule(NamedTuple):
     trained: str | None = None
 
 
-def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> str:
+def decoding(spec: ModelSpec, label: str | None = None) -> str:
     """The decoding rule after stage `label` (None: the last)."""
-    return decode_rule(spec, label, spans=spans).name
+    return decode_rule(spec, label).name
 
 
-def decode_rule(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> DecodeRule:
+def decode_rule(spec: ModelSpec, label: str | None = None) -> DecodeRule:
     """The decoding rule after stage `label` (None: the last), and its origin."""
-    settings = stage_settings(spec, label, spans=spans)
-    written = settings.decode or decode_statement(spec, spans=spans)
+    settings = stage_settings(spec, label)
+    written = settings.decode or decode_statement(spec)
     if written is not None:
         return DecodeRule(written)
     criterion = settings.criterion

@@ -7,16 +7,16 @@ Every function raises one `DcrfError` with all problems. Not here: whether a met
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ...foundation import DcrfError, Diagnostic, SpellingGuesses, Table, number_text
+from ...foundation import DcrfError, Diagnostic, Span, SpellingGuesses, Table, did_you_mean, number_text, quoted_names
 from ...syntax import CallSpec, Stage, nodes as ex, shown
-from ..schema import ModelSpec, Path, SpanTable, as_call, stage_cycle, unknown_stage
+from ..schema import ModelSpec, as_call
 from .decoding_settings import DECODINGS, decoding_text
 from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .infer_settings import INFERENCE
@@ -35,63 +35,83 @@ from .training_settings import (
 DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 
 
-def inference_settings(
-    spec: ModelSpec, call: CallSpec | None = None, *, spans: SpanTable | None = None, path: Path = ("infer",)
-) -> MethodSettings:
-    """Settings of `call` (such as the `infer` of a stage), by default of the `infer` statement; `path` is its place."""
-    reader = _Reader(spec, spans or SpanTable())
-    return reader.finish(reader.method(INFERENCE, spec.infer if call is None else call, path))
+def inference_settings(spec: ModelSpec) -> MethodSettings:
+    """Settings of the `infer` statement."""
+    reader = _Reader(spec)
+    return reader.finish(reader.method(INFERENCE, spec.infer))
 
 
-def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str | None:
+def decode_statement(spec: ModelSpec) -> str | None:
     """The rule that the `decode` statement names; None where there is none."""
     if spec.decode is None:
         return None
-    reader = _Reader(spec, spans or SpanTable())
-    return reader.finish(reader.decoding(spec.decode, ("decode",)))
+    reader = _Reader(spec)
+    return reader.finish(reader.decoding(spec.decode, spec.decode))
 
 
-def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
+def stage_chain(spec: ModelSpec, label: str | None = None) -> tuple[Stage, ...]:
     """The stages to run for stage `label` (None: the last), in order; `DEFAULT_STAGE` if the model has no stages."""
     stages = spec.stages or (DEFAULT_STAGE,)
     by_label = spec.stage_numbers or {DEFAULT_STAGE.label: 0}
-    spans = spans or SpanTable()
     if label is not None and label not in by_label:
-        raise DcrfError(unknown_stage(label, by_label, None))
+        raise DcrfError(_unknown_stage(label, by_label, None))
     at = len(stages) - 1 if label is None else by_label[label]
     chain = {at: None}
     while (before := stages[at].after) is not None:
-        place = spans.label("stages", at, "after", text="unknown stage")
         if before not in by_label:
-            raise DcrfError(unknown_stage(before, by_label, place))
+            raise DcrfError(_unknown_stage(before, by_label, stages[at].place_of("after")))
         at = by_label[before]
         if at in chain:
             circle = list(chain)
-            raise DcrfError(stage_cycle(stages, circle[circle.index(at) :], spans))
+            raise DcrfError(_stage_cycle(stages, circle[circle.index(at) :]))
         chain[at] = None
     return tuple(stages[n] for n in reversed(chain))
 
 
-def stage_settings(
-    spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None
-) -> TrainSettings[CriterionSettings]:
+def _unknown_stage(label: str, known: Iterable[str], place: Span | None) -> Diagnostic:
+    """The error for an unknown stage. `place`: where it is named."""
+    names = list(known)
+    guess = did_you_mean(label, names)
+    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(quoted_names(names))}"
+    message = f"there is no training stage `{label}`"
+    return Diagnostic("unknown-stage", message, ex.label_at(place, "unknown stage"), help=remedy)
+
+
+def _stage_cycle(stages: Sequence[Stage], circle: Sequence[int]) -> Diagnostic:
+    """The error for stages that wait for each other. `circle`: their numbers; each stage comes after the next one, and
+    the last after the first.
+
+    Points at the first `after` that names a later stage or its own stage, because stages run in the order of the text.
+    """
+    number = {stages[n].label: n for n in circle}
+    first = min(n for n in circle if number[stages[n].after or ""] >= n)
+    others = sorted(n for n in circle if n != first)
+    here, *there = (
+        ex.label_at(stages[n].place_of("after"), f"`{stages[n].label}` after `{stages[n].after}`")
+        for n in (first, *others)
+    )
+    names = quoted_names([stages[n].label for n in sorted(circle)])
+    message = f"stage {names[0]} comes after itself"
+    if others:
+        message = f"stages {', '.join(names[:-1])} and {names[-1]} come after each other"
+    remedy = f"leave out one `after`, as in `train {stages[first].criterion.name} as {stages[first].label}`"
+    return Diagnostic("stage-cycle", message, here, tuple(filter(None, there)), remedy)
+
+
+def stage_settings(spec: ModelSpec, label: str | None = None) -> TrainSettings[CriterionSettings]:
     """The settings of stage `label` (None: the last), with defaults filled in."""
-    stage = stage_chain(spec, label, spans=spans)[-1]
-    number = spec.stage_numbers.get(stage.label, 0)
-    reader = _Reader(spec, spans or SpanTable())
-    return reader.finish(reader.stage(stage.criterion, ("stages", number, "criterion")))
+    reader = _Reader(spec)
+    return reader.finish(reader.stage(stage_chain(spec, label)[-1].criterion))
 
 
 # ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _WrittenSetting:
-    """A setting as written: its value, and the paths of the value and of the name."""
+_Written: TypeAlias = ex.Argument | ex.Setting  # a setting as written, as an argument or in the block
 
-    value: ex.Value
-    path: Path
-    name_path: Path
+
+def _name_place(item: _Written) -> Span:
+    return item.place_of("key" if isinstance(item, ex.Setting) else "name")
 
 
 Result = TypeVar("Result")
@@ -104,7 +124,6 @@ class _Reader:
     """Reads methods one after the other and collects what is wrong with them."""
 
     spec: ModelSpec
-    spans: SpanTable
     problems: list[Diagnostic] = field(default_factory=list)
     guesses: SpellingGuesses = field(default_factory=SpellingGuesses)
 
@@ -114,25 +133,24 @@ class _Reader:
             raise DcrfError(self.problems)
         return result
 
-    def complain(self, slug: str, message: str, path: Path, words: str = "", help: str | None = None) -> None:
-        self.problems.append(Diagnostic(slug, message, self.spans.label(*path, text=words), help=help))
+    def complain(self, slug: str, message: str, at: ex.Node | Span, words: str = "", help: str | None = None) -> None:
+        self.problems.append(Diagnostic(slug, message, ex.label_at(at, words), help=help))
 
     # methods --------------------------------------------------------------------------------------------------
 
-    def method(self, table: Table[type[MethodSettings]], call: CallSpec, path: Path) -> MethodSettings | None:
+    def method(self, table: Table[type[MethodSettings]], call: CallSpec) -> MethodSettings | None:
         """The settings of one method of `table`; None after a complaint."""
-        settings = self._entry(table, call, path)
+        settings = self._entry(table, call)
         if settings is None:
             return None
-        names = {settings.names: self._names(call, path, settings.texts)} if settings.names else {}
+        names = {settings.names: self._names(call, settings.texts)} if settings.names else {}
         if settings.texts:
             names[settings.texts] = unnamed_texts(call)
-        items = self._written(call, path, settings)
-        return self._fill(settings, call.name, items, path, table, already_read=names)
+        return self._fill(settings, call, self._written(call, settings), table, already_read=names)
 
-    def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
-        criterion = self._entry(CRITERIA, call, path)
-        items = self._written(call, path, criterion)
+    def stage(self, call: CallSpec) -> TrainSettings | None:
+        criterion = self._entry(CRITERIA, call)
+        items = self._written(call, criterion)
         settings_read: dict[str, Any] = {}
         written = {key[0]: item.value for key, item in items.items() if len(key) == 1}
         for key in [key for key in items if key[0] in _STAGE_READERS and len(key) == 1]:
@@ -141,59 +159,65 @@ class _Reader:
         settings_read["clique_priors"] = self._by_clique("prior", PRIORS, items)
         if criterion is HmsvmSettings:
             settings_read["clique_kernels"] = self._by_clique("kernel", KERNELS, items)
-        plain: dict[_Key, _WrittenSetting] = {(name,): items.pop((name,)) for name in _STAGE_FIELDS if (name,) in items}
+        plain: dict[_Key, _Written] = {(name,): items.pop((name,)) for name in _STAGE_FIELDS if (name,) in items}
         if criterion is not None:
-            names = {criterion.names: self._names(call, path)} if criterion.names else {}
-            settings_read["criterion"] = self._fill(
-                criterion, call.name, items, path, CRITERIA, written, already_read=names
-            )
+            names = {criterion.names: self._names(call)} if criterion.names else {}
+            settings_read["criterion"] = self._fill(criterion, call, items, CRITERIA, written, already_read=names)
         usable = {name: value for name, value in settings_read.items() if value is not None}
         usable.setdefault("criterion", CriterionSettings())  # only after a complaint: then nothing is returned
-        return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
+        return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, call)
 
-    def decoding(self, call: CallSpec | None, path: Path) -> str | None:
+    def decoding(self, call: CallSpec | None, at: ex.Node) -> str | None:
         """The text of the decoding rule that `call` names; None after a complaint. `call` None: it was no call."""
         if call is None:
             remedy = f"the ways to decode are {', '.join(f'`{name}`' for name in DECODINGS)}"
-            self.complain("unknown-method", "this is not a way to decode", path, "unknown", remedy)
+            self.complain("unknown-method", "this is not a way to decode", at, "unknown", remedy)
             return None
-        settings = self.method(DECODINGS, call, path)
+        settings = self.method(DECODINGS, call)
         return None if settings is None else decoding_text(settings)
 
-    def value_method(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
+    def called(self, value: ex.Value) -> CallSpec | None:
+        """The method that a value names; all of it is placed at the constant where the value names one."""
+        settled = self.spec.settled(value)
+        call = as_call(settled)
+        if call is None or settled is value:
+            return call
+        here: CallSpec = ex.relocated(call, lambda _: value.span)
+        return here if here.is_written else here.at(value.span)
+
+    def value_method(self, table: Table[type[MethodSettings]], item: _Written) -> MethodSettings | None:
         """A method that is the value of a setting, directly or through a constant."""
-        call = as_call(self.spec.settled(item.value))
+        call = self.called(item.value)
         if call is None:
             example = next(iter(table))
             message = f"`{shown(item.value)}` is not a {table.kind}"
             remedy = prior_remedy(item.value, self.spec) if table is PRIORS else f"for example `{example}`"
-            self.complain("bad-setting", message, item.path, help=remedy)
+            self.complain("bad-setting", message, item.value, help=remedy)
             return None
-        return self.method(table, call, item.path)
+        return self.method(table, call)
 
-    def _entry(self, table: Table[type[MethodSettings]], call: CallSpec, path: Path) -> type[MethodSettings] | None:
+    def _entry(self, table: Table[type[MethodSettings]], call: CallSpec) -> type[MethodSettings] | None:
         if call.name in table:
             return table[call.name]
         guess = table.suggest(call.name)
         known = ", ".join(f"`{name}`" for name in table)
-        place = next((p for p in ((*path, "name"), (*path, "function")) if p in self.spans), path)
         own = "one of your own comes with `--features FILE.py`; " if table is INFERENCE else ""
         remedy = entry_remedy(table, call, guess, self.spec) or (
             f"did you mean `{guess}`?" if guess else f"{own}known are {known}"
         )
-        article = "an" if table.kind[0] in "aeiou" else "a"
-        self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
+        message = f"`{call.name}` is not {'an' if table.kind[0] in 'aeiou' else 'a'} {table.kind}"
+        self.complain("unknown-method", message, call.place_of("name"), "unknown", remedy)
         return None
 
     def _by_clique(
-        self, first: str, table: Table[type[MethodSettings]], items: dict[_Key, _WrittenSetting]
+        self, first: str, table: Table[type[MethodSettings]], items: dict[_Key, _Written]
     ) -> dict[str, MethodSettings]:
         """The values of `prior.NAME = …`, if `first` is `prior`, by clique name; removes them from `items`."""
         by_clique: dict[str, MethodSettings] = {}
         names, in_order = self.spec.clique_names
         if (first,) in items:
             remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
-            place = items.pop((first,)).name_path
+            place = _name_place(items.pop((first,)))
             self.complain("unknown-setting", f"a {first} belongs to a clique", place, "of which one?", remedy)
         for key in [key for key in items if key[0] == first and len(key) == 2]:
             item = items.pop(key)
@@ -201,43 +225,38 @@ class _Reader:
                 guess = self.guesses.near(key[1], in_order)
                 remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
                 message = f"there is no clique `{key[1]}`"
-                self.complain("unknown-name", message, item.name_path, "no such clique", remedy)
+                self.complain("unknown-name", message, _name_place(item), "no such clique", remedy)
             elif (method := self.value_method(table, item)) is not None:
                 by_clique[key[1]] = method
         return by_clique
 
     # settings ---------------------------------------------------------------------------------------------------
 
-    def _written(
-        self, call: CallSpec, path: Path, settings: type[MethodSettings] | None
-    ) -> dict[_Key, _WrittenSetting]:
+    def _written(self, call: CallSpec, settings: type[MethodSettings] | None) -> dict[_Key, _Written]:
         """Arguments and settings of a call by name, each once. `settings`: the class of the method, None if unknown."""
-        items: dict[_Key, _WrittenSetting] = {}
-        unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
-        placed: list[int] = []
-        if settings is not None:  # the first ones may be positional
-            placed = [n for n in unnamed if n < len(settings.positional) and unnamed[: n + 1] == list(range(n + 1))]
-        for n, argument in enumerate(call.arguments):
-            at = (*path, "arguments", n)
-            if argument.name is not None:
-                self._once(items, (argument.name,), _WrittenSetting(argument.value, (*at, "value"), (*at, "name")))
-            elif settings is not None and n in placed:
-                name = settings.positional[n]
-                self._once(items, (name,), _WrittenSetting(argument.value, (*at, "value"), (*at, "value")))
-        for n, setting in enumerate(call.settings):
-            at = (*path, "settings", n)
-            self._once(items, setting.key, _WrittenSetting(setting.value, (*at, "value"), (*at, "key")))
-        unnamed = [n for n in unnamed if n not in placed]
+        items: dict[_Key, _Written] = {}
+        positional = iter(settings.positional if settings is not None else ())  # the first ones may be by their place
+        unnamed: list[ex.Argument] = []
+        for argument in call.arguments:
+            name = argument.name
+            if name is not None:
+                positional = iter(())
+            elif (name := next(positional, None)) is None:
+                unnamed.append(argument)
+                continue
+            self._once(items, (name,), argument)
+        for setting in call.settings:
+            self._once(items, setting.key, setting)
         if unnamed and settings is not None and not settings.names:
             remedy = unnamed_remedy(call, settings, lambda value: _python_value(self.spec.settled(value)))
             message = f"the settings of `{call.name}` are given by name"
-            self.complain("bad-argument", message, (*path, "arguments", unnamed[0]), "no name", remedy)
+            self.complain("bad-argument", message, unnamed[0], "no name", remedy)
         return items
 
-    def _once(self, items: dict[_Key, _WrittenSetting], key: _Key, item: _WrittenSetting) -> None:
+    def _once(self, items: dict[_Key, _Written], key: _Key, item: _Written) -> None:
         if key in items:
-            again = self.spans.label(*item.name_path, text="given again here")
-            first = self.spans.label(*items[key].name_path, text="first given here")
+            again = ex.label_at(_name_place(item), "given again here")
+            first = ex.label_at(_name_place(items[key]), "first given here")
             there = () if first is None else (first,)
             self.problems.append(Diagnostic("declared-twice", f"`{'.'.join(key)}` is given twice", again, there))
         else:
@@ -246,9 +265,8 @@ class _Reader:
     def _fill(
         self,
         settings: type[MethodSettings],
-        name: str,
-        items: Mapping[_Key, _WrittenSetting],
-        path: Path,
+        call: CallSpec,
+        items: Mapping[_Key, _Written],
         table: Table[type[MethodSettings]],
         written: Mapping[str, ex.Value] | None = None,
         already_read: Mapping[str, Any] | None = None,
@@ -257,55 +275,53 @@ class _Reader:
         read elsewhere.
         """
         fields = [key for key in settings.model_fields if key not in (already_read or {})]
-        known: dict[_Key, _WrittenSetting] = {(key,): items[(key,)] for key in fields if (key,) in items}
+        known: dict[_Key, _Written] = {(key,): items[(key,)] for key in fields if (key,) in items}
         strange = {parts: item for parts, item in items.items() if parts not in known}
         if strange:
             all_known = fields if written is None else [*fields, *_STAGE_KEYS]
-            self._unknown_settings(strange, SettingHolder(name, all_known, table, self.spec, written))
+            self._unknown_settings(strange, SettingHolder(call.name, all_known, table, self.spec, written))
         nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
             return None
-        return self._validate(settings, {**self._values(known), **nested, **(already_read or {})}, known, path)
+        return self._validate(settings, {**self._values(known), **nested, **(already_read or {})}, known, call)
 
-    def _nested(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
+    def _nested(self, table: Table[type[MethodSettings]], item: _Written) -> MethodSettings | None:
         """A setting whose value is a method; None if it is `off`, and after a complaint."""
         value = self.spec.settled(item.value)
         return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
 
-    def _names(self, call: CallSpec, path: Path, texts: str = "") -> tuple[str, ...]:
+    def _names(self, call: CallSpec, texts: str = "") -> tuple[str, ...]:
         """The unnamed arguments of a call, which are names of declarations. texts: where those go that are texts."""
         names = []
-        for n, argument in enumerate(call.arguments):
+        for argument in call.arguments:
             if argument.name is not None or (texts and isinstance(argument.value, ex.Text)):
                 continue
             if isinstance(argument.value, ex.Reference) and isinstance(argument.value.place, ex.Here):
                 names.append(argument.value.name)
             else:
-                self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
+                self.complain("bad-argument", f"`{call.name}` takes names here", argument, "no name")
         return tuple(names)
 
-    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: SettingHolder) -> None:
+    def _unknown_settings(self, strange: Mapping[_Key, _Written], holder: SettingHolder) -> None:
         """One complaint per remedy, at the first of the settings that it is about."""
         items = {".".join(parts): item for parts, item in strange.items()}
         for name in [name for name in items if name in RETIRED]:
-            message, path = f"`{name}` is not a setting any more", items.pop(name).name_path
-            self.complain("unknown-setting", message, path, "no setting", RETIRED[name])
-        for remark in advice({name: item.value for name, item in items.items()}, holder):
-            first, *others = (items[name].name_path for name in remark.names)
-            there = [self.spans.label(*path, text="and here") for path in others]
-            listed = ", ".join(f"`{name}`" for name in remark.names)
-            what = "is not a setting" if len(remark.names) == 1 else "are not settings"
-            message = f"{listed} {what} of `{holder.method}`"
-            label = self.spans.label(*first, text="unknown setting")
-            also = tuple(place for place in there if place is not None)
-            self.problems.append(Diagnostic("unknown-setting", message, label, also, remark.remedy))
+            message, at = f"`{name}` is not a setting any more", _name_place(items.pop(name))
+            self.complain("unknown-setting", message, at, "no setting", RETIRED[name])
+        for names, remedy in advice({name: item.value for name, item in items.items()}, holder):
+            first, *others = (_name_place(items[name]) for name in names)
+            also = tuple(label for place in others if (label := ex.label_at(place, "and here")) is not None)
+            listed = ", ".join(f"`{name}`" for name in names)
+            what = "is not a setting" if len(names) == 1 else "are not settings"
+            message, label = f"{listed} {what} of `{holder.method}`", ex.label_at(first, "unknown setting")
+            self.problems.append(Diagnostic("unknown-setting", message, label, also, remedy))
 
-    def _values(self, items: Mapping[_Key, _WrittenSetting]) -> dict[str, Any]:
+    def _values(self, items: Mapping[_Key, _Written]) -> dict[str, Any]:
         return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in items.items()}
 
     def _validate(
-        self, settings: type[Settings], values: Mapping[str, Any], items: Mapping[_Key, _WrittenSetting], path: Path
+        self, settings: type[Settings], values: Mapping[str, Any], items: Mapping[_Key, _Written], call: CallSpec
     ) -> Settings | None:
         try:
             validated = settings.model_validate(values)
@@ -313,35 +329,31 @@ class _Reader:
             details = error.errors()  # one for each kind of value that a setting may have
             for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
                 words = [expected_words(detail, settings) for detail in details if detail["loc"][0] == name]
-                self._bad_value(name, items.get((name,)), " or ".join(words), path)
+                self._bad_value(name, items.get((name,)), " or ".join(words), call)
             return None
         # pydantic reads "7" as a number and yes as 1; the language does not.
         for key, item in items.items():
             before, after = values[key[0]], getattr(validated, key[0])
             if isinstance(before, str | bool) and type(before) is not type(after) and after is not None:
-                self._bad_value(key[0], item, "a number", path)
+                self._bad_value(key[0], item, "a number", call)
         return validated
 
-    def _bad_value(self, key: str, item: _WrittenSetting | None, expected: str, path: Path) -> None:
+    def _bad_value(self, key: str, item: _Written | None, expected: str, call: CallSpec) -> None:
         if item is None:
-            self.complain("bad-setting", f"`{key}` is missing", path)
+            self.complain("bad-setting", f"`{key}` is missing", call)
             return
         written, value = shown(item.value), shown(self.spec.settled(item.value))
         via = "" if written == value else f" (the constant `{written}`)"
         message = f"`{value}`{via} is no value for `{key}`: expected {expected}"
-        self.complain("bad-setting", message, item.path, f"expected {expected}")
-
-
-def _read_decode(reader: _Reader, item: _WrittenSetting) -> str | None:
-    return reader.decoding(as_call(reader.spec.settled(item.value)), item.path)
+        self.complain("bad-setting", message, item.value, f"expected {expected}")
 
 
 # Settings of every stage: methods, and plain values that `TrainSettings` checks.
-_STAGE_READERS: Mapping[str, Callable[[_Reader, _WrittenSetting], Any]] = {
+_STAGE_READERS: Mapping[str, Callable[[_Reader, _Written], Any]] = {
     "prior": lambda reader, item: reader.value_method(PRIORS, item),
     "optimizer": lambda reader, item: reader.value_method(OPTIMIZERS, item),
     "infer": lambda reader, item: reader.value_method(INFERENCE, item),
-    "decode": _read_decode,
+    "decode": lambda reader, item: reader.decoding(reader.called(item.value), item.value),
     "importance": lambda reader, item: column_alone(reader.spec, item.value) or reader.value_method(IMPORTANCE, item),
 }
 _STAGE_FIELDS = ("restarts", "seed", "keep", "patience")
