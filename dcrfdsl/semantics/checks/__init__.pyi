@@ -1,4 +1,4 @@
-from .checker import check as check
+from .checker import check as check, in_order as in_order
 from .context import LocatedSpec as LocatedSpec
 from .data_formats import FORMATS as FORMATS
 from .training_rules import (

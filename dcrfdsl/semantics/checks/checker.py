@@ -98,7 +98,7 @@ def check(
         for rule in idle_rules.RULES:
             diagnostics.extend(rule(context))
     context.kept.clear()  # its values refer to the context: the model would live until Python looks for cycles
-    return tuple(_in_order(_once([*diagnostics, *empty])))
+    return tuple(in_order(_once([*diagnostics, *empty])))
 
 
 def check_or_raise(
@@ -150,16 +150,13 @@ def _once(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return list(kept.values())
 
 
-def _in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+def in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     """By file, in the order of first appearance, and by place in the file; diagnostics without a place come last."""
-    files: dict[str, int] = {}
-    for diagnostic in diagnostics:
-        if diagnostic.primary is not None:
-            files.setdefault(diagnostic.primary.span.source.name, len(files))
+    sources = (one.primary.span.source.name for one in diagnostics if one.primary is not None)
+    files = {name: n for n, name in enumerate(dict.fromkeys(sources))}
 
     def key(diagnostic: Diagnostic) -> tuple[int, int]:
-        if diagnostic.primary is None:
-            return len(files), 0
-        return files[diagnostic.primary.span.source.name], diagnostic.primary.span.start
+        place = diagnostic.primary
+        return (len(files), 0) if place is None else (files[place.span.source.name], place.span.start)
 
     return sorted(diagnostics, key=key)

@@ -242,12 +242,11 @@ def exact_decoding(context: Context) -> Iterator[Diagnostic]:
 def slacks(context: Context) -> Iterator[Diagnostic]:
     """With `slack = sequence` the settings of the list of labellings are idle."""
     for stage, settings in stages_of(context, HmsvmSettings):
-        if settings.slack == "sequence":
-            for key in ("most", "weight"):
-                if stage.written(key) is not None:
-                    message = f"`{key}` changes nothing without `slack = labelling`"
-                    at = stage.place(key)
-                    yield context.warning("idle-setting", message, at, "no effect")
+        for key in ("most", "weight") if settings.slack == "sequence" else ():
+            at = stage.written(key)
+            if at is not None:
+                message = f"`{key}` changes nothing without `slack = labelling`"
+                yield context.warning("idle-setting", message, at, "no effect")
 
 
 def kernels(context: Context) -> Iterator[Diagnostic]:
@@ -315,14 +314,11 @@ def countable(context: Context) -> Iterator[Diagnostic]:
 def voting(context: Context) -> Iterator[Diagnostic]:
     """`vote` keeps all weights, and needs a whole labelling to vote on."""
     for stage, criterion in stages_of(context, PerceptronSettings):
-        yield from _voted(stage) if criterion.vote else _not_voted(stage)
-
-
-def _not_voted(stage: StageView) -> Iterator[Diagnostic]:
-    at = stage.written("voters")
-    if at is not None:
-        message = "`voters` changes nothing without `vote = yes`"
-        yield stage.context.warning("idle-setting", message, at, "no effect")
+        voters = stage.written("voters")
+        if criterion.vote:
+            yield from _voted(stage)
+        elif voters is not None:
+            yield context.warning("idle-setting", "`voters` changes nothing without `vote = yes`", voters, "no effect")
 
 
 def _voted(stage: StageView) -> Iterator[Diagnostic]:

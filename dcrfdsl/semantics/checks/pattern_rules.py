@@ -8,7 +8,7 @@ located in the pattern. Not here: loading files for training (`features`, `data`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ...foundation import Diagnostic, Span
@@ -174,89 +174,45 @@ def _inside(regex: Regex, start: int, end: int) -> Span:
     return Span(span.source, span.start + 1 + start, span.start + 1 + max(end, start + 1))
 
 
+# What RE2 says of a pattern -> what is wrong with `{0}`, and the remedy, with `{1}` for it without its backslash.
+_FAULTS: Mapping[str, tuple[str, str | None]] = {
+    "missing ]": ("`[` is never closed", r"write `\[` for the character"),
+    "missing )": ("`(` is never closed", r"write `\(` for the character"),
+    "unexpected )": ("`)` closes nothing", r"write `\)` for the character"),
+    "no argument for repetition operator": ("`{0}` has nothing to repeat", r"write `\{0}` for the character"),
+    "bad repetition operator": ("`{0}` repeats what is repeated already", None),
+    "invalid repetition size": ("`{0}` is no repetition", "the first number must not be larger, and none over 1000"),
+    "invalid perl operator": (
+        "`{0}` is not in RE2, which has no look-ahead and no look-behind",
+        "join two tests by `and`, or cross features with `&`",
+    ),
+    "invalid escape sequence": ("`{0}` is no escape sequence", "write `{1}` for the character"),
+    "invalid character class range": ("`{0}` is no range of characters", None),
+    "trailing \\": ("`\\` escapes nothing", r"write `\\` for the character"),
+}
+
+
 def _fault(pattern: str, error: str) -> Fault:
     kind, _, fragment = error.partition(": ")
-    describe = _FAULTS.get(kind)
-    if describe is not None:
-        return describe(pattern, fragment)
-    start, end = _find(pattern, fragment)
-    return start, end, f"{kind}{f' `{fragment}`' if fragment else ''}", None
-
-
-def _find(pattern: str, fragment: str) -> tuple[int, int]:
-    start = pattern.find(fragment) if fragment else -1
-    return (start, start + len(fragment)) if start >= 0 else (0, len(pattern))
-
-
-def _unclosed_class(pattern: str, fragment: str) -> Fault:
-    start, _ = _find(pattern, fragment)
-    return start, start + 1, "`[` is never closed", r"write `\[` for the character"
-
-
-def _unclosed_group(pattern: str, fragment: str) -> Fault:
-    opened, _ = _parentheses(pattern)
-    start = opened[-1] if opened else 0
-    return start, start + 1, "`(` is never closed", r"write `\(` for the character"
-
-
-def _unopened_group(pattern: str, fragment: str) -> Fault:
-    _, stray = _parentheses(pattern)
-    start = 0 if stray is None else stray
-    return start, start + 1, "`)` closes nothing", r"write `\)` for the character"
-
-
-def _nothing_to_repeat(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    return start, end, f"`{fragment}` has nothing to repeat", f"write `\\{fragment}` for the character"
-
-
-def _repeated_repeat(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    return start, end, f"`{fragment}` repeats what is repeated already", None
-
-
-def _repeat_size(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    return start, end, f"`{fragment}` is no repetition", "the first number must not be larger, and none over 1000"
-
-
-def _look_around(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    remedy = "join two tests by `and`, or cross features with `&`"
-    return start, end, f"`{fragment}` is not in RE2, which has no look-ahead and no look-behind", remedy
-
-
-def _escape(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    if fragment[1:].isdigit():
-        return start, end, f"`{fragment}` refers back to a group, and RE2 has no back references", None
-    return start, end, f"`{fragment}` is no escape sequence", f"write `{fragment[1:]}` for the character"
-
-
-def _range(pattern: str, fragment: str) -> Fault:
-    start, end = _find(pattern, fragment)
-    if fragment.startswith(("\\p", "\\P")):
-        remedy = r"for example `\p{Lu}` (upper case), `\p{Ll}` (lower case), `\p{L}` (letters), `\p{Greek}`"
-        return start, end, f"`{fragment}` is no class of characters", remedy
-    return start, end, f"`{fragment}` is no range of characters", None
-
-
-def _trailing(pattern: str, fragment: str) -> Fault:
-    return len(pattern) - 1, len(pattern), "`\\` escapes nothing", r"write `\\` for the character"
-
-
-_FAULTS: Mapping[str, Callable[[str, str], Fault]] = {
-    "missing ]": _unclosed_class,
-    "missing )": _unclosed_group,
-    "unexpected )": _unopened_group,
-    "no argument for repetition operator": _nothing_to_repeat,
-    "bad repetition operator": _repeated_repeat,
-    "invalid repetition size": _repeat_size,
-    "invalid perl operator": _look_around,
-    "invalid escape sequence": _escape,
-    "invalid character class range": _range,
-    "trailing \\": _trailing,
-}
+    start = max(pattern.find(fragment), 0) if fragment else 0
+    end = start + len(fragment) if fragment and fragment in pattern else len(pattern)
+    if kind not in _FAULTS:
+        return start, end, f"{kind}{f' `{fragment}`' if fragment else ''}", None
+    wrong, remedy = _FAULTS[kind]
+    opened, stray = _parentheses(pattern)
+    if kind == "missing ]":
+        end = start + 1
+    elif kind in ("missing )", "unexpected )"):
+        start = (opened or [0])[-1] if kind == "missing )" else stray or 0
+        end = start + 1
+    elif kind == "trailing \\":
+        start, end = len(pattern) - 1, len(pattern)
+    elif kind == "invalid escape sequence" and fragment[1:].isdigit():
+        wrong, remedy = "`{0}` refers back to a group, and RE2 has no back references", None
+    elif kind == "invalid character class range" and fragment.startswith(("\\p", "\\P")):
+        known = r"`\p{Lu}` (upper case), `\p{Ll}` (lower case), `\p{L}` (letters), `\p{Greek}`"
+        return start, end, f"`{fragment}` is no class of characters", f"for example {known}"
+    return start, end, wrong.format(fragment), remedy and remedy.format(fragment, fragment[1:])
 
 
 def _parentheses(pattern: str) -> tuple[list[int], int | None]:

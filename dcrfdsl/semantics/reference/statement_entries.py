@@ -190,6 +190,4 @@ def options_of(keyword: str) -> tuple[SettingEntry, ...]:
 def _grammar_rules() -> dict[str, str]:
     """Each rule of the grammar with its text."""
     text = resource_path("grammar/dcrf.lark").read_text(encoding="utf-8")
-    rules = re.findall(r"^\??(\w+):(?:[^\n]*)(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)
-    bodies = [match[0] for match in re.finditer(r"^\??\w+:[^\n]*(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)]
-    return dict(zip(rules, bodies, strict=True))
+    return {rule[1]: rule[0] for rule in re.finditer(r"^\??(\w+):[^\n]*(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)}

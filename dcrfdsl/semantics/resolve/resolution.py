@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...foundation import PATHS, DcrfError, Diagnostic, Label, Span, is_pipe, read_template, require_kind, require_list
 from ...syntax import Template, Use, parse_partial
-from ..checks import LocatedSpec, check
+from ..checks import LocatedSpec, check, in_order
 from ..schema import ModelSpec, to_text
 from .draft import Draft
 from .fragments import apply_override, read_override
@@ -111,7 +111,7 @@ def load_text(
     resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path, reading=reading)
     if not problems:
         return resolved
-    diagnostics = tuple(_in_order([*problems, *resolved.diagnostics]))
+    diagnostics = tuple(in_order([*problems, *resolved.diagnostics]))
     return replace(resolved, diagnostics=diagnostics, complete=False)
 
 
@@ -138,7 +138,7 @@ def resolve(
         else:
             apply_override(draft, override, stage)
     spec, name = draft.finish(), template.span.source.name if template.statements else None
-    problems = tuple(_in_order(draft.problems))
+    problems = tuple(in_order(draft.problems))
     return Resolved(spec, problems, draft.directories, reader.complete, name, tuple(reader.used))
 
 
@@ -202,18 +202,3 @@ class _Reader:
 
     def _complain(self, slug: str, message: str, span: Span, words: str, help: str | None = None) -> None:
         self.draft.problems.append(Diagnostic(slug, message, Label(span, words), help=help))
-
-
-def _in_order(problems: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """By file, in the order of first appearance, and by place in the file; problems without a place come last."""
-    files: dict[str, int] = {}
-    for problem in problems:
-        if problem.primary is not None:
-            files.setdefault(problem.primary.span.source.name, len(files))
-
-    def key(problem: Diagnostic) -> tuple[int, int]:
-        if problem.primary is None:
-            return len(files), 0
-        return files[problem.primary.span.source.name], problem.primary.span.start
-
-    return sorted(problems, key=key)

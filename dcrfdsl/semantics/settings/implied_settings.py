@@ -21,9 +21,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Table
-from ...syntax import At, CallSpec, FeatureGroup, Here, Piece, Setting, Site, Stage, nodes as ex
+from ...syntax import CallSpec, FeatureGroup, Here, Piece, Setting, Stage, nodes as ex
 from ..conditions import view_label
-from ..schema import ModelSpec, as_call
+from ..schema import ModelSpec, as_call, place_offset
 from .decoding_settings import DECODINGS, read_decoding
 from .infer_settings import INFERENCE, PrunedSettings
 from .loss_settings import KERNELS
@@ -142,15 +142,11 @@ def _parents(spec: ModelSpec, piece: Piece, variables: AbstractSet[str]) -> Iter
             if clique.positions:
                 yield name, None
                 continue
-            offset = _offset(site) + (member.place.offset if isinstance(member.place, At) else 0)
+            offset = (place_offset(site.place) or 0) + (place_offset(member.place) or 0)
             if name not in variables:
                 yield name, None if offset > 0 else -1
             elif offset or name not in over:
                 yield name, offset
-
-
-def _offset(site: Site) -> int:
-    return site.place.offset if isinstance(site.place, At) else 0
 
 
 # stages that prune ----------------------------------------------------------------------------------------------------

@@ -12,15 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Set
 
 from ...syntax import Argument, At, CallSpec, CliqueSpec, Here, Member, Named, Piece, Place, Reference, Site
 from ..conditions import view_label
-from ..schema import ModelSpec
+from ..schema import ModelSpec, shift_of_site
 from .settings_reading import stage_chain, stage_settings
 from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
-
-
-def _offset(site: Site) -> int:
-    """The offset of a site from its anchor, or from its named position."""
-    place = site.place
-    return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
 
 
 def _place(offset: int) -> Place:
@@ -78,21 +72,14 @@ def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
         for site in clique.sites:
             touching = members.get(_label_of(spec, site.variable))
             if touching is not None:
-                touching.append((clique.label, 0 if clique.positions else -_offset(site)))
+                touching.append((clique.label, 0 if clique.positions else -shift_of_site(site.place)))
     return tuple(_over_one(f"only_{name}", name, touching) for name, touching in members.items() if touching)
 
 
-def earlier_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
-    """`memm`: each clique in the piece of its last variable, given the earlier ones."""
-    return _directed(spec, 1, by_slice)
-
-
-def later_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
-    """`memm(order = reverse)`: each clique in the piece of its first variable, given the later ones."""
-    return _directed(spec, -1, by_slice)
-
-
-def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, ...]:
+def directed(spec: ModelSpec, direction: int, *, by_slice: bool = False) -> tuple[Piece, ...]:
+    """`memm`: each clique in the piece of its last variable, given the earlier ones; for a direction of -1, as of
+    `memm(order = reverse)`, in that of its first variable, given the later ones.
+    """
     hidden = {name: number for number, name in enumerate(_hidden(spec))}
     ending: dict[str, list[tuple[str, int]]] = {name: [] for name in hidden}
     for clique in spec.cliques:
@@ -110,7 +97,7 @@ def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, .
 
 def _last(spec: ModelSpec, clique: CliqueSpec, hidden: Mapping[str, int], direction: int) -> tuple[str, int]:
     """The variable of a clique that comes last in this direction, and its offset; memories are never last."""
-    sites = [(_offset(site), hidden[label], label) for site in clique.sites
+    sites = [(shift_of_site(site.place), hidden[label], label) for site in clique.sites
              if (label := _label_of(spec, site.variable)) in hidden]  # fmt: skip
     offset, _, label = max(sites) if direction > 0 else min(sites)
     return label, offset
@@ -137,8 +124,7 @@ def _named(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
 
 def _memm(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
     assert isinstance(settings, MemmSettings)
-    directed = earlier_first if settings.order == "declared" else later_first
-    return directed(spec, by_slice=settings.by == "slice")
+    return directed(spec, 1 if settings.order == "declared" else -1, by_slice=settings.by == "slice")
 
 
 PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = {
@@ -146,7 +132,7 @@ PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = 
     "memm": _memm,
     "pseudolikelihood": lambda spec, _: by_variable(spec),
     "pwpl": lambda spec, _: by_site(spec),
-    "bidirectional": lambda spec, _: (*earlier_first(spec), *later_first(spec)),
+    "bidirectional": lambda spec, _: (*directed(spec, 1), *directed(spec, -1)),
 }
 
 
