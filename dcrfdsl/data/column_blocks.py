@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..foundation import READING, DcrfError, clear_os_errors, data_error, read_waiting, shell_word
+from ..foundation import READING, clear_os_errors, data_error, read_waiting, shell_word
 
 TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard input, or an open stream of bytes
 
@@ -44,6 +44,11 @@ class Block(NamedTuple):
     bom: bytes = b""
     rows: Any = None
     lines: Sequence[int] | None = None
+
+    def place(self, at: int) -> tuple[int, int]:
+        """The line in the file and the byte in that line, both from 1, of byte `at` of the text."""
+        line = self.first_line + self.text.count(b"\n", 0, at)
+        return line, at - self.text.rfind(b"\n", 0, at)
 
     def line_of(self, n: int) -> int:
         """The line of the file where line `n` of the text begins, which is counted from 0."""
@@ -84,7 +89,11 @@ def blocks(
         if fresh:
             while any(mark.startswith(more) and mark != more for mark in _MARKS) and (next_one := read(1)):
                 more += next_one
-            bom, more = _split_bom(more, file)
+            if more.startswith(_UTF16_MARKS):
+                message = f"`{file}` is UTF-16 text; expected UTF-8"
+                raise data_error("not-utf8", message, file=file, line=1, help=_converting("UTF-16", file))
+            if more.startswith(_BOM):
+                bom, more = _BOM, more[len(_BOM) :]
             fresh = False
         if b"\0" in more:  # checked before `cut` runs: `/dev/zero` has no sentence end
             raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
@@ -92,13 +101,13 @@ def blocks(
         end = cut(text)
         if end:
             yield _checked(Block(text[:end], line, bom), file)
-            line += int(
-                np.count_nonzero(np.frombuffer(text, np.uint8, end) == _NEWLINE)
-            )  # bytes.count is ten times slower
+            # bytes.count is ten times slower
+            line += int(np.count_nonzero(np.frombuffer(text, np.uint8, end) == _NEWLINE))
             bom = b""
         rest = text[end:]
         if len(rest) > _LONGEST:
-            raise _endless(line, file)
+            message = f"no sentence ends within {_LONGEST >> 20} MiB from line {line} on"
+            raise data_error("no-sentence-end", message, file=file, line=line, help="a blank line ends a sentence")
     if rest or bom:
         yield _checked(Block(rest, line, bom), file)
 
@@ -138,18 +147,6 @@ def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
         return False
 
 
-def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:
-    if text.startswith(_UTF16_MARKS):
-        raise data_error(
-            "not-utf8",
-            f"`{file}` is UTF-16 text; expected UTF-8",
-            file=file,
-            line=1,
-            help=_converting("UTF-16", file),
-        )
-    return (_BOM, text[len(_BOM) :]) if text.startswith(_BOM) else (b"", text)
-
-
 def _checked(block: Block, file: str) -> Block:
     """The block itself if it is UTF-8 text; otherwise `DcrfError` names the line and the byte."""
     text = block.text
@@ -163,15 +160,10 @@ def _checked(block: Block, file: str) -> Block:
     except UnicodeDecodeError as error:
         if any(byte < 32 and byte not in _TEXT_CONTROLS for byte in text[:4096]):
             raise _binary(block, error.start, file) from None
-        line, column = _place(block, error.start)
-        raise data_error(
-            "not-utf8",
-            f"byte {column} of line {line} is 0x{text[error.start]:02x}, which is not UTF-8",
-            file=file,
-            line=line,
-            column=column,
-            help=_converting("ISO-8859-1", file),
-        ) from None
+        line, column = block.place(error.start)
+        message = f"byte {column} of line {line} is 0x{text[error.start]:02x}, which is not UTF-8"
+        remedy = _converting("ISO-8859-1", file)
+        raise data_error("not-utf8", message, file=file, line=line, column=column, help=remedy) from None
     return block
 
 
@@ -182,18 +174,7 @@ def _converting(encoding: str, file: str) -> str:
     return f"convert the file from its encoding: iconv -f {encoding} -t UTF-8 {shell_word(file)} > converted.txt"
 
 
-def _endless(line: int, file: str) -> DcrfError:
-    message = f"no sentence ends within {_LONGEST >> 20} MiB from line {line} on"
-    return data_error("no-sentence-end", message, file=file, line=line, help="a blank line ends a sentence")
-
-
 def _binary(block: Block, at: int, file: str) -> Exception:
-    line, column = _place(block, at)
+    line, column = block.place(at)
     message = f"`{file}` is a binary file (byte 0x{block.text[at]:02x} in line {line}); expected UTF-8 text"
     return data_error("binary-file", message, file=file, line=line, column=column, help="unpack it if it is compressed")
-
-
-def _place(block: Block, at: int) -> tuple[int, int]:
-    """The line in the file and the byte in that line, both from 1, of byte `at` of the block."""
-    line = block.first_line + block.text.count(b"\n", 0, at)
-    return line, at - (block.text.rfind(b"\n", 0, at) + 1) + 1

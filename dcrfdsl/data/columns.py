@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of
+from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_mean, parts_of, spelling_remedy
 from ..syntax import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .number_cells import BadNumbers, NumberFormat, shown, vector_of_text
@@ -52,14 +52,9 @@ class Wanted:
         """`DcrfError` if a required column is not declared."""
         declared = [column.name for column in self.columns]
         for name in sorted(self.required.difference(declared)):
-            guess = did_you_mean(name, declared)
-            listed = " ".join(declared)
-            raise data_error(
-                "missing-column",
-                f"column `{name}` is needed, but the data are declared as `{listed}`",
-                file=self.file,
-                help=f"did you mean `{guess}`?" if guess else f"add `{name}` to the `data` statement",
-            )
+            message = f"column `{name}` is needed, but the data are declared as `{' '.join(declared)}`"
+            remedy = spelling_remedy(did_you_mean(name, declared), f"add `{name}` to the `data` statement")
+            raise data_error("missing-column", message, file=self.file, help=remedy)
 
 
 def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: str) -> DcrfError:
@@ -113,14 +108,13 @@ class CorpusBuilder:
                 self._parts[name] = _PARTS[column_type.name](column_type, NumberFormat.of(self._data))
             try:
                 self._parts[name].add(block)
-            except _BadValue as bad:
-                assert isinstance(block, InternedColumn)  # numbers were checked by their reader
-                line = int(parsed.token_line[np.argmax(block.codes == bad.code)])
-                raise data_error("bad-value", f"column `{name}`: {bad.reason}", file=self._file, line=line) from None
-            except _BadNumbers as bad:
-                assert isinstance(block, InternedColumn)
+            except _BadValues as bad:
+                assert isinstance(block, InternedColumn)  # what comes as numbers was checked by its reader
                 wrong = np.flatnonzero(np.isin(block.codes, list(bad.reasons)))
                 code, line = int(block.codes[wrong[0]]), int(parsed.token_line[wrong[0]])
+                if self._declared[name].type.name not in _NUMBERS:
+                    message = f"column `{name}`: {bad.reasons[code]}"
+                    raise data_error("bad-value", message, file=self._file, line=line) from None
                 known = self._bad.setdefault(name, BadNumbers(name, self._declared[name].type, self._data))
                 known.add(block.values[code], bad.reasons[code], line, len(wrong))
         self._lengths.append(parsed.sentence_len)
@@ -130,7 +124,8 @@ class CorpusBuilder:
         """What was added. Without a token every declared column is there, and empty. `DcrfError` counts the cells of
         columns of numbers that hold none, and has the place of the first.
         """
-        BadNumbers.raise_all(list(self._bad.values()), self._file)
+        if self._bad:
+            raise DcrfError([bad.diagnostic(self._file) for bad in self._bad.values()])
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         return Corpus(
             file=self._file,
@@ -147,21 +142,13 @@ class CorpusBuilder:
 
     def _columns(self) -> dict[str, InternedColumn | NumericColumn | BagColumn]:
         if not self.num_tokens:
-            return {name: _EMPTY[column.type.name](column.type) for name, column in self._declared.items()}
+            how, types = NumberFormat.of(self._data), {name: column.type for name, column in self._declared.items()}
+            return {name: _PARTS[kind.name](kind, how).column() for name, kind in types.items()}
         return {name: self._parts[name].column() for name in self._declared if name in self._parts}
 
 
-class _BadValue(Exception):
-    """Distinct value number `code` of a block does not fit its column."""
-
-    def __init__(self, code: int, reason: str):
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
-
-
-class _BadNumbers(Exception):
-    """Some distinct values of a block are no numbers: what is wrong, by code."""
+class _BadValues(Exception):
+    """Some distinct values of a block do not fit their column: what is wrong, by code."""
 
     def __init__(self, reasons: Mapping[int, str]):
         super().__init__(reasons)
@@ -177,12 +164,12 @@ class _TextParts:
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._values: Sequence[str] = ()  # of the first block, whose codes stay as they are
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
-        self._parts: list[Ints32] = []
+        self._parts: list[Ints32] = [np.empty(0, np.int32)]
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         assert isinstance(block, InternedColumn)
         _check_encodable(block.values)
-        if not self._parts:
+        if len(self._parts) == 1:
             self._values = block.values
             self._parts.append(block.codes)
             return
@@ -199,7 +186,7 @@ class _NumberParts:
     def __init__(self, column_type: ColumnType, how: NumberFormat):
         self._type, self._how = column_type, how
         self._parse = _NUMBERS[column_type.name]
-        self._parts: list[Floats] = []
+        self._parts: list[Floats] = [np.empty((0,) if column_type.size is None else (0, column_type.size))]
 
     def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, NumericColumn):
@@ -214,7 +201,7 @@ class _NumberParts:
             except ValueError as error:
                 bad[code] = str(error)
         if bad:
-            raise _BadNumbers(bad)
+            raise _BadValues(bad)
         self._parts.append(parsed[block.codes])
 
     def column(self) -> NumericColumn:
@@ -239,20 +226,20 @@ class _BagParts:
                 self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in parts_of(text)
             ]
         except ValueError as error:
-            raise _BadValue(code, str(error)) from None
+            raise _BadValues({code: str(error)}) from None
 
     def column(self) -> BagColumn:
         return self._parts[0] if len(self._parts) == 1 else joined(self._parts)
 
 
 def _check_encodable(values: Sequence[str]) -> None:
-    """Raises _BadValue for a text with half a surrogate pair: JSON and Python texts may hold one, no file can."""
+    """Raises _BadValues for a text with half a surrogate pair: JSON and Python texts may hold one, no file can."""
     try:
         "".join(values).encode()
     except UnicodeEncodeError:
         for code, text in enumerate(values):
             if any("\ud800" <= char <= "\udfff" for char in text):
-                raise _BadValue(code, f"{text!r} holds half a surrogate pair, which is no text") from None
+                raise _BadValues({code: f"{text!r} holds half a surrogate pair, which is no text"}) from None
 
 
 def _float(text: str, column_type: ColumnType, how: NumberFormat) -> float:
@@ -281,24 +268,4 @@ _PARTS: Mapping[str, Callable[[ColumnType, NumberFormat], _ColumnParts]] = {
     "bag": _TextParts,
     "weighted_bag": _BagParts,
     **dict.fromkeys(_NUMBERS, _NumberParts),
-}
-
-
-def _no_texts(column_type: ColumnType) -> InternedColumn:
-    return InternedColumn(np.empty(0, np.int32), [])
-
-
-def _no_numbers(column_type: ColumnType) -> NumericColumn:
-    return NumericColumn(np.empty((0,) if column_type.size is None else (0, column_type.size)))
-
-
-def _no_bags(column_type: ColumnType) -> BagColumn:
-    return BagColumn(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), [])
-
-
-_EMPTY: Mapping[str, Callable[[ColumnType], InternedColumn | NumericColumn | BagColumn]] = {
-    "str": _no_texts,
-    "bag": _no_texts,
-    "weighted_bag": _no_bags,
-    **dict.fromkeys(_NUMBERS, _no_numbers),
 }

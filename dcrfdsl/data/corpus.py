@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints, Offsets
+from ..foundation import Codes, DcrfError, Floats, Integers, Ints, Offsets, data_error
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,7 @@ class InternedColumn:
     codes: Codes  #          [N]      index into `values`
     values: Sequence[str]  # [V]      distinct texts, in order of first appearance
 
-    @property
-    def holds(self) -> str:
-        """What the column holds, in words."""
-        return "texts"
+    holds: ClassVar[str] = "texts"  # what the column holds, in words
 
     def text(self, token: int) -> str:
         """The text of a token.
@@ -106,10 +104,7 @@ class BagColumn:
     weights: Floats  #      [M] or [0]
     names: Sequence[str]  # [V]      distinct names, in order of first appearance
 
-    @property
-    def holds(self) -> str:
-        """What the column holds, in words."""
-        return "weighted bags"
+    holds: ClassVar[str] = "weighted bags"
 
     def items(self, token: int) -> list[tuple[str, float]]:
         """The names of a token with their weights.
@@ -129,7 +124,7 @@ class BagColumn:
 
         tokens: [T] their numbers, in this order.
         """
-        off, items = _ranges(self.off, tokens)
+        off, items = joined_ranges(self.off, tokens)
         names = InternedColumn(self.codes, self.names).take(items)
         weights = self.weights[items] if len(self.weights) else self.weights
         return BagColumn(off, names.codes, np.empty(0) if (weights == 1.0).all() else weights, names.values)
@@ -177,10 +172,10 @@ class Corpus:
         5
         """
         if not 0 <= first <= min(last, self.num_sentences):
-            raise ValueError(
-                f"`slice` takes numbers of sentences from 0 to {self.num_sentences:,}, the first not above the last: "
-                f"found {first} and {last}"
+            expected = (
+                f"`slice` takes numbers of sentences from 0 to {self.num_sentences:,}, the first not above the last"
             )
+            raise ValueError(f"{expected}: found {first} and {last}")
         off = self.sentence_off[first : last + 1]
         start, end = int(off[0]), int(off[-1])
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}
@@ -194,7 +189,7 @@ class Corpus:
         >>> corpus.take([2, 0]).lengths()
         array([5, 5])
         """
-        off, tokens = _ranges(self.sentence_off, np.asarray(sentences, np.int64))
+        off, tokens = joined_ranges(self.sentence_off, np.asarray(sentences, np.int64))
         columns = {name: column.take(tokens) for name, column in self.columns.items()}
         return Corpus(self.file, off, columns, self.token_line[tokens], self.warnings)
 
@@ -230,7 +225,12 @@ class Corpus:
         return int(np.searchsorted(self.sentence_off, token, side="right")) - 1
 
 
-def _ranges(off: Offsets, chosen: Ints) -> tuple[Offsets, Ints]:
+def token_error(corpus: Corpus, token: int, slug: str, message: str, help: str | None = None) -> DcrfError:
+    """The error about a token, with its line."""
+    return data_error(slug, message, file=corpus.file, line=int(corpus.token_line[token]), help=help)
+
+
+def joined_ranges(off: Offsets, chosen: Integers) -> tuple[Offsets, Ints]:
     """The offsets of the chosen ranges once they are joined, [chosen + 1], and the items that they hold."""
     lengths = np.diff(off)[chosen]
     joined = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

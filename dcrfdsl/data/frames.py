@@ -118,29 +118,24 @@ def sentence_starts(frame: DataFrame, sentence: str, *, is_fixed: bool = False) 
     names = [str(name) for name in frame.columns if isinstance(name, str | int)]
     if sentence not in names:
         guess = did_you_mean(sentence, names)
-        there = f" (it has {' '.join(f'`{name}`' for name in names[:_MOST_NAMES])})" if names else ""
-        asked = "the column whose value the rows of a sentence share"
-        named = f'`sentence="{guess}"`' if guess else f'`sentence="NAME"`{there}'
-        other = guess or "NAME"
-        renamed = f'`frame.rename(columns={{"{other}": "{sentence}"}})`{"" if guess else there}'
-        remedy = f"call {asked} so: {renamed}" if is_fixed else f"name {asked}: {named}"
+        asked, other = "the column whose value the rows of a sentence share", guess or "NAME"
+        there = f" (it has {' '.join(f'`{name}`' for name in names[:_MOST_NAMES])})" if names and not guess else ""
+        renamed = f'`frame.rename(columns={{"{other}": "{sentence}"}})`{there}'
+        remedy = f"call {asked} so: {renamed}" if is_fixed else f'name {asked}: `sentence="{other}"`{there}'
         message = f"the data frame has no column `{sentence}`, which tells the sentences apart"
         raise data_error("missing-column", message, file=FRAME, help=remedy)
     keys = column_values(frame, sentence)
     starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
-    _check_runs(keys, starts, FRAME)
-    return starts, len(keys)
-
-
-def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:
     seen: set[Any] = set()
     for start in starts:
-        if keys[start] is None or keys[start] != keys[start]:  # NaN differs from itself
-            raise data_error("no-sentence", f"row {start + 1} belongs to no sentence", file=file, line=start + 1)
-        if keys[start] in seen:
-            message = f"sentence `{keys[start]}` comes again in row {start + 1}, after another sentence"
-            raise data_error("split-sentence", message, file=file, line=start + 1, help="sort the frame by sentence")
-        seen.add(keys[start])
+        key, row = keys[start], start + 1
+        if key is None or key != key:  # NaN differs from itself
+            raise data_error("no-sentence", f"row {row} belongs to no sentence", file=FRAME, line=row)
+        if key in seen:
+            message = f"sentence `{key}` comes again in row {row}, after another sentence"
+            raise data_error("split-sentence", message, file=FRAME, line=row, help="sort the frame by sentence")
+        seen.add(key)
+    return starts, len(keys)
 
 
 def _corpus(records: Records, wanted: Wanted) -> Corpus:
@@ -173,12 +168,7 @@ class SentenceReader:
 
     def texts(self, sentence: Any) -> dict[str, Sequence[str]] | None:
         """The texts of each column, None unless the sentence is as usual."""
-        columns = self._texts(sentence) if self._is_simple else None
-        return None if columns is None else dict(zip(self.names, columns, strict=True))
-
-    def _texts(self, sentence: Any) -> Sequence[Sequence[str]] | None:
-        """The texts of each column, None unless all is as usual."""
-        columns = self._columns(sentence)
+        columns = self._columns(sentence) if self._is_simple else None
         if columns is None or not columns[0] or any(len(column) != len(columns[0]) for column in columns):
             return None
         try:
@@ -186,7 +176,8 @@ class SentenceReader:
                 "".join(column).encode()  # fails for what is no text, and for half a surrogate pair
         except (TypeError, UnicodeEncodeError):
             return None
-        return columns if all(set(map(type, column)) == {str} for column in columns) else None
+        are_texts = all(set(map(type, column)) == {str} for column in columns)
+        return dict(zip(self.names, columns, strict=True)) if are_texts else None
 
     def _columns(self, sentence: Any) -> Sequence[Any] | None:
         if type(sentence) is dict:

@@ -16,7 +16,7 @@ import numpy as np
 from ..foundation import DcrfError, Diagnostic, Ints, Ints32, data_error
 from ..semantics import Reading as Reading, read_cell
 from ..syntax import Label
-from .corpus import Corpus, InternedColumn
+from .corpus import Corpus, InternedColumn, token_error
 
 SHOWN_LINES = 5  # line numbers that a message lists before it counts the rest
 
@@ -25,12 +25,9 @@ def label_column(label: Label, corpus: Corpus) -> InternedColumn:
     """The column of gold values; DcrfError names the label if the data has no such column."""
     column = corpus.columns.get(label.name)
     if not isinstance(column, InternedColumn):
-        raise data_error(
-            "missing-label",
-            f"the data has no column for the label `{label.name}`, whose values are needed here",
-            file=corpus.file,
-            help=f"declare the column in the `data` statement and give values for `{label.name}`",
-        )
+        message = f"the data has no column for the label `{label.name}`, whose values are needed here"
+        remedy = f"declare the column in the `data` statement and give values for `{label.name}`"
+        raise data_error("missing-label", message, file=corpus.file, help=remedy)
     return column
 
 
@@ -48,14 +45,10 @@ def read_cells(
     where = np.flatnonzero(torn[column.codes]) if torn.any() else np.zeros(0, np.int64)
     if len(where):
         value = column.text(int(where[0]))
-        raise data_error(
-            "empty-member",
-            f"label `{label.name}` has the value `{value}`, and `{label.ambiguous}` in it splits off a member without "
-            f"text ({places(corpus, where)})",
-            file=corpus.file,
-            line=int(corpus.token_line[where[0]]),
-            help=f"write a set as `A{label.ambiguous}B`; if `{value}` is a state, declare the states of `{label.name}`",
-        )
+        found = f"label `{label.name}` has the value `{value}`, and `{label.ambiguous}` in it splits off a member"
+        remedy = f"write a set as `A{label.ambiguous}B`; if `{value}` is a state, declare the states of `{label.name}`"
+        message = f"{found} without text ({places(corpus, where)})"
+        raise token_error(corpus, where[0], "empty-member", message, remedy)
     return readings
 
 
@@ -110,6 +103,5 @@ def mixed_values(label: Label, corpus: Corpus, tokens: Ints) -> Diagnostic:
 
 
 def refuse_mixed(label: Label, corpus: Corpus, tokens: Ints) -> None:
-    """DcrfError if there are such tokens."""
     if len(tokens):
         raise DcrfError([mixed_values(label, corpus, tokens)])

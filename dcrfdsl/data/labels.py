@@ -16,7 +16,7 @@ from ..foundation import Codes, DcrfError, Diagnostic, Ints, Mask, did_you_mean
 from ..semantics import ModelSpec, legal_moves, violations
 from ..syntax import Label, Scheme
 from .corpus import Corpus, InternedColumn
-from .label_columns import label_column, mixed_values, places, read_cells, value_of_sentence
+from .label_columns import Reading, label_column, mixed_values, places, read_cells, value_of_sentence
 from .segment_marks import iob1_remedy, is_iob1
 from .states import (
     declared_states as declared_states,
@@ -83,43 +83,46 @@ def _encode(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> EncodedLabels:
     codes = np.full((len(spec.labels), corpus.num_tokens), UNKNOWN, np.int32)
-    unknown_values: list[Mapping[str, int]] = []
-    sets: list[tuple[tuple[int, ...], ...]] = []
+    unknown_values: list[dict[str, int]] = [{} for _ in spec.labels]
+    sets: list[dict[tuple[int, ...], int]] = [{} for _ in spec.labels]
+    for m, label, column, index, readings in _readings(spec, states, corpus, free):
+        unknown, distinct = unknown_values[m], sets[m]
+        counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
+        lookup = np.full(len(column.values), UNKNOWN, np.int32)
+        for n, reading in enumerate(readings):
+            if not counts[n]:
+                continue
+            allowed, odd = _as_states(label, index, reading)
+            for text in odd:
+                unknown[text] = unknown.get(text, 0) + counts[n]
+            if len(allowed) == 1:
+                lookup[n] = allowed[0]
+            elif 1 < len(allowed) < len(index):
+                lookup[n] = FIRST_SET - distinct.setdefault(allowed, len(distinct))
+        codes[m] = lookup[column.codes]
+        if label.per == "sentence":
+            codes[m], _ = value_of_sentence(codes[m], UNKNOWN, corpus)
+    return EncodedLabels(codes, tuple(map(MappingProxyType, unknown_values)), tuple(map(tuple, sets)))
+
+
+def _readings(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
+) -> Iterator[tuple[int, Label, InternedColumn, dict[str, int], tuple[Reading, ...]]]:
+    """Of each label with values: its number, its column, the numbers of its states, and how each value is read."""
     for m, label in enumerate(spec.labels):
         column = corpus.columns.get(label.name)
-        unknown: dict[str, int] = {}
-        distinct: dict[tuple[int, ...], int] = {}
         if isinstance(column, InternedColumn) and len(column.values):
             index = {state: number for number, state in enumerate(states[label.name])}
-            counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
-            lookup = np.full(len(column.values), UNKNOWN, np.int32)
-            for n, reading in enumerate(read_cells(label, index, corpus, free=free)):
-                if not counts[n]:
-                    continue
-                allowed, odd = _as_states(label, index, reading)
-                for text in odd:
-                    unknown[text] = unknown.get(text, 0) + counts[n]
-                if len(allowed) == 1:
-                    lookup[n] = allowed[0]
-                elif 1 < len(allowed) < len(index):
-                    lookup[n] = FIRST_SET - distinct.setdefault(allowed, len(distinct))
-            codes[m] = lookup[column.codes]
-            if label.per == "sentence":
-                codes[m], _ = value_of_sentence(codes[m], UNKNOWN, corpus)
-        unknown_values.append(MappingProxyType(unknown))
-        sets.append(tuple(distinct))
-    return EncodedLabels(codes, tuple(unknown_values), tuple(sets))
+            yield m, label, column, index, read_cells(label, index, corpus, free=free)
 
 
 def _mixed(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> Iterator[Diagnostic]:
     """The labels of sentences with several values in one."""
-    for label in spec.labels:
-        column = corpus.columns.get(label.name)
-        if label.per == "sentence" and isinstance(column, InternedColumn) and len(column.values):
+    for _, label, column, _, readings in _readings(spec, states, corpus, free):
+        if label.per == "sentence":
             numbers: dict[tuple[str, ...], int] = {(): UNKNOWN}
-            readings = read_cells(label, frozenset(states[label.name]), corpus, free=free)
             of_value = [numbers.setdefault(tuple(sorted(one)), len(numbers)) for one in readings]
             _, tokens = value_of_sentence(np.array(of_value, np.int32)[column.codes], UNKNOWN, corpus)
             if len(tokens):
@@ -149,15 +152,11 @@ def _unknown_label_tokens(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> Iterator[tuple[int, Label, Ints]]:
     """Number, label and tokens of each label that has unknown values."""
-    for m, label in enumerate(spec.labels):
-        column = corpus.columns.get(label.name)
-        if isinstance(column, InternedColumn) and len(column.values):
-            index = {state: number for number, state in enumerate(states[label.name])}
-            readings = read_cells(label, index, corpus, free=free)
-            odd = np.array([bool(_as_states(label, index, reading)[1]) for reading in readings])
-            tokens = np.flatnonzero(odd[column.codes])
-            if len(tokens):
-                yield m, label, tokens
+    for m, label, column, index, readings in _readings(spec, states, corpus, free):
+        odd = np.array([bool(_as_states(label, index, reading)[1]) for reading in readings])
+        tokens = np.flatnonzero(odd[column.codes])
+        if len(tokens):
+            yield m, label, tokens
 
 
 def check_gold(
@@ -172,11 +171,8 @@ def check_gold(
     for m, label in enumerate(spec.labels):
         codes = encoded.codes[m]
         if m in unknown_tokens:
-            problems.append(
-                _unknown_label(
-                    label, states[label.name], corpus, unknown_tokens[m], encoded.unknown_values[m], fixed=False
-                )
-            )
+            tokens, values = unknown_tokens[m], encoded.unknown_values[m]
+            problems.append(_unknown_label(label, states[label.name], corpus, tokens, values, fixed=False))
         elif isinstance(label.domain, Scheme) and label.constrain:
             bad = violations(legal_moves(label.domain.name, states[label.name]), codes, corpus.sentence_off)
             if len(bad):
@@ -185,13 +181,7 @@ def check_gold(
 
 
 def _unknown_label(
-    label: Label,
-    states: Sequence[str],
-    corpus: Corpus,
-    tokens: Ints,
-    unknown_values: Mapping[str, int],
-    *,
-    fixed: bool,
+    label: Label, states: Sequence[str], corpus: Corpus, tokens: Ints, unknown_values: Mapping[str, int], *, fixed: bool
 ) -> Diagnostic:
     value = next(iter(unknown_values))
     near = did_you_mean(value, states)
@@ -204,23 +194,16 @@ def _unknown_label(
     mark = next((mark for mark in SET_MARKS if label.ambiguous is None and set(value.split(mark)) <= set(states)), None)
     if mark is not None:
         near, remedy = None, f'if either state may be right here, declare it: `with ambiguous = "{mark}"`'
+    verdict = "the model does not know" if fixed else "its declaration does not list"
+    message = f"label `{label.name}` has the value `{value}`{more}, which {verdict} ({places(corpus, tokens)})"
+    location = f"{corpus.file}:{corpus.token_line[tokens[0]]}"
     return Diagnostic(
-        "unknown-label",
-        f"label `{label.name}` has the value `{value}`{more}, which "
-        f"{'the model does not know' if fixed else 'its declaration does not list'} ({places(corpus, tokens)})",
-        location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
-        help=(f"did you mean `{near}`? " if near else "") + remedy,
+        "unknown-label", message, location=location, help=(f"did you mean `{near}`? " if near else "") + remedy
     )
 
 
 def _broken_scheme(
-    spec: ModelSpec,
-    label: Label,
-    scheme: str,
-    states: Sequence[str],
-    corpus: Corpus,
-    codes: Codes,
-    bad: Ints,
+    spec: ModelSpec, label: Label, scheme: str, states: Sequence[str], corpus: Corpus, codes: Codes, bad: Ints
 ) -> Diagnostic:
     token = int(bad[0])
     start = int(corpus.sentence_off[corpus.sentence_of(token)])
@@ -246,6 +229,5 @@ def _broken_scheme(
 
 
 def raise_if_any(problems: Sequence[Diagnostic]) -> None:
-    """Raises all problems together as one DcrfError, if there are any."""
     if problems:
         raise DcrfError(problems)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import DcrfError, Diagnostic, Floats, shortened
+from ..foundation import Diagnostic, Floats, shortened
 from ..semantics import missing_mark, plain
 from ..syntax import ColumnType, DataSpec
 
@@ -153,13 +153,9 @@ class NumberFormat:
         decimal = next((str(plain(option.value)) for option in data.options if option.name == "decimal"), _POINT)
         return cls(missing_mark(data), decimal)
 
-    def is_missing(self, text: str) -> bool:
-        """Whether a cell is the mark, `nan` or `null`, where numbers may be missing."""
-        return self.missing is not None and (text == self.missing or text.lower() in ("nan", NULL))
-
     def number(self, text: str) -> float:
         """The finite number that a cell holds, NaN for a missing one. ValueError for any other text."""
-        if self.is_missing(text):
+        if self.missing is not None and (text == self.missing or text.lower() in ("nan", NULL)):
             return math.nan
         if self.decimal != _POINT:
             if _POINT in text:
@@ -190,7 +186,6 @@ class BadNumbers:
         self.count += count
 
     def diagnostic(self, file: str) -> Diagnostic:
-        """The error about the column."""
         text, reason, line = self.first
         more = f" (the first of {self.count:,} such cells)" if self.count > 1 else ""
         message = f"column `{self.column}`: {reason}{more}"
@@ -211,9 +206,3 @@ class BadNumbers:
         if is_word:
             return f'missing are numbers that are written as `missing = "{how.missing}"` says, and `nan` and `null`'
         return f"correct it, or declare texts: `{self.column}` in place of `{self.column}: {self.type.name}`"
-
-    @staticmethod
-    def raise_all(bad: list[BadNumbers], file: str) -> None:
-        """DcrfError with one problem a column, if there is any."""
-        if bad:
-            raise DcrfError([one.diagnostic(file) for one in bad])

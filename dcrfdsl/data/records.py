@@ -41,13 +41,13 @@ class Records:
 
     def add(self, sentence: Any, number: int) -> None:
         """Adds the sentence of line (or item) `number`; `DcrfError` if it does not fit the columns."""
-        read = next((read for kind, read in self._shapes() if isinstance(sentence, kind)), None)
-        if read is None:
-            raise self._error(
-                number,
-                f"found {_shown(sentence)}, expected a sentence: an object of lists or a list of tokens",
-            )
-        columns = read(sentence, number)
+        if isinstance(sentence, Mapping):
+            columns = self._of_lists(sentence, number)
+        elif isinstance(sentence, list | tuple):
+            columns = self._of_tokens(sentence, number)
+        else:
+            expected = "expected a sentence: an object of lists or a list of tokens"
+            raise self._error(number, f"found {_shown(sentence)}, {expected}")
         lengths = {name: len(values) for name, values in columns.items()}
         length = next(iter(lengths.values()), 0)
         if any(other != length for other in lengths.values()):
@@ -60,11 +60,9 @@ class Records:
             if column.type.name == "weighted_bag":
                 self._bags.setdefault(column.name, []).extend(self._to_bags(values, column, number))
             elif column.type.size is None:
-                texts = self._to_texts(values, column, number)
-                self._texts.setdefault(column.name, []).extend(texts)
+                self._texts.setdefault(column.name, []).extend(self._to_texts(values, column, number))
             else:
-                vectors = self._to_vectors(values, column, number)
-                self._vectors.setdefault(column.name, []).append(vectors)
+                self._vectors.setdefault(column.name, []).append(self._to_vectors(values, column, number))
         self._lengths.append(length)
         self._numbers.append(number)
 
@@ -76,11 +74,7 @@ class Records:
         }
         columns |= {name: self._bag_column(name, bags) for name, bags in self._bags.items()}
         columns |= {name: NumericColumn(np.concatenate(vectors)) for name, vectors in self._vectors.items()}
-        parsed = Parsed(
-            columns,
-            lengths,
-            np.repeat(np.array(self._numbers, np.int64), lengths),
-        )
+        parsed = Parsed(columns, lengths, np.repeat(np.array(self._numbers, np.int64), lengths))
         self._clear()
         return parsed
 
@@ -93,9 +87,6 @@ class Records:
         return column
 
     # shapes of a sentence -------------------------------------------------------------------------------------
-
-    def _shapes(self) -> tuple[tuple[Any, Callable[[Any, int], dict[str, Sequence[Any]]]], ...]:
-        return ((Mapping, self._of_lists), ((list, tuple), self._of_tokens))
 
     def _of_lists(self, sentence: Mapping[str, Any], number: int) -> dict[str, Sequence[Any]]:
         columns: dict[str, Sequence[Any]] = {}
@@ -161,11 +152,10 @@ class Records:
     def _to_texts(self, values: Sequence[Any], column: Column, number: int) -> Sequence[str]:
         if column.type.name == "str" and set(map(type, values)) == {str}:
             return values  # the usual case
-        to_text = _TO_TEXT[column.type.name]
+        to_text, expected = _TO_TEXT[column.type.name]
         texts = [to_text(value) for value in values]
         if None in texts:
             value = values[texts.index(None)]
-            expected = _EXPECTED[column.type.name]
             raise self._error(
                 number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value",
                 _remedy(value, column),
@@ -225,17 +215,12 @@ def _bag(value: Any) -> str | None:
     return None if None in parts else " ".join(part for part in parts if part is not None)
 
 
-_TO_TEXT: Mapping[str, Callable[[Any], str | None]] = {
-    "str": _text,
-    "float": _number,
-    "int": _number,
-    "bag": _bag,
-}
-_EXPECTED: Mapping[str, str] = {
-    "str": "a text",
-    "float": "a number",
-    "int": "a whole number",
-    "bag": "a text or a list of texts",
+# how a value becomes a text, None for one that does not fit, and what is expected then
+_TO_TEXT: Mapping[str, tuple[Callable[[Any], str | None], str]] = {
+    "str": (_text, "a text"),
+    "float": (_number, "a number"),
+    "int": (_number, "a whole number"),
+    "bag": (_bag, "a text or a list of texts"),
 }
 
 

@@ -25,7 +25,7 @@ from ..foundation import Codes, Integers, Ints, Offsets, data_error
 from ..semantics import OUTSIDE, SCHEMES, ModelSpec, bare_marks, split_mark, split_state, state_text
 from ..syntax import Label, Scheme, statement_text
 from .columns import interned
-from .corpus import Corpus, InternedColumn
+from .corpus import Corpus, InternedColumn, token_error
 from .label_columns import places
 
 _OUTSIDE = 0
@@ -89,7 +89,6 @@ def segments_of(codes: Integers, mark: Ints, kind: Ints, sentence_off: Offsets) 
     return Segments(start, np.flatnonzero(ends), kinds[start])
 
 
-SCHEME = "bio"
 ABSENT = ("_", "")  # cells without a label, which stay as they are and end a segment
 
 
@@ -108,10 +107,8 @@ def remarked(corpus: Corpus, column: str, scheme: str) -> Corpus:
     if len(old.values) and odd[old.codes].any():
         where = np.flatnonzero(odd[old.codes])
         message = f"column `{column}` has `{old.text(int(where[0]))}`, which marks no segment ({places(corpus, where)})"
-        raise data_error(
-            "not-a-segment", message, file=corpus.file, line=int(corpus.token_line[where[0]]),
-            help="`B-X`, `I-X`, `E-X`, `S-X` and `O` mark segments, `L-X` and `U-X` in `bilou`, `M-X` in `bmes`",
-        )  # fmt: skip
+        remedy = "`B-X`, `I-X`, `E-X`, `S-X` and `O` mark segments, `L-X` and `U-X` in `bilou`, `M-X` in `bmes`"
+        raise token_error(corpus, where[0], "not-a-segment", message, remedy)
     mark, kind, names = mark_table(old.values)
     segments = segments_of(old.codes, mark, kind, np.asarray(corpus.sentence_off, np.int64))
     texts = [old.values[code] for code in old.codes.tolist()]
@@ -135,9 +132,8 @@ def marks_of_segment(scheme: str, kind: str, length: int) -> list[str]:
 def as_iob1(marks: Sequence[str]) -> list[str]:
     """Marks of `bio` as IOB1: B-X only directly after another segment of type X."""
     again = [before[:1] in ("B", "I") and before[1:] == mark[1:] for before, mark in pairwise(["", *marks])]
-    return [
-        f"I{mark[1:]}" if mark[:1] == "B" and not follows else mark for mark, follows in zip(marks, again, strict=True)
-    ]
+    both = zip(marks, again, strict=True)
+    return [f"I{mark[1:]}" if mark[:1] == "B" and not follows else mark for mark, follows in both]
 
 
 # IOB1 where the template says `bio` -----------------------------------------------------------------------------------
@@ -145,7 +141,7 @@ def as_iob1(marks: Sequence[str]) -> list[str]:
 
 def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offsets) -> bool:
     """Whether each B-X directly follows a segment of type X. For gold that breaks `bio`; `codes` [N] index `states`."""
-    if scheme != SCHEME:
+    if scheme != "bio":
         return False
     parts = [split_state(scheme, state) or ("O", "") for state in states]
     kinds = {kind: n for n, kind in enumerate(dict.fromkeys(kind for _, kind in parts))}
@@ -161,9 +157,8 @@ def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offs
 def iob1_remedy(label: Label, spec: ModelSpec, file: str) -> str:
     """Advice for a file in IOB1: the scheme that reads it, and a command that converts it."""
     assert isinstance(label.domain, Scheme)
-    declared = statement_text(
-        label.model_copy(update={"domain": Scheme(name="iob1", types=label.domain.types), "doc": ()})
-    )
+    domain = Scheme(name="iob1", types=label.domain.types)
+    declared = statement_text(label.model_copy(update={"domain": domain, "doc": ()}))
     remedy = f"write `{declared}`, which reads and writes it as it is"
     if spec.data is None or label.name not in {column.name for column in spec.data.columns}:
         return remedy

@@ -7,29 +7,19 @@ states may follow each other (`semantics.schema.segment_schemes`, `graph`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from .. import semantics
 from ..foundation import DcrfError, Diagnostic, LazyModule, data_error, read_at_most
-from ..semantics import (
-    BOOLEAN,
-    OUTSIDE,
-    SCHEMES,
-    WITH_ENDS,
-    ModelSpec,
-    bare_marks,
-    learn_types,
-    scheme_states,
-    split_state,
-    unrolled_spec,
-)
-from ..syntax import Cardinality, Domain, Enumerated, Label, Latent, Learned, Memory, Scheme, StateFile, StatesOf
+from ..syntax import Cardinality, Enumerated, Label, Latent, Learned, Memory, Scheme, StateFile, StatesOf
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..foundation import Ints
     from . import label_columns as partial
     from .corpus import Corpus
 else:
@@ -41,7 +31,9 @@ _Variable: TypeAlias = Label | Latent | Memory
 _States: TypeAlias = Sequence[str] | None  # None: known only from data
 
 
-def learn_states(spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
+def learn_states(
+    spec: semantics.ModelSpec, corpus: Corpus, directories: Mapping[str, Path]
+) -> dict[str, tuple[str, ...]]:
     """The states of every label, including those that the training data teaches.
 
     `directories[name]` is the directory to which the path of that variable's state file is relative.
@@ -54,14 +46,14 @@ def learn_states(spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path
     return {label.name: resolver.known(label.name) for label in spec.labels}
 
 
-def declared_states(spec: ModelSpec, directories: Mapping[str, Path]) -> dict[str, tuple[str, ...] | None]:
+def declared_states(spec: semantics.ModelSpec, directories: Mapping[str, Path]) -> dict[str, tuple[str, ...] | None]:
     """The states of every variable (labels, latents, memories); None for those known only from data."""
     resolver = _Resolver(spec, directories, None)
     return {name: resolver.states(name) for name in _declared(spec)}
 
 
 def variable_states(
-    spec: ModelSpec, label_states: Mapping[str, Sequence[str]], directories: Mapping[str, Path]
+    spec: semantics.ModelSpec, label_states: Mapping[str, Sequence[str]], directories: Mapping[str, Path]
 ) -> dict[str, tuple[str, ...]]:
     """`label_states`, then the states of the latent variables and of the memories, in order of declaration.
 
@@ -70,10 +62,10 @@ def variable_states(
     Raises DcrfError if the states of a variable are unknown.
     """
     resolver = _Resolver(spec, directories, None, label_states)
-    return unrolled_spec(spec, {name: resolver.known(name) for name in _declared(spec)})[1]
+    return semantics.unrolled_spec(spec, {name: resolver.known(name) for name in _declared(spec)})[1]
 
 
-def _declared(spec: ModelSpec) -> list[str]:
+def _declared(spec: semantics.ModelSpec) -> list[str]:
     variables: tuple[_Variable, ...] = (*spec.labels, *spec.latents, *spec.memories)
     return [variable.name for variable in variables]
 
@@ -83,7 +75,7 @@ class _Resolver:
 
     def __init__(
         self,
-        spec: ModelSpec,
+        spec: semantics.ModelSpec,
         directories: Mapping[str, Path],
         corpus: Corpus | None,
         known: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -114,8 +106,22 @@ class _Resolver:
         variable = self.spec.declaration(name)
         if not isinstance(variable, Label | Latent | Memory):
             raise _unknown(f"`{name}` is no variable, and has no states", None)
-        domain = variable.domain
-        states = BOOLEAN if domain is None else _DOMAIN_STATES[type(domain)](self, variable, domain)
+        states: _States
+        match variable.domain:
+            case None:
+                states = semantics.BOOLEAN
+            case Enumerated() as domain:
+                states = domain.states
+            case Cardinality() as domain:
+                states = [str(state) for state in range(domain.count)]
+            case StatesOf() as domain:
+                states = self.states(domain.variable)
+            case StateFile() as domain:
+                states = _states_of_file(variable.name, self.directories.get(variable.name, Path()) / domain.path)
+            case Scheme() as domain:
+                states = self._of_scheme(variable, domain)
+            case Learned():
+                states = self._learned(variable)
         if states is None:
             return None
         others = variable.others if isinstance(variable, Label) else None
@@ -131,124 +137,84 @@ class _Resolver:
         used[column.codes] = True
         return list(dict.fromkeys(text for n in np.flatnonzero(used).tolist() for text in readings[n]))
 
-
-def _learned(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    values = resolver.values(variable) if isinstance(variable, Label) else None
-    if resolver.corpus is not None and not values:
-        raise data_error(
-            "unknown-states",
-            f"the data has no known value of the label `{variable.name}`, so its states cannot be learned",
-            file=resolver.corpus.file,
-            help=f"declare them: `label {variable.name} in {{A, B}}`",
-        )
-    if values and "" in values and isinstance(variable, Label) and resolver.corpus is not None:
-        raise _empty_label(resolver.corpus, variable)
-    return values
-
-
-def _enumerated(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    assert isinstance(domain, Enumerated)
-    return domain.states
-
-
-def _cardinality(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    assert isinstance(domain, Cardinality)
-    return [str(state) for state in range(domain.count)]
-
-
-def _scheme(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    assert isinstance(domain, Scheme)
-    types: Sequence[str] = domain.types
-    if not types:
-        values = resolver.values(variable) if isinstance(variable, Label) else None
-        if values is None:
+    def _learned(self, variable: _Variable) -> _States:
+        if self.corpus is None:
             return None
-        assert isinstance(variable, Label)
-        types, others = learn_types(domain.name, values)
-        if others and variable.others is None:
-            raise _no_segment(resolver.corpus, variable, domain.name, others[0])
-        if "" in types and OUTSIDE not in values:  # bare marks: every token is in a segment
-            return scheme_states(domain.name, types)[:-1]
-    return scheme_states(domain.name, types)
+        values = self.values(variable) if isinstance(variable, Label) else None
+        if not values:
+            message = f"the data has no known value of the label `{variable.name}`, so its states cannot be learned"
+            remedy = f"declare them: `label {variable.name} in {{A, B}}`"
+            raise data_error("unknown-states", message, file=self.corpus.file, help=remedy)
+        if "" in values and isinstance(variable, Label):
+            raise _empty_label(self.corpus, variable)
+        return values
+
+    def _of_scheme(self, variable: _Variable, domain: Scheme) -> _States:
+        types: Sequence[str] = domain.types
+        if not types:
+            values = self.values(variable) if isinstance(variable, Label) else None
+            if values is None:
+                return None
+            assert isinstance(variable, Label)
+            types, others = semantics.learn_types(domain.name, values)
+            if others and variable.others is None:
+                raise _no_segment(self.corpus, variable, domain.name, others[0])
+            if "" in types and semantics.OUTSIDE not in values:  # bare marks: every token is in a segment
+                return semantics.scheme_states(domain.name, types)[:-1]
+        return semantics.scheme_states(domain.name, types)
 
 
-def _state_file(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    assert isinstance(domain, StateFile)
-    path = resolver.directories.get(variable.name, Path()) / domain.path
+def _states_of_file(name: str, path: Path) -> list[str]:
     try:
         lines = read_at_most(path, MOST_BYTES + 1).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        message = f"cannot read the states of `{variable.name}`: {reason}"
+        message = f"cannot read the states of `{name}`: {reason}"
         raise data_error("missing-states", message, file=str(path)) from None
     for number, line in enumerate(lines, 1):
         if "\r" in line or "\0" in line or len(line) > MOST_BYTES // 2:
             from .number_cells import shown
 
-            message = f"the states of `{variable.name}` are no lines of text: {shown(line)}"
+            message = f"the states of `{name}` are no lines of text: {shown(line)}"
             raise data_error("missing-states", message, file=str(path), line=number, help="write a state a line")
     return [line.strip() for line in lines if line.strip()]
 
 
-def _states_of(resolver: _Resolver, variable: _Variable, domain: Domain) -> _States:
-    assert isinstance(domain, StatesOf)
-    return resolver.states(domain.variable)
-
-
-_DOMAIN_STATES: Mapping[type, Callable[[_Resolver, _Variable, Domain], _States]] = MappingProxyType(
-    {
-        Learned: _learned,
-        Enumerated: _enumerated,
-        Cardinality: _cardinality,
-        Scheme: _scheme,
-        StateFile: _state_file,
-        StatesOf: _states_of,
-    }
-)
+def _where(corpus: Corpus, label: Label, value: str) -> Ints:
+    """The tokens whose cells have this value, or a set with it."""
+    has_value = np.array([value in reading for reading in partial.read_cells(label, (), corpus)], bool)
+    return np.flatnonzero(has_value[partial.label_column(label, corpus).codes])
 
 
 def _empty_label(corpus: Corpus, label: Label) -> DcrfError:
-    column = partial.label_column(label, corpus)
-    readings = partial.read_cells(label, (), corpus)
-    empty = np.array(["" in reading for reading in readings], bool)
-    where = np.flatnonzero(empty[column.codes])
-    return data_error(
-        "empty-label",
-        f"label `{label.name}` has no value ({partial.places(corpus, where)}), and its states are learned from the "
-        "values",
-        file=corpus.file,
-        line=int(corpus.token_line[where[0]]),
-        help='fill it in; if it is not known there, declare `with missing = ""`',
-    )
+    where = _where(corpus, label, "")
+    found = f"label `{label.name}` has no value ({partial.places(corpus, where)})"
+    message = f"{found}, and its states are learned from the values"
+    remedy = 'fill it in; if it is not known there, declare `with missing = ""`'
+    return data_error("empty-label", message, file=corpus.file, line=int(corpus.token_line[where[0]]), help=remedy)
 
 
 def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) -> DcrfError:
     assert corpus is not None  # types are learned from data
-    column = partial.label_column(label, corpus)
-    readings = partial.read_cells(label, (), corpus)
-    odd = np.array([value in reading for reading in readings], bool)
-    where = np.flatnonzero(odd[column.codes])
-    return data_error(
-        "not-a-segment",
-        f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({partial.places(corpus, where)})",
-        file=corpus.file,
-        line=int(corpus.token_line[where[0]]),
-        help=_scheme_of(label, scheme, "bmes" if bare_marks(column.values) else scheme_with(scheme, value)),
-    )
+    values, where = partial.label_column(label, corpus).values, _where(corpus, label, value)
+    other = "bmes" if semantics.bare_marks(values) else scheme_with(scheme, value)
+    lines, line = partial.places(corpus, where), int(corpus.token_line[where[0]])
+    message = f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({lines})"
+    remedy = _scheme_of(label, scheme, other)
+    return data_error("not-a-segment", message, file=corpus.file, line=line, help=remedy)
 
 
 def scheme_with(scheme: str, value: str) -> str | None:
     """Another scheme that has a mark with a type which this one lacks."""
-    if split_state(scheme, value) is not None:
+    if semantics.split_state(scheme, value) is not None:
         return None
-    return next((name for name in WITH_ENDS if "-" in value and split_state(name, value)), None)
+    return next((name for name in semantics.WITH_ENDS if "-" in value and semantics.split_state(name, value)), None)
 
 
 def _scheme_of(label: Label, scheme: str, other: str | None) -> str:
-    """What to write for values that the scheme does not have."""
     if other is not None:
         return f"the data are marked as in `{other}`: write `label {label.name} in {other}`"
-    marks = ", ".join(f"{one}-X" for one in SCHEMES[scheme].marks)
+    marks = ", ".join(f"{one}-X" for one in semantics.SCHEMES[scheme].marks)
     return f"`{scheme}` reads {marks} and O; `with others = O` reads the rest as O"
 
 

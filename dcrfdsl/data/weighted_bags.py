@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..foundation import Codes, Floats, Ints, Offsets, parts_of
-from .corpus import BagColumn, InternedColumn
+from .corpus import BagColumn, InternedColumn, joined_ranges
 from .number_cells import number_of_text, shown
 
 Item: TypeAlias = tuple[str, float]  # name, weight
@@ -121,9 +121,7 @@ def bag_column(bags: Sequence[Sequence[Item]]) -> BagColumn:
 def bags_of_cells(cells: InternedColumn, items: Sequence[Sequence[Item]]) -> BagColumn:
     """The column of tokens whose cells have these `items`, given once for each distinct cell [V]."""
     distinct = bag_column(items)
-    lengths = np.diff(distinct.off)[cells.codes]
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    at = np.repeat(distinct.off[cells.codes] - off[:-1], lengths) + np.arange(off[-1])
+    off, at = joined_ranges(distinct.off, cells.codes)
     weights = distinct.weights[at] if len(distinct.weights) else distinct.weights
     return BagColumn(off, distinct.codes[at], weights, distinct.names)
 

@@ -42,6 +42,7 @@ from .errors import (
     require_whole as require_whole,
     shell_word as shell_word,
     shortened as shortened,
+    spelling_remedy as spelling_remedy,
     typed_entry as typed_entry,
     warn_of as warn_of,
     word_instead as word_instead,

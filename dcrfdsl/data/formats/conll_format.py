@@ -23,18 +23,7 @@ from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns
 from ..corpus import BagColumn, Corpus, InternedColumn
 from ..number_cells import shown
-from .format_interface import (
-    Chunk,
-    ChunkTagger,
-    DataFormat,
-    Emitter,
-    Export,
-    LeftOut,
-    Predicted,
-    Reader,
-    Remarks,
-    text_options,
-)
+from . import format_interface as formats
 from .written_cells import (
     at_each_token,
     encoded_cells,
@@ -106,12 +95,12 @@ class LineTable:
         return Parsed(columns, self.sentence_len(rows), rows + self._first_line)
 
 
-class ConllReader(Reader):
+class ConllReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 16
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        options = text_options(wanted.data)
+        options = formats.text_options(wanted.data)
         self._separator, self._comment = options.get("separator"), options.get("comment")
         self._columns: tuple[Column, ...] | None = None  # decided by the first line of cells
 
@@ -159,27 +148,22 @@ class ConllReader(Reader):
             remedy = 'if TABs alone separate the columns, declare `separator = "\\t"` in the `data` statement'
         elif self._separator is not None and len(text.split()) in counts:
             remedy = "if any white space separates the columns, leave `separator` out of the `data` statement"
-        return data_error(
-            "column-count",
-            f"line {line} has {num_cells} {_columns_word(num_cells)}, expected {expected}",
-            file=self._wanted.file,
-            line=line,
-            help=remedy,
-        )
+        message = f"line {line} has {num_cells} {_columns_word(num_cells)}, expected {expected}"
+        return data_error("column-count", message, file=self._wanted.file, line=line, help=remedy)
 
 
 def _columns_word(number: int) -> str:
     return "column" if number == 1 else "columns"
 
 
-def _tag_conll(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+def _tag_conll(chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
     from ...kernels.extraction import append_to_lines
 
     columns = [*predicted.values(), *at_each_token(chunk, remarks).values()]
     text, token_lines = chunk.block.text, chunk.corpus.token_line - chunk.block.first_line
     if not len(token_lines):
         return text
-    separator, first = text_options(chunk.data).get("separator"), int(token_lines[0])
+    separator, first = formats.text_options(chunk.data).get("separator"), int(token_lines[0])
     between = separator or ("\t" if b"\t" in text.split(b"\n", first + 1)[first] else " ")
     codes, cells = np.zeros(len(token_lines), np.int64), [""]
     for values in columns:
@@ -194,14 +178,11 @@ def _tag_conll(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     return append_to_lines(raw, token_lines, codes, joined, cell_off, separator is None).tobytes()
 
 
-class ConllEmitter(Emitter):
-    """A token a line, a blank line after each sentence."""
-
-    def __init__(self, export: Export):
+class ConllEmitter(formats.Emitter):
+    def __init__(self, export: formats.Export):
         super().__init__(export)
-        options = text_options(export.data)
+        options = formats.text_options(export.data)
         self._separator, self._comment = options.get("separator"), options.get("comment")
-        self._begun = False
 
     def write(self, corpus: Corpus) -> bytes:
         columns = [
@@ -236,8 +217,8 @@ class ConllEmitter(Emitter):
             yield row
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
-    comment = text_options(chunk.data).get("comment")
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
+    comment = formats.text_options(chunk.data).get("comment")
     if comment is not None:
         left.counts["comments"] += lines_with(chunk.block.text, comment.encode())
 
@@ -247,7 +228,7 @@ def lines_with(text: bytes, mark: bytes) -> int:
 
 
 FORMATS = {
-    "conll": DataFormat(
-        ConllReader, partial(ChunkTagger, _tag_conll), ConllEmitter, suffixes=(".conll", ".txt"), look=_look
+    "conll": formats.DataFormat(
+        ConllReader, partial(formats.ChunkTagger, _tag_conll), ConllEmitter, suffixes=(".conll", ".txt"), look=_look
     ),
 }

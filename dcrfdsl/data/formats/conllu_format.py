@@ -24,25 +24,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...foundation import DcrfError, Diagnostic, data_error, did_you_mean
-from ...syntax import Column, DataSpec
+from ...syntax import Column
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted
 from ..corpus import Corpus, InternedColumn
+from . import format_interface as formats
 from .conll_format import LineTable, lines_with
-from .format_interface import (
-    FORM_NAMES,
-    Chunk,
-    ChunkTagger,
-    DataFormat,
-    Emitter,
-    LeftOut,
-    Placed,
-    Predicted,
-    Reader,
-    Remarks,
-    text_options,
-)
-from .written_cells import encoded_cells, ending_of, lines_of, texts_of, token_lines
+from .written_cells import encoded_cells, ending_of, lines_of, texts_of, token_lines, with_blank_rows
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 JOINED = "joined"
@@ -62,12 +50,12 @@ TOKEN_ID = re.compile(r"[0-9]+")
 _OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")
 
 
-class ConlluReader(Reader):
+class ConlluReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 70
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        text_options(wanted.data)
+        formats.text_options(wanted.data)
         for column in wanted.columns:
             if column.source == JOINED and set(joined_columns(column)) <= set(CONLLU_COLUMNS):
                 continue
@@ -84,10 +72,9 @@ class ConlluReader(Reader):
         empty = table.first_empty_cell()
         if empty is not None:
             row, number = divmod(empty, width)
-            message = (
-                f"line {table.line_of(row)} has nothing in column `{CONLLU_COLUMNS[number]}`, expected at least `_`"
-            )
-            raise data_error("empty-cell", message, file=self._wanted.file, line=table.line_of(row))
+            line, name = table.line_of(row), CONLLU_COLUMNS[number]
+            message = f"line {line} has nothing in column `{name}`, expected at least `_`"
+            raise data_error("empty-cell", message, file=self._wanted.file, line=line)
         kept = np.flatnonzero(self._is_token(table, table.column(0, width)))
         read = {source: table.column(CONLLU_COLUMNS.index(source), width, kept) for source in self._sources()}
         rows = table.rows[kept]
@@ -150,13 +137,9 @@ class ConlluReader(Reader):
 
     def _wrong_count(self, table: LineTable, row: int) -> DcrfError:
         num_cells, line = int(table.row_cells[row]), table.line_of(row)
-        return data_error(
-            "column-count",
-            f"line {line} has {num_cells} {'column' if num_cells == 1 else 'columns'}, expected the 10 of CoNLL-U",
-            file=self._wanted.file,
-            line=line,
-            help="columns are split by one TAB" if len(table.text_of(row).split()) >= len(CONLLU_COLUMNS) else None,
-        )
+        message = f"line {line} has {num_cells} column{'s' * (num_cells != 1)}, expected the 10 of CoNLL-U"
+        remedy = "columns are split by one TAB" if len(table.text_of(row).split()) >= len(CONLLU_COLUMNS) else None
+        return data_error("column-count", message, file=self._wanted.file, line=line, help=remedy)
 
 
 def joined_columns(column: Column) -> tuple[str, ...]:
@@ -165,8 +148,11 @@ def joined_columns(column: Column) -> tuple[str, ...]:
 
 
 def split_joined(column: Column, text: str) -> dict[str, str]:
-    """The value of each column that `joined(…)` joins. A text without so many parts, as `_`, is the value of all."""
-    names, parts = joined_columns(column), text.split(" ")
+    """The value of each column that `joined(…)` joins. A text without so many parts, as `_`, is the value of all.
+
+    Of another column the text itself.
+    """
+    names, parts = joined_columns(column) or (column.source,), text.split(" ")
     return dict(zip(names, parts if len(parts) == len(names) else [text] * len(names), strict=True))
 
 
@@ -186,16 +172,14 @@ def _unknown_source(column: Column, wanted: Wanted) -> DcrfError:
         return data_error("unknown-column", message, file=wanted.file)
     guess = did_you_mean(column.source, CONLLU_COLUMNS, {"word": "form", "token": "form", "pos": "upos", "tag": "xpos"})
     listed = " ".join(CONLLU_COLUMNS)
-    return data_error(
-        "unknown-column",
-        f"`{column.source}` is no column of CoNLL-U, which has `{listed}`",
-        file=wanted.file,
-        help=f"did you mean `{column.name} = {guess}`?" if guess else None,
-    )
+    message = f"`{column.source}` is no column of CoNLL-U, which has `{listed}`"
+    remedy = f"did you mean `{column.name} = {guess}`?" if guess else None
+    return data_error("unknown-column", message, file=wanted.file, help=remedy)
 
 
 _WHITE = " \t\r\v\f"
-_ID, _FEATS, _MISC = map(CONLLU_COLUMNS.index, ("id", "feats", "misc"))
+_ID_SOURCE = "id"
+_FEATS, _MISC = map(CONLLU_COLUMNS.index, ("feats", "misc"))
 # `|` separates the items of MISC; the escapes are those of CoNLL-U's own SpacesAfter.
 _CELL_ESCAPES = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _ITEM_ESCAPES = {**_CELL_ESCAPES, **str.maketrans({"\\": r"\\", "|": r"\p"})}
@@ -203,10 +187,12 @@ _ITEM_ESCAPES = {**_CELL_ESCAPES, **str.maketrans({"\\": r"\\", "|": r"\p"})}
 _Put = Callable[[list[str], str], None]  # writes a text into the ten cells of a token
 
 
-def _tag_conllu(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+def _tag_conllu(chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
     """The chunk with the predictions for its tokens, and a comment for each remark on a sentence."""
     lines = lines_of(chunk)
-    puts = _places(chunk, predicted)
+    own = formats.text_options(chunk.data).get("predictions") != "misc"
+    columns = {column.name: column for column in chunk.data.columns} if own else {}
+    puts = [_place(name, columns.get(name)) for name in predicted]
     for n, texts in zip(token_lines(chunk), zip(*map(texts_of, predicted.values()), strict=True), strict=True):
         cells = lines[n].removesuffix("\r").split("\t")
         for put, text in zip(puts, texts, strict=True):
@@ -217,80 +203,51 @@ def _tag_conllu(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _item_escaped(text: str) -> str:
-    """A value as it stands in MISC."""
-    return text.translate(_ITEM_ESCAPES)
-
-
-def _places(chunk: Chunk, predicted: Predicted) -> list[_Put]:
-    """Where each prediction goes."""
-    own = text_options(chunk.data).get("predictions") != "misc"
-    columns = {column.name: column for column in chunk.data.columns} if own else {}
-    return [_place(name, columns.get(name)) for name in predicted]
-
-
 def _place(name: str, column: Column | None) -> _Put:
-    if column is not None and column.source == JOINED:
-        cells_of = functools.cache(functools.partial(_joined_cells, column))  # few values come again and again
-        return lambda cells, text: _put_cells(cells, cells_of(text))
-    number = _ID if column is None else CONLLU_COLUMNS.index(column.source)
-    if column is None or number == _ID:
+    """What writes the predictions of this name into the cells of a token."""
+    if column is None or column.source == _ID_SOURCE:
         return lambda cells, text: _put_key(cells, _MISC, name, text)
-    if column.key is not None:
-        key = column.key
+    if column.key is not None and column.source != JOINED:
+        number, key = CONLLU_COLUMNS.index(column.source), column.key
         return lambda cells, text: _put_key(cells, number, key, text)
-    return lambda cells, text: _put_cell(cells, number, text)
 
+    @functools.cache  # few values come again and again
+    def cells_of(text: str) -> list[tuple[int, str]]:
+        parts = split_joined(column, text).items()
+        return [(CONLLU_COLUMNS.index(source), part.translate(_CELL_ESCAPES) or _ABSENT) for source, part in parts]
 
-def _put_cell(cells: list[str], number: int, text: str) -> None:
-    cells[number] = text.translate(_CELL_ESCAPES) or _ABSENT
+    def put(cells: list[str], text: str) -> None:
+        for number, part in cells_of(text):
+            cells[number] = part
 
-
-def _joined_cells(column: Column, text: str) -> list[tuple[int, str]]:
-    """The cells that the parts of a value of `joined(…)` go to."""
-    parts = split_joined(column, text).items()
-    return [(CONLLU_COLUMNS.index(source), part.translate(_CELL_ESCAPES) or _ABSENT) for source, part in parts]
-
-
-def _put_cells(cells: list[str], parts: Sequence[tuple[int, str]]) -> None:
-    for number, part in parts:
-        cells[number] = part
+    return put
 
 
 def _put_key(cells: list[str], number: int, key: str, text: str) -> None:
     """Replaces a key of FEATS or MISC where it stands; one that comes again is removed: the first one counts."""
     items = [] if cells[number] == _ABSENT else cells[number].split("|")
     there = [n for n, item in enumerate(items) if item.partition("=")[0] == key]
-    read, escaped, place = _KEYED[number]
+    read, escapes = _KEYED[number]
     if (read(items[there[0]].partition("=")[2]) if there else _ABSENT) == text:
         return
     kept = [item for n, item in enumerate(items) if n not in there]
     if text not in (_ABSENT, ""):
-        kept.insert(there[0] if there else place(kept, key), f"{key}={escaped(text)}")
+        place = there[0] if there else len(kept)
+        if number == _FEATS and not there:  # which are sorted
+            later = (n for n, item in enumerate(kept) if item.partition("=")[0].lower() > key.lower())
+            place = next(later, len(kept))
+        kept.insert(place, f"{key}={text.translate(escapes)}")
     cells[number] = "|".join(kept) or _ABSENT
 
 
-def _sorted_place(items: Sequence[str], key: str) -> int:
-    """Where a new key of FEATS stands."""
-    return next((n for n, item in enumerate(items) if item.partition("=")[0].lower() > key.lower()), len(items))
-
-
-def _last_place(items: Sequence[str], key: str) -> int:
-    return len(items)
-
-
-def _cell_escaped(text: str) -> str:
-    return text.translate(_CELL_ESCAPES)
-
-
-# for each cell with keys: how a value is read, how it is written, and where a new key stands
-_KEYED: Mapping[int, tuple[Callable[[str], str], Callable[[str], str], Callable[[Sequence[str], str], int]]] = {
-    _FEATS: (KEYED_CELLS["feats"], _cell_escaped, _sorted_place),
-    _MISC: (KEYED_CELLS["misc"], _item_escaped, _last_place),
+# for each cell with keys: how a value is read, and what is escaped where it is written
+_KEYED: Mapping[int, tuple[Callable[[str], str], Mapping[int, str]]] = {
+    _FEATS: (KEYED_CELLS["feats"], _CELL_ESCAPES),
+    _MISC: (KEYED_CELLS["misc"], _ITEM_ESCAPES),
 }
 
 
-def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
+def _add_comments(chunk: formats.Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
     """Adds a comment `# name = value` for each remark, after the sentence's own comments."""
     ours = tuple(f"# {name} =" for name in remarks)
     rows, starts = token_lines(chunk), chunk.corpus.sentence_off[:-1].tolist()
@@ -306,10 +263,7 @@ def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: lis
         lines[top:first] = [*kept, *said]
 
 
-_ID_SOURCE = "id"
-
-
-class ConlluEmitter(Emitter):
+class ConlluEmitter(formats.Emitter):
     """Ten columns a token; keys of FEATS are sorted, and what has no column is a key of MISC."""
 
     def write(self, corpus: Corpus) -> bytes:
@@ -334,9 +288,7 @@ class ConlluEmitter(Emitter):
             cells["id"] = [str(number) for length in corpus.lengths().tolist() for number in range(1, length + 1)]
         absent = [_ABSENT] * corpus.num_tokens
         rows = map("\t".join, zip(*(cells.get(name, absent) for name in CONLLU_COLUMNS), strict=True))
-        return "".join(
-            "".join(f"{next(rows)}\n" for _ in range(length)) + "\n" for length in corpus.lengths().tolist()
-        ).encode()
+        return "".join(f"{row}\n" for row in with_blank_rows(corpus, rows)).encode()
 
 
 def _joined_items(whole: list[str] | None, pairs: list[tuple[str, list[str]]], num_tokens: int) -> list[str]:
@@ -380,14 +332,14 @@ _CELLS: Mapping[str, tuple[Callable[[str], str | None], str]] = {
     "column": (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
     JOINED: (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty, and an ID is a whole number"),
     "feats": (_feature, "a value in FEATS has no bar, no TAB and no line end and is not empty"),
-    "misc": (_item_escaped, "MISC cannot hold it"),
+    "misc": (lambda text: text.translate(_ITEM_ESCAPES), "MISC cannot hold it"),
 }
 
 
 _RANGE, _EMPTY_NODE = re.compile(rb"^[0-9]+-[0-9]+\t", re.MULTILINE), re.compile(rb"^[0-9]+\.[0-9]+\t", re.MULTILINE)
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
     text = chunk.block.text
     left.counts["comments"] += lines_with(text, b"#")
     left.counts["ranges of multiword tokens"] += len(_RANGE.findall(text))
@@ -418,13 +370,9 @@ def _unread_names(source: str, cell: str, keys: Collection[tuple[str, str | None
             yield f"{source}({key})"
 
 
-def _ten_columns(path: str, data: DataSpec) -> Sequence[Column]:
-    return [Column(name=name, source=name) for name in CONLLU_COLUMNS]
-
-
 _CONLLU_NAMES: Mapping[str, str] = {
     **{name: name for name in CONLLU_COLUMNS},
-    **dict.fromkeys(FORM_NAMES, "form"),
+    **dict.fromkeys(formats.FORM_NAMES, "form"),
     **dict.fromkeys(("pos", "tag", "postag", "pos_tag"), "upos"),
 }
 
@@ -432,7 +380,7 @@ _CONLLU_NAMES: Mapping[str, str] = {
 _NO_KEY = "|=\t\n\r\0"  # of FEATS and MISC
 
 
-def _placed(columns: Sequence[Column], segments: Collection[str]) -> Placed:
+def _placed(columns: Sequence[Column], segments: Collection[str]) -> formats.Placed:
     placed: list[Column] = []
     taken: set[str] = set()
     left: list[str] = []
@@ -451,7 +399,7 @@ def _placed(columns: Sequence[Column], segments: Collection[str]) -> Placed:
             left.append(column.name)
         else:
             placed.append(Column(name=column.name, source="misc", key=column.name))
-    return Placed(tuple(placed), tuple(left))
+    return formats.Placed(tuple(placed), tuple(left))
 
 
 def _place_names(column: Column, options: Mapping[str, str]) -> Sequence[str]:
@@ -466,8 +414,9 @@ def _place_names(column: Column, options: Mapping[str, str]) -> Sequence[str]:
 
 
 FORMATS = {
-    "conllu": DataFormat(
-        ConlluReader, partial(ChunkTagger, _tag_conllu), ConlluEmitter, suffixes=(".conllu",),
-        columns_of=_ten_columns, placed=_placed, place_names=_place_names, look=_look, gold_kept="misc",
+    "conllu": formats.DataFormat(
+        ConlluReader, partial(formats.ChunkTagger, _tag_conllu), ConlluEmitter, suffixes=(".conllu",),
+        columns_of=lambda path, data: [Column(name=name, source=name) for name in CONLLU_COLUMNS], placed=_placed,
+        place_names=_place_names, look=_look, gold_kept="misc",
     ),
 }  # fmt: skip

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,53 +32,20 @@ from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns, interned
 from ..corpus import BagColumn, Corpus, InternedColumn
 from ..weighted_bags import Item, escaped, item_of_text, merged, text_of_item, unescaped
+from . import format_interface as formats, written_cells as written
 from .conll_format import LineTable
-from .format_interface import (
-    Chunk,
-    ChunkTagger,
-    DataFormat,
-    Emitter,
-    Export,
-    Placed,
-    Predicted,
-    Reader,
-    Remarks,
-    by_name,
-    text_options,
-)
-from .written_cells import (
-    NO_ZERO,
-    UNKNOWN,
-    at_each_token,
-    cell_texts,
-    ending_of,
-    lines_of,
-    refuse_leading_mark,
-    text_of,
-    texts_of,
-    token_lines,
-    unwritable,
-    values_of,
-)
 
 LABEL_END = "----"
 WEIGHT = "@weight"  # in the place of a label: the weight of the sentence; with an escaped colon it is a label
 _LABELS_APART = "the labels come first, then the features, as in `data {}(y, features: weighted_bag)`"
 
 
-class _Cells(NamedTuple):
-    """The cells of R rows, interned: row r has the codes `off[r]` to `off[r + 1]`."""
-
-    off: Ints  #       [R+1]
-    cells: InternedColumn
-
-
-class CrfsuiteReader(Reader):
+class CrfsuiteReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 200
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        text_options(wanted.data)
+        formats.text_options(wanted.data)
         if [column.type.name for column in wanted.columns] != ["str", "weighted_bag"]:
             raise _unfit(wanted)
         self._items: dict[str, Item] = {"": ("", 0.0)}  # what each attribute says, over all blocks
@@ -90,7 +57,12 @@ class CrfsuiteReader(Reader):
         off, cells = _cells(table)
         label, attributes = self._wanted.columns
         labels = _chosen(cells, off[:-1])
-        self._check_declarations(table, labels)
+        for code, text in enumerate(labels.values):
+            if text == WEIGHT or text.startswith(f"{WEIGHT}:"):
+                line = table.line_of(int(np.argmax(labels.codes == code)))
+                message = f"`{text}` gives a sentence a weight, and sentences here all weigh the same"
+                remedy = "remove the line, and repeat a sentence that is to count several times"
+                raise data_error("bad-value", message, file=self._wanted.file, line=line, help=remedy)
         if any("\\" in text for text in labels.values):
             of_text = interned(map(unescaped, labels.values), len(labels.values))
             labels = InternedColumn(of_text.codes[labels.codes], of_text.values)
@@ -101,22 +73,13 @@ class CrfsuiteReader(Reader):
         bag = _bag(self._items, table, off, cells, rest, attributes, self._wanted.file)
         return table.parsed({label.name: labels, attributes.name: bag}, table.rows)
 
-    def _check_declarations(self, table: LineTable, labels: InternedColumn) -> None:
-        """`@weight:2` in the place of the label gives a sentence a weight, and training here has none."""
-        for code, text in enumerate(labels.values):
-            if text == WEIGHT or text.startswith(f"{WEIGHT}:"):
-                line = table.line_of(int(np.argmax(labels.codes == code)))
-                message = f"`{text}` gives a sentence a weight, and sentences here all weigh the same"
-                remedy = "remove the line, and repeat a sentence that is to count several times"
-                raise data_error("bad-value", message, file=self._wanted.file, line=line, help=remedy)
 
-
-class GrmmReader(Reader):
+class GrmmReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 100
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        text_options(wanted.data)
+        formats.text_options(wanted.data)
         *labels, features = wanted.columns or (None,)
         texts = all(column is not None and column.type.name == "str" for column in labels)
         if features is None or features.type.name not in ("bag", "weighted_bag") or not texts:
@@ -158,20 +121,17 @@ class GrmmReader(Reader):
         labelled = found > 0
         if self._labelled is None:
             self._labelled = bool(labelled[0])
-            if not self._labelled:
-                self._check_unlabelled(table)
+            labels = [column.name for column in self._labels]
+            given = self._wanted.optional - self._wanted.required
+            needed = [name for name in labels if not self._labelled and name not in given]
+            if needed:
+                found_words = f"no label comes before a `{LABEL_END}`"
+                raise absent_columns(needed, self._wanted, table.line_of(0), found_words)
         expected = len(self._labels) if self._labelled else 0
         wrong = np.flatnonzero(np.maximum(found, 0) != expected)
         if len(wrong):
             raise self._wrong_count(table, int(wrong[0]), int(found[wrong[0]]), expected)
         return expected
-
-    def _check_unlabelled(self, table: LineTable) -> None:
-        wanted = self._wanted
-        labels = [column.name for column in self._labels]
-        needed = [name for name in labels if name in wanted.required or name not in wanted.optional]
-        if needed:
-            raise absent_columns(needed, wanted, table.line_of(0), f"no label comes before a `{LABEL_END}`")
 
     def _wrong_count(self, table: LineTable, row: int, found: int, expected: int) -> DcrfError:
         line = table.line_of(row)
@@ -182,9 +142,9 @@ class GrmmReader(Reader):
         return data_error("column-count", message, file=self._wanted.file, line=line)
 
 
-def _cells(table: LineTable) -> _Cells:
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.row_cells)])
-    return _Cells(off, table.column(0, 1))
+def _cells(table: LineTable) -> tuple[Ints, InternedColumn]:
+    """The cells of R rows, interned: row r has the codes `off[r]` to `off[r + 1]`."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(table.row_cells)]), table.column(0, 1)
 
 
 def _code(cells: InternedColumn, text: str) -> int:
@@ -240,17 +200,17 @@ def _unfit(wanted: Wanted) -> DcrfError:
     return data_error("column-type", message, file=wanted.file, help=remedy)
 
 
-def _tag_crfsuite(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+def _tag_crfsuite(chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
     label = chunk.data.columns[0].name
-    lines = lines_of(chunk)
-    more = {**predicted, **at_each_token(chunk, remarks)}
-    labels = texts_of(more.pop(label)) if label in more else None
-    for n, line in enumerate(token_lines(chunk)):
+    lines = written.lines_of(chunk)
+    more = {**predicted, **written.at_each_token(chunk, remarks)}
+    labels = written.texts_of(more.pop(label)) if label in more else None
+    for n, line in enumerate(written.token_lines(chunk)):
         cells = lines[line].removesuffix("\r").split("\t")
         if labels is not None:
             cells[0] = _label(labels[n])
         cells += [_attribute(name, values[n]) for name, values in more.items()]
-        lines[line] = "\t".join(cells) + ending_of(lines[line])
+        lines[line] = "\t".join(cells) + written.ending_of(lines[line])
     return "\n".join(lines).encode()
 
 
@@ -260,37 +220,36 @@ def _label(text: str) -> str:
 
 
 def _attribute(name: str, value: str | float | None) -> str:
-    return escaped(f"{name}={text_of(value)}") if isinstance(value, str | None) else f"{escaped(name)}:{text_of(value)}"
+    text = written.text_of(value)
+    return escaped(f"{name}={text}") if isinstance(value, str | None) else f"{escaped(name)}:{text}"
 
 
-def _tag_grmm(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+def _tag_grmm(chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
     names = [column.name for column in chunk.data.columns[:-1]]
-    lines = lines_of(chunk)
-    more = {**predicted, **at_each_token(chunk, remarks)}
-    labels = {name: texts_of(more.pop(name)) for name in names if name in more}
-    for n, line in enumerate(token_lines(chunk)):
+    lines = written.lines_of(chunk)
+    more = {**predicted, **written.at_each_token(chunk, remarks)}
+    labels = {name: written.texts_of(more.pop(name)) for name in names if name in more}
+    for n, line in enumerate(written.token_lines(chunk)):
         cells = parts_of(lines[line])
         end = cells.index(LABEL_END) if LABEL_END in cells else -1
         old = dict(zip(names, cells[: max(end, 0)], strict=False))
-        new = [labels[name][n] if name in labels else old.get(name, UNKNOWN) for name in names]
-        said = [f"{name}={text_of(values[n])}" for name, values in more.items()]
-        lines[line] = " ".join([*new, LABEL_END, *cells[end + 1 :], *said]) + ending_of(lines[line])
+        new = [labels[name][n] if name in labels else old.get(name, written.UNKNOWN) for name in names]
+        said = [f"{name}={written.text_of(values[n])}" for name, values in more.items()]
+        lines[line] = " ".join([*new, LABEL_END, *cells[end + 1 :], *said]) + written.ending_of(lines[line])
     return "\n".join(lines).encode()
 
 
-class CrfsuiteEmitter(Emitter):
+class CrfsuiteEmitter(formats.Emitter):
     """A token a line, split by TABs, a blank line after each sentence."""
-
-    def __init__(self, export: Export):
-        super().__init__(export)
-        self._begun = False
 
     def write(self, corpus: Corpus) -> bytes:
         label, *others = self._export.columns
-        labels = cell_texts(corpus, label.name, self._export)
-        values = {column.name: values_of(corpus, column.name, self._export.types[column.name]) for column in others}
+        labels = written.cell_texts(corpus, label.name, self._export)
+        values = {
+            column.name: written.values_of(corpus, column.name, self._export.types[column.name]) for column in others
+        }
         items = {name: _ITEMS[self._export.types[name].name] for name in values}
-        lines, ends = [], set((corpus.sentence_off[1:] - 1).tolist())
+        lines = []
         for token in range(corpus.num_tokens):
             cells = [self._label(labels.text(token), label.name, corpus, token)]
             for name, column in values.items():
@@ -298,33 +257,29 @@ class CrfsuiteEmitter(Emitter):
                     self._checked(text_of_item(*item), name, corpus, token) for item in items[name](name, column[token])
                 ]
             lines.append("\t".join(cells))
-            if token in ends:
-                lines.append("")
-        text = "".join(f"{line}\n" for line in lines)
+        text = "".join(f"{line}\n" for line in written.with_blank_rows(corpus, iter(lines)))
         if text and not self._begun:
-            refuse_leading_mark(corpus, label, text)
+            written.refuse_leading_mark(corpus, label, text)
             self._begun = True
         return text.encode()
 
     def _label(self, text: str, name: str, corpus: Corpus, token: int) -> str:
         if text == WEIGHT:
             why = "such a line gives a sentence a weight in CRFsuite"
-            raise unwritable(corpus, token, name, text, why, "write `jsonl`")
+            raise written.unwritable(corpus, token, name, text, why, "write `jsonl`")
         if text and not text.strip(ASCII_SPACE):
-            raise unwritable(corpus, token, name, text, "the line could be read as a blank one", "write `jsonl`")
+            raise written.unwritable(
+                corpus, token, name, text, "the line could be read as a blank one", "write `jsonl`"
+            )
         return self._checked(escaped(text), name, corpus, token)
 
     def _checked(self, cell: str, name: str, corpus: Corpus, token: int) -> str:
         if not cell or any(char in cell for char in "\t\n\r"):
             why = "labels and attributes of CRFsuite have no TAB and no line end and are not empty"
-            raise unwritable(corpus, token, name, cell, why, "write `jsonl`")
+            raise written.unwritable(corpus, token, name, cell, why, "write `jsonl`")
         if "\0" in cell:
-            raise unwritable(corpus, token, name, cell, NO_ZERO, "write `jsonl`")
+            raise written.unwritable(corpus, token, name, cell, written.NO_ZERO, "write `jsonl`")
         return cell
-
-
-def _of_vector(name: str, numbers: Any) -> list[Item]:
-    return [(f"{name}[{place}]", number) for place, number in enumerate(numbers)]
 
 
 _ITEMS: Mapping[str, Callable[[str, Any], list[Item]]] = {
@@ -333,7 +288,7 @@ _ITEMS: Mapping[str, Callable[[str, Any], list[Item]]] = {
     "str": lambda name, value: [(f"{name}={value}", 1.0)],
     "int": lambda name, value: [] if value is None else [(name, float(value))],
     "float": lambda name, value: [] if value is None else [(name, value)],
-    "vector": _of_vector,
+    "vector": lambda name, value: [(f"{name}[{place}]", number) for place, number in enumerate(value)],
 }
 
 
@@ -342,20 +297,20 @@ def _label_and_attributes(path: str, data: DataSpec) -> Sequence[Column]:
     return [Column(name="label", source="label"), attributes]
 
 
-def _placed(columns: Sequence[Column], segments: Collection[str]) -> Placed:
+def _placed(columns: Sequence[Column], segments: Collection[str]) -> formats.Placed:
     """The label first: a column of marks, or the last column of texts; the others are attributes."""
     texts = [column for column in columns if column.type.name == "str"]
     label = next((column for column in texts if column.name in segments), texts[-1] if texts else None)
     if label is None:
         message = "data of CRFsuite has a label at each token, and no column holds texts"
         raise DcrfError(Diagnostic("missing-column", message, help="name the columns: --to 'crfsuite(label, word)'"))
-    return by_name([label, *(column for column in columns if column is not label)])
+    return formats.by_name([label, *(column for column in columns if column is not label)])
 
 
 FORMATS = {
-    "crfsuite": DataFormat(
-        CrfsuiteReader, partial(ChunkTagger, _tag_crfsuite), CrfsuiteEmitter, suffixes=(".crfsuite",),
+    "crfsuite": formats.DataFormat(
+        CrfsuiteReader, partial(formats.ChunkTagger, _tag_crfsuite), CrfsuiteEmitter, suffixes=(".crfsuite",),
         columns_of=_label_and_attributes, placed=_placed,
     ),
-    "grmm": DataFormat(GrmmReader, partial(ChunkTagger, _tag_grmm)),
+    "grmm": formats.DataFormat(GrmmReader, partial(formats.ChunkTagger, _tag_grmm)),
 }  # fmt: skip

@@ -32,28 +32,8 @@ from ..column_blocks import Block
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
 from ..corpus import Corpus, InternedColumn
 from ..number_cells import shown
+from . import format_interface as formats
 from .delimited_rows import Dialect, RowTable, quoted
-from .format_interface import (
-    _SPACE,
-    PREFIX,
-    Chunk,
-    DataFormat,
-    Emitter,
-    Export,
-    LeftOut,
-    LineSpan,
-    Predicted,
-    Reader,
-    Remarks,
-    SentenceLines,
-    SentenceOrder,
-    Tagger,
-    add_blank_line,
-    beginning_of,
-    header_name,
-    header_places,
-    text_options,
-)
 from .written_cells import (
     at_each_token,
     encoded_cells,
@@ -69,22 +49,22 @@ _LONG_SENTENCE = 5_000  # rows without the end of a sentence that are worth a wa
 
 def dialect_of(data: DataSpec) -> Dialect:
     """Separator and quotes of a `data` statement. `DcrfError` for options that cannot be used."""
-    options = text_options(data)
+    options = formats.text_options(data)
     separator, quote = _SEPARATORS[data.format]
     return Dialect(options.get("separator", separator), options.get("quote", quote) != "none")
 
 
-class DelimitedReader(Reader):
+class DelimitedReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 24
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
         self._dialect = dialect_of(wanted.data)
-        self._sentence_name = text_options(wanted.data).get("sentence")
+        self._sentence_name = formats.text_options(wanted.data).get("sentence")
         self._names: list[str] | None = None  # of the header
         self._numbers: dict[str, int] = {}  # column of the template → cell of a row
         self._sentence: int | None = None  # cell that tells sentences apart
-        self._order = SentenceOrder(wanted.file, "line")
+        self._order = formats.SentenceOrder(wanted.file, "line")
         self._header_done = False  # whether a block with the header was parsed
         self._line = 1  # where the next block begins
         self._cut: RowTable | None = None
@@ -122,7 +102,9 @@ class DelimitedReader(Reader):
         starts = np.diff(np.cumsum(table.blank)[rows], prepend=-1) != 0
         if self._sentence is not None:
             starts |= self._changes(table, rows)
-            self._check_order(table, rows, lines)
+            ids, column = self._ids(table, rows)
+            for n in np.flatnonzero(np.diff(ids, prepend=-1)).tolist():  # refuses rows that are not sorted
+                self._order.begin(column.values[ids[n]], int(lines[rows[n]]))
         first = np.flatnonzero(starts)
         lengths = np.diff(first, append=len(rows))
         if self._sentence is None and lengths.max() > _LONG_SENTENCE and not self.warnings:
@@ -146,11 +128,11 @@ class DelimitedReader(Reader):
 
     def _read_header(self, table: RowTable, row: int, line: int) -> None:
         wanted, names = self._wanted, table.cells(row)
-        wanted_names = {column.name: header_name(column) for column in wanted.columns}
+        wanted_names = {column.name: formats.header_name(column) for column in wanted.columns}
         there = [column for column in wanted.columns if wanted_names[column.name] in names]
         absent = [column for column in wanted.columns if column not in there]
         unlabelled = {column.name for column in absent} == wanted.optional.intersection(wanted_names)
-        asked = [*(wanted_names[column.name] for column in absent)] if absent else []
+        asked = [wanted_names[column.name] for column in absent]
         if absent and (not unlabelled or wanted.required.intersection(column.name for column in absent)):
             raise self._absent(asked, names, line)
         if self._sentence_name is not None and self._sentence_name not in names:
@@ -159,9 +141,8 @@ class DelimitedReader(Reader):
         twice = next((name for name in used if names.count(name) > 1), None)
         if twice is not None:
             message = f"the first row names {names.count(twice)} columns `{twice}`, and one is to be read"
-            raise data_error(
-                "bad-header", message, file=wanted.file, line=line, help="give each column a name of its own"
-            )
+            remedy = "give each column a name of its own"
+            raise data_error("bad-header", message, file=wanted.file, line=line, help=remedy)
         self._names = names
         self._numbers = {column.name: names.index(wanted_names[column.name]) for column in there}
         self._sentence = None if self._sentence_name is None else names.index(self._sentence_name)
@@ -189,24 +170,19 @@ class DelimitedReader(Reader):
 
     def _changes(self, table: RowTable, rows: Ints) -> Mask:
         """[T] rows whose sentence is another than that of the row above; an empty cell is no change."""
-        ids = self._ids(table, rows)
+        ids, _ = self._ids(table, rows)
         changed: Mask = np.diff(ids, prepend=ids[:1]) != 0
         return changed
 
-    def _ids(self, table: RowTable, rows: Ints) -> Ints:
-        """[T] the number of each row's sentence value, which an empty cell takes from above; -1 if there is none."""
+    def _ids(self, table: RowTable, rows: Ints) -> tuple[Ints, InternedColumn]:
+        """[T] the code of each row's sentence value, which an empty cell takes from above, -1 if there is none; and the
+        column.
+        """
         assert self._sentence is not None
         column = table.column(rows, self._sentence)
         filled = np.array([bool(value.strip()) for value in column.values], bool)[column.codes]
         source = np.maximum.accumulate(np.where(filled, np.arange(len(rows)), -1))
-        return np.where(source >= 0, column.codes[source].astype(np.int64), -1)
-
-    def _check_order(self, table: RowTable, rows: Ints, lines: Ints) -> None:
-        """`DcrfError` if a sentence comes again after another one: the rows are not sorted."""
-        assert self._sentence is not None
-        ids, column = self._ids(table, rows), table.column(rows, self._sentence)
-        for n in np.flatnonzero(np.diff(ids, prepend=-1)).tolist():
-            self._order.begin(column.values[ids[n]], int(lines[rows[n]]))
+        return np.where(source >= 0, column.codes[source].astype(np.int64), -1), column
 
     def _check_widths(self, table: RowTable, rows: Ints, lines: Ints) -> None:
         assert self._names is not None
@@ -216,14 +192,11 @@ class DelimitedReader(Reader):
             return
         row = int(rows[wrong[0]])
         found, line = int(widths[wrong[0]]), int(lines[row])
-        enclose = f"a cell with `{_named(self._dialect.separator)}` in it is enclosed in quotes"
-        raise data_error(
-            "column-count",
-            f"line {line} has {found} {'cell' if found == 1 else 'cells'}, and the first row names {expected} columns",
-            file=self._wanted.file,
-            line=line,
-            help=enclose if self._dialect.quotes and found > expected else None,
-        )
+        separator = "TAB" if self._dialect.separator == "\t" else self._dialect.separator
+        enclose = f"a cell with `{separator}` in it is enclosed in quotes"
+        message = f"line {line} has {found} cell{'s' * (found != 1)}, and the first row names {expected} columns"
+        remedy = enclose if self._dialect.quotes and found > expected else None
+        raise data_error("column-count", message, file=self._wanted.file, line=line, help=remedy)
 
     def _check_header_again(self, columns: Mapping[str, InternedColumn], lines: Ints) -> None:
         """`DcrfError` if a row repeats the names: files were joined."""
@@ -237,19 +210,13 @@ class DelimitedReader(Reader):
         if len(columns) > 1 and again.any():
             line = int(lines[np.argmax(again)])
             message = f"line {line} repeats the names of the first row: it is no token"
-            raise data_error(
-                "bad-header",
-                message,
-                file=self._wanted.file,
-                line=line,
-                help="leave the names out where files are joined",
-            )
+            remedy = "leave the names out where files are joined"
+            raise data_error("bad-header", message, file=self._wanted.file, line=line, help=remedy)
 
     def _check_quotes(self, table: RowTable, block: Block) -> None:
         stray, bare = table.stray(), table.bare_return()
         if bare is not None and (stray is None or bare < table.start[stray]):
-            line = block.first_line + block.text.count(b"\n", 0, bare)
-            column = bare - block.text.rfind(b"\n", 0, bare)
+            line, column = block.place(bare)
             message = f"a carriage return without a line feed in line {line}"
             raise data_error(
                 "bad-line-end", message, file=self._wanted.file, line=line, column=column,
@@ -265,8 +232,7 @@ class DelimitedReader(Reader):
     def _stray_quote(self, table: RowTable, cell: int, block: Block) -> DcrfError:
         start, end = int(table.start[cell]), int(table.end[cell])
         text = block.text[start:end].decode()
-        line = block.first_line + block.text.count(b"\n", 0, start)
-        column = start - block.text.rfind(b"\n", 0, start)
+        line, column = block.place(start)
         if not text.startswith('"'):
             cell_text = text.partition("\n")[0].partition(self._dialect.separator)[0]
             message = f"a quote inside the cell {shown(cell_text)} in line {line}"
@@ -312,27 +278,22 @@ class DelimitedReader(Reader):
             )
 
 
-def _named(separator: str) -> str:
-    return "TAB" if separator == "\t" else separator
-
-
 _Edit = tuple[int, int, bytes]  # bytes of the block: first, last (excluded), and what replaces them
 
 
-class DelimitedTagger(Tagger):
+class DelimitedTagger(formats.Tagger):
     """Writes the chunks of one file or of several: the names are written once, for the first file."""
 
     def __init__(self) -> None:
         self._header: list[str] | None = None  # of the first file
         self._names: list[str] = []  # of the file that is being written
 
-    def write(self, chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
-        """The bytes of the chunk with a cell more for each prediction and each remark on its sentence."""
+    def write(self, chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
         dialect, text = dialect_of(chunk.data), chunk.block.text
         table = RowTable(text, dialect)
         filled = np.flatnonzero(~table.blank)
         columns = {
-            f"{PREFIX}{name}": texts_of(values)
+            formats.PREFIX + name: texts_of(values)
             for name, values in {**predicted, **at_each_token(chunk, remarks)}.items()
         }
         edits: list[_Edit] = []
@@ -341,7 +302,11 @@ class DelimitedTagger(Tagger):
             self._names = table.cells(int(filled[0]))
             again = self._header is not None
             if again and self._names != self._header:
-                raise _other_header(chunk)
+                file = chunk.corpus.file
+                message = f"`{file}` has other columns than the file before it, so that one table cannot hold both"
+                raise data_error(
+                    "bad-header", message, file=file, line=1, help="tag the files apart, or print `--json`"
+                )
             self._header = self._names
             edits += self._header_edits(table, int(filled[0]), list(columns), again)
         lines = chunk.corpus.token_line - chunk.block.first_line
@@ -349,7 +314,9 @@ class DelimitedTagger(Tagger):
         places = [self._names.index(name) if name in self._names else None for name in columns]
         edits += _token_edits(chunk, table, rows.tolist(), places, list(columns.values()))
         more = dialect.separator.encode() * places.count(None)
-        edits += [(int(end), int(end), more) for end in _separator_rows(table) if more]
+        of_separators = np.flatnonzero(table.blank & (table.widths > 1))  # as spreadsheets write a blank row
+        ends = table.end[table.row_off[of_separators + 1] - 1].tolist() if more else []
+        edits += [(end, end, more) for end in ends]
         written = b"".join(_spliced(text, sorted(edits, key=lambda edit: edit[:2])))
         return written if again else chunk.block.bom + written
 
@@ -363,7 +330,11 @@ class DelimitedTagger(Tagger):
 
 
 def _token_edits(
-    chunk: Chunk, table: RowTable, rows: Sequence[int], places: Sequence[int | None], columns: Sequence[Sequence[str]]
+    chunk: formats.Chunk,
+    table: RowTable,
+    rows: Sequence[int],
+    places: Sequence[int | None],
+    columns: Sequence[Sequence[str]],
 ) -> Iterator[_Edit]:
     """New cells at the end of each row, and cells in place of earlier predictions."""
     cells = [_encoded(chunk, table, rows, texts) for texts in columns]
@@ -380,7 +351,7 @@ def _token_edits(
         yield from zip(ends, ends, new, strict=True)
 
 
-def _encoded(chunk: Chunk, table: RowTable, rows: Sequence[int], texts: Sequence[str]) -> list[bytes]:
+def _encoded(chunk: formats.Chunk, table: RowTable, rows: Sequence[int], texts: Sequence[str]) -> list[bytes]:
     """The cells of a column. `DcrfError` for the first text that no cell can hold."""
     known = {text: quoted(text, table.dialect) for text in dict.fromkeys(texts)}
     if None in known.values():
@@ -394,13 +365,6 @@ def _encoded(chunk: Chunk, table: RowTable, rows: Sequence[int], texts: Sequence
     return [encoded[text] for text in texts]
 
 
-def _separator_rows(table: RowTable) -> Sequence[int]:
-    """Where the rows end that consist of separators alone, as spreadsheets write a blank row."""
-    rows = np.flatnonzero(table.blank & (table.widths > 1))
-    ends: list[int] = table.end[table.row_off[rows + 1] - 1].tolist()
-    return ends
-
-
 def _spliced(text: bytes, edits: Sequence[_Edit]) -> Iterator[bytes]:
     at = 0
     for start, end, new in edits:
@@ -410,24 +374,17 @@ def _spliced(text: bytes, edits: Sequence[_Edit]) -> Iterator[bytes]:
     yield text[at:]
 
 
-def _other_header(chunk: Chunk) -> DcrfError:
-    message = f"`{chunk.corpus.file}` has other columns than the file before it, so that one table cannot hold both"
-    return data_error(
-        "bad-header", message, file=chunk.corpus.file, line=1, help="tag the files apart, or print `--json`"
-    )
-
-
-class DelimitedEmitter(Emitter):
+class DelimitedEmitter(formats.Emitter):
     """CSV or TSV: a row of names, a token a row, a blank line after each sentence or a column of sentence numbers."""
 
-    def __init__(self, export: Export):
-        self._export, self._dialect = export, dialect_of(export.data)
-        self._sentence = text_options(export.data).get("sentence")
+    def __init__(self, export: formats.Export):
+        super().__init__(export)
+        self._dialect = dialect_of(export.data)
+        self._sentence = formats.text_options(export.data).get("sentence")
         self._numbers = count(1)
-        self._begun = False
 
     def write(self, corpus: Corpus) -> bytes:
-        names = [header_name(column) for column in self._export.columns]
+        names = [formats.header_name(column) for column in self._export.columns]
         why = f"a cell of `{self._export.data.format}` without quotes has no separator and no line end"
         remedy = f'enclose cells: `--to \'{self._export.data.format}(…, quote = "\\"")\'`'
         columns = [
@@ -465,11 +422,8 @@ class DelimitedEmitter(Emitter):
     def _checked(self, rows: Iterator[str], corpus: Corpus, header: str | None) -> Iterator[str]:
         """The rows; `DcrfError` for one that would be read as the end of a sentence or as the names again."""
         for token, row in enumerate(rows):
-            blank = (
-                self._sentence is None
-                and not self._dialect.quotes
-                and not row.strip(f" \t\v\f{self._dialect.separator}")
-            )
+            may_be_blank = self._sentence is None and not self._dialect.quotes
+            blank = may_be_blank and not row.strip(f" \t\v\f{self._dialect.separator}")
             if blank or row == header:
                 what = "a blank row, which ends a sentence" if blank else "the same as the row of names"
                 name = self._export.columns[0].name
@@ -477,34 +431,35 @@ class DelimitedEmitter(Emitter):
             yield row
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
     if chunk.block.first_line != 1:
         return
     table = RowTable(chunk.block.text, dialect_of(chunk.data))
     filled = np.flatnonzero(~table.blank)
-    read = {header_name(column) for column in chunk.data.columns if column.name in kept}
+    read = {formats.header_name(column) for column in chunk.data.columns if column.name in kept}
     if len(filled):
         left.names.update((name, None) for name in table.cells(int(filled[0])) if name not in read)
 
 
 def _columns_of_header(path: str, data: DataSpec) -> Sequence[Column]:
-    table = RowTable(beginning_of(path), dialect_of(data))
+    table = RowTable(formats.beginning_of(path), dialect_of(data))
     header = next((row for row in range(len(table)) if not table.blank[row]), None)
     names = table.cells(header) if header is not None and table.stray() is None else []
-    sentence = text_options(data).get("sentence")
+    sentence = formats.text_options(data).get("sentence")
     return [Column(name=name, source="column", key=name) for name in names if name != sentence]
 
 
-def _rows_of_sentence(lines: Sequence[str], done: int, first: int, last: int) -> LineSpan:
+def _rows_of_sentence(lines: Sequence[str], done: int, first: int, last: int) -> formats.LineSpan:
     """From the first row to the blank line after the last one, if there is one. A quoted cell may hold line ends."""
     end = last + 1
     while end < len(lines) and "".join(lines[last:end]).count('"') % 2:
         end += 1
-    return first, end + (end < len(lines) and not lines[end].strip(_SPACE))
+    return first, end + (end < len(lines) and not lines[end].strip(formats._SPACE))
 
 
-_CSV = DataFormat(
-    DelimitedReader, DelimitedTagger, DelimitedEmitter, SentenceLines(_rows_of_sentence, add_blank_line),
-    suffixes=(".csv",), columns_of=_columns_of_header, place_names=header_places, look=_look,
+_CSV = formats.DataFormat(
+    DelimitedReader, DelimitedTagger, DelimitedEmitter,
+    formats.SentenceLines(_rows_of_sentence, formats.add_blank_line), suffixes=(".csv",),
+    columns_of=_columns_of_header, place_names=formats.header_places, look=_look,
 )  # fmt: skip
 FORMATS = {"csv": _CSV, "tsv": replace(_CSV, suffixes=(".tsv",))}

@@ -235,6 +235,7 @@ class Emitter:
 
     def __init__(self, export: Export):
         self._export = export
+        self._begun = False  # whether something was written
 
     def write(self, corpus: Corpus) -> bytes:
         """The bytes of a chunk."""

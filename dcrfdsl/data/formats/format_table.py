@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from ...foundation import DcrfError, Diagnostic
+from ...foundation import DcrfError, Diagnostic, spelling_remedy
 from ...semantics import FORMATS
 from .format_interface import DataFormat
 
@@ -20,8 +20,7 @@ _IN_FILE_OF = {"tsv": "csv", "grmm": "crfsuite"}  # formats that share the file 
 def data_format(name: str) -> DataFormat:
     """The format `name`. `DcrfError` if there is none."""
     if name not in FORMATS:
-        guess = FORMATS.suggest(name)
-        remedy = f"did you mean `{guess}`?" if guess else f"known formats: {', '.join(FORMATS)}"
+        remedy = spelling_remedy(FORMATS.suggest(name), f"known formats: {', '.join(FORMATS)}")
         raise DcrfError(Diagnostic("unknown-format", f"`{name}` is not a data format", help=remedy))
     found: DataFormat = import_module(f".{_IN_FILE_OF.get(name, name)}_format", __package__).FORMATS[name]
     return found

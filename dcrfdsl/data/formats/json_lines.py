@@ -134,13 +134,6 @@ _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str)  # only ends are wan
 _RECORDS = b"{[]"  # what follows the bracket of an array of records; a pair `["text", {…}]` is a line
 
 
-class _Place(NamedTuple):
-    """Where the scan is: what comes next (`first`, `more`, `record` or `end`), and the column of the file, from 0."""
-
-    expects: str
-    column: int
-
-
 class _Scan(NamedTuple):
     """The records that were found, as (start, end), the end of the last one, and what comes after it."""
 
@@ -163,20 +156,25 @@ class ArrayLines:
     def __init__(self, file: str):
         self._file = file
         self._is_array: bool | None = None
-        self._place = _Place("open", 0)
-        self._ahead: tuple[int, _Scan] | None = None  # what `cut` found in the next block
+        # what comes next (`open`, `first`, `record`, `more` or `end`), and in which column of the file, from 0
+        self._expects, self._column = "open", 0
+        self._ahead: _Scan | None = None  # what `cut` found in the next block
         self._line = 1  # of the end of the last block
 
     def cut(self, text: bytes) -> int:
         """Number of bytes of `text` up to its last record end; 0 if it has none."""
         if self._is_array is None:
-            self._is_array = _begins_array(text)
+            opens = _OPENS.match(text)
+            assert opens is not None
+            if opens.end() == len(text) and not opens[1]:
+                return 0  # that cannot be told yet
+            self._is_array = bool(opens[1]) and opens[1] in _RECORDS
         if not self._is_array:
-            return 0 if self._is_array is None else text.rfind(b"\n") + 1
+            return text.rfind(b"\n") + 1
         scan = self._scan(text)
         if isinstance(scan, _Broken):
             return 0 if scan.runs_out else len(text)
-        self._ahead = scan.end, scan
+        self._ahead = scan
         return scan.end
 
     def lined(self, block: Block) -> Block:
@@ -184,13 +182,11 @@ class ArrayLines:
         if not self._is_array:
             return block
         text = block.text
-        if self._ahead is not None and self._ahead[0] == len(text):
-            scan = self._ahead[1]
-        else:
-            found = self._scan(text, whole=True)
-            if isinstance(found, _Broken):
-                raise self._error(block, found.at, str(found))
-            scan = found
+        scan: _Scan | _Broken | None = self._ahead
+        if not isinstance(scan, _Scan) or scan.end != len(text):
+            scan = self._scan(text, whole=True)
+        if isinstance(scan, _Broken):
+            raise self._error(block, scan.at, str(scan))
         self._ahead = None
         lines, records, line, done = [], [], block.first_line, 0
         for start, end in scan.records:
@@ -199,15 +195,14 @@ class ArrayLines:
             lines.append(line)
             records.append(text[start:end].translate(_AS_SPACE))  # in JSON they only stand between values
         newline = text.rfind(b"\n")
-        before = self._place.column if newline < 0 else 0
-        self._place = _Place(scan.expects, before + len(text[newline + 1 :].decode()))
+        self._expects = scan.expects
+        self._column = (self._column if newline < 0 else 0) + len(text[newline + 1 :].decode())
         self._line = block.first_line + text.count(b"\n")
-        joined = b"".join(record + b"\n" for record in records)
-        return block._replace(text=joined, lines=lines)
+        return block._replace(text=b"".join(record + b"\n" for record in records), lines=lines)
 
     def finish(self) -> None:
         """`DcrfError` if the array has no end."""
-        if self._is_array and self._place.expects != "end":
+        if self._is_array and self._expects != "end":
             message = "the file stops before the end of its JSON array: there is no `]`"
             raise self._error(Block(b"", self._line), 0, message)
 
@@ -215,11 +210,11 @@ class ArrayLines:
         """The records of a text that begins where the last block ended. whole: nothing comes after it."""
         chars = text.decode("latin-1")  # a character a byte: the structure of JSON is ASCII
         records: list[tuple[int, int]] = []
-        at, end, expects = 0, 0, self._place.expects
+        at, end, expects = 0, 0, self._expects
         settled = expects
         try:
             while (at := _after_space(chars, at)) < len(chars):
-                at, expects = _STEPS[expects](chars, at, records)
+                at, expects = _step(expects, chars, at, records)
                 if expects in ("more", "end"):
                     end, settled = at, expects
         except _Broken as broken:
@@ -233,7 +228,7 @@ class ArrayLines:
     def _error(self, block: Block, at: int, message: str) -> DcrfError:
         before = block.text[:at]
         newline = before.rfind(b"\n")
-        column = len(before[newline + 1 :].decode(errors="replace")) + (self._place.column if newline < 0 else 0) + 1
+        column = len(before[newline + 1 :].decode(errors="replace")) + (self._column if newline < 0 else 0) + 1
         line = block.first_line + before.count(b"\n")
         return data_error(
             "bad-json", f"not JSON: {message} at column {column}", file=self._file, line=line, column=column,
@@ -244,30 +239,25 @@ class ArrayLines:
 _AS_SPACE = bytes.maketrans(b"\r\n", b"  ")
 
 
-def _begins_array(text: bytes) -> bool | None:
-    """Whether the file is an array of records; None if that cannot be told yet."""
-    found = _OPENS.match(text)
-    assert found is not None
-    if found.end() == len(text) and not found[1]:
-        return None
-    return bool(found[1]) and found[1] in _RECORDS
-
-
 def _after_space(chars: str, at: int) -> int:
     found = _SPACE.match(chars, at)
     assert found is not None
     return found.end()
 
 
-def _open(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
-    return at + 1, "first"
-
-
-def _first(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
-    return (at + 1, "end") if chars[at] == "]" else _record(chars, at, records)
-
-
-def _record(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+def _step(expects: str, chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
+    """Reads what comes next: where it ends, and what comes then."""
+    match expects:
+        case "open":
+            return at + 1, "first"
+        case "first" if chars[at] == "]":
+            return at + 1, "end"
+        case "more":
+            if chars[at] not in ",]":
+                raise _Broken(at, "expecting ',' or ']'", False)
+            return at + 1, "record" if chars[at] == "," else "end"
+        case "end":
+            raise _Broken(at, "there is text behind the end of the array", False)
     try:
         _, end = _SCANNER.raw_decode(chars, at)
     except json.JSONDecodeError as error:
@@ -279,18 +269,7 @@ def _record(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, s
     return end, "more"
 
 
-def _more(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
-    if chars[at] not in ",]":
-        raise _Broken(at, "expecting ',' or ']'", False)
-    return at + 1, "record" if chars[at] == "," else "end"
-
-
-def _end(chars: str, at: int, records: list[tuple[int, int]]) -> tuple[int, str]:
-    raise _Broken(at, "there is text behind the end of the array", False)
-
-
 _LONGEST_WORD = 12  # a cut number, `-Infinity` or `\u12` is shorter
-_STEPS = {"open": _open, "first": _first, "record": _record, "more": _more, "end": _end}
 
 
 def json_records(chunk: Chunk) -> Iterator[Any]:

@@ -23,19 +23,7 @@ from ..column_blocks import Block
 from ..columns import Parsed, Wanted
 from ..corpus import Corpus
 from ..records import Records
-from .format_interface import (
-    SINGLE_LINES,
-    Chunk,
-    ChunkTagger,
-    DataFormat,
-    Emitter,
-    LeftOut,
-    Predicted,
-    Reader,
-    Remarks,
-    beginning_of,
-    text_options,
-)
+from . import format_interface as formats
 from .json_lines import (
     changed_json,
     decoded,
@@ -50,12 +38,12 @@ from .written_cells import (
 _REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
 
 
-class JsonlReader(Reader):
+class JsonlReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 32
 
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        text_options(wanted.data)
+        formats.text_options(wanted.data)
         for column in wanted.columns:
             if column.key is not None:
                 message = f"`{column.name}` asks for a key of `{column.source}`; `jsonl` has no keys"
@@ -80,7 +68,7 @@ class JsonlReader(Reader):
         return self._records.take()
 
 
-def _tag_jsonl(chunk: Chunk, columns: Predicted, remarks: Remarks) -> bytes:
+def _tag_jsonl(chunk: formats.Chunk, columns: formats.Predicted, remarks: formats.Remarks) -> bytes:
     lines = lines_of(chunk)
     token_lines = chunk.corpus.token_line - chunk.block.first_line
     sentence_of = np.repeat(np.arange(chunk.corpus.num_sentences), chunk.corpus.lengths())
@@ -120,9 +108,7 @@ def _values(token: Any) -> Sequence[Any]:
     return [token] if isinstance(token, str) else token
 
 
-class JsonlEmitter(Emitter):
-    """A sentence a line: an object with a list for each column."""
-
+class JsonlEmitter(formats.Emitter):
     def write(self, corpus: Corpus) -> bytes:
         columns = {c.source: values_of(corpus, c.name, self._export.types[c.name]) for c in self._export.columns}
         off = corpus.sentence_off.tolist()
@@ -133,7 +119,7 @@ class JsonlEmitter(Emitter):
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
     read = {column.source for column in chunk.data.columns if column.name in kept}
     count = 0
     for sentence in json_records(chunk):
@@ -145,7 +131,7 @@ def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
 
 
 def _columns_of_first_line(path: str, data: DataSpec) -> Sequence[Column]:
-    for number, line in enumerate(beginning_of(path).decode(errors="replace").split("\n"), 1):
+    for number, line in enumerate(formats.beginning_of(path).decode(errors="replace").split("\n"), 1):
         if not line or line.isspace():
             continue
         sentence = decoded(line, number, path, "a sentence a line, as JSON")
@@ -182,9 +168,9 @@ def _is_number(value: Any) -> bool:
 
 
 FORMATS = {
-    "jsonl": DataFormat(
-        JsonlReader, partial(ChunkTagger, _tag_jsonl), JsonlEmitter, SINGLE_LINES, suffixes=(".jsonl", ".ndjson"),
-        columns_of=_columns_of_first_line, place_names=lambda column, options: [column.source], look=_look,
-        has_numbers=True,
+    "jsonl": formats.DataFormat(
+        JsonlReader, partial(formats.ChunkTagger, _tag_jsonl), JsonlEmitter, formats.SINGLE_LINES,
+        suffixes=(".jsonl", ".ndjson"), columns_of=_columns_of_first_line,
+        place_names=lambda column, options: [column.source], look=_look, has_numbers=True,
     ),
 }  # fmt: skip

@@ -26,22 +26,7 @@ from ..column_blocks import Block, open_source
 from ..columns import NOTHING, Parsed, Wanted, absent_columns
 from ..corpus import Corpus
 from ..records import Records
-from .format_interface import (
-    PREFIX,
-    Chunk,
-    DataFormat,
-    Emitter,
-    Export,
-    LeftOut,
-    Predicted,
-    Remarks,
-    SentenceOrder,
-    TableReader,
-    Tagger,
-    header_name,
-    header_places,
-    text_options,
-)
+from . import format_interface as formats
 from .json_lines import STATUS_KEYS, refusal
 from .written_cells import at_each_token, values_of
 
@@ -83,17 +68,14 @@ def clear_parquet_errors(file: str) -> Iterator[None]:
         raise data_error("bad-parquet", message, file=file, help=remedy) from None
 
 
-class ParquetReader(TableReader):
-    """Reads one file, batch by batch."""
-
+class ParquetReader(formats.TableReader):
     def __init__(self, wanted: Wanted):
         super().__init__(wanted)
-        self._sentence = text_options(wanted.data).get("sentence")
-        self._records = Records(wanted, key=header_name, unit="row")
-        self._order = SentenceOrder(wanted.file, "row")
+        self._sentence = formats.text_options(wanted.data).get("sentence")
+        self._records = Records(wanted, key=formats.header_name, unit="row")
+        self._order = formats.SentenceOrder(wanted.file, "row")
 
     def parts(self, stream: BufferedIOBase, tokens: int) -> Iterator[tuple[Parsed, Block]]:
-        """Batches of whole sentences of about so many tokens, each with its rows."""
         file, parquet = self._wanted.file, pyarrow_parquet()
         if not stream.seekable():
             message = "Parquet is read from its end, which a pipe does not have"
@@ -112,10 +94,10 @@ class ParquetReader(TableReader):
         batches = self._batches(source, max(1, tokens // 20) if by_sentence else tokens)
         split = self._whole_rows(batches) if by_sentence else self._whole_sentences(batches)
         add = self._add_sentences if by_sentence else self._add_tokens
-        names = {column.name: _class_names(schema, header_name(column)) for column in columns}
+        names = {column.name: _class_names(schema, formats.header_name(column)) for column in columns}
         row = 1
         for table in split:
-            add(table, columns, names, row)
+            add(table, {formats.header_name(c): _values(table, c, names[c.name]) for c in columns}, row)
             parsed = self._records.take()
             if not by_sentence and len(parsed.sentence_len):
                 parsed = parsed._replace(token_line=np.arange(row, row + table.num_rows, dtype=np.int64))
@@ -129,9 +111,9 @@ class ParquetReader(TableReader):
     def _columns(self, schema: Any) -> tuple[Column, ...]:
         """The columns to read: all, or all but the labels."""
         wanted, names = self._wanted, list(schema.names)
-        absent = [column for column in wanted.columns if header_name(column) not in names]
+        absent = [column for column in wanted.columns if formats.header_name(column) not in names]
         unlabelled = {column.name for column in absent} == wanted.optional
-        asked = [header_name(column) for column in absent]
+        asked = [formats.header_name(column) for column in absent]
         if self._sentence is not None and self._sentence not in names:
             asked, unlabelled = [self._sentence, *asked], False
         if asked and (not unlabelled or wanted.required.intersection(column.name for column in absent)):
@@ -140,7 +122,7 @@ class ParquetReader(TableReader):
             (problem,) = absent_columns(asked, wanted, 1, f"the file has {listed}").diagnostics
             remedy = f"did you mean `{asked[0]} = {guess}`?" if guess else None
             raise data_error(problem.slug, problem.message, file=wanted.file, help=remedy)
-        used = [header_name(column) for column in wanted.columns if column not in absent]
+        used = [formats.header_name(column) for column in wanted.columns if column not in absent]
         twice = next((name for name in used if names.count(name) > 1), None)
         if twice is not None:
             raise data_error("bad-header", f"the file has {names.count(twice)} columns `{twice}`", file=wanted.file)
@@ -149,7 +131,7 @@ class ParquetReader(TableReader):
     def _by_sentence(self, schema: Any, columns: Sequence[Column]) -> bool:
         """Whether a row is a sentence; `DcrfError` if some columns say so and others do not."""
         listed = {
-            column.name: _depth(schema.field(header_name(column)).type) - _INNER.get(column.type.name, 0)
+            column.name: _depth(schema.field(formats.header_name(column)).type) - _INNER.get(column.type.name, 0)
             for column in columns
         }
         depths = set(listed.values())
@@ -181,7 +163,7 @@ class ParquetReader(TableReader):
         first = next(iter(self._wanted.without_optional or self._wanted.columns))
         for table in batches:
             waiting.append(table)
-            if any(table.column(header_name(first)).to_pylist()):
+            if any(table.column(formats.header_name(first)).to_pylist()):
                 yield pyarrow.concat_tables(waiting)
                 waiting = []
         if waiting:
@@ -204,14 +186,10 @@ class ParquetReader(TableReader):
         if rest is not None and rest.num_rows:
             yield rest
 
-    def _add_sentences(
-        self, table: Any, columns: Sequence[Column], names: Mapping[str, Sequence[str] | None], row: int
-    ) -> None:
-        values = {header_name(c): _values(table, c, names[c.name]) for c in columns}
+    def _add_sentences(self, table: Any, values: Mapping[str, list[Any]], row: int) -> None:
         reasons = self._refusals(table, values)
         for n in range(table.num_rows):
-            reason = reasons[n]
-            if reason is not None:
+            if (reason := reasons[n]) is not None:
                 self.left_out.add(f"left out, as {reason}", row + n, "sentence")
                 continue
             sentence = {name: column[n] for name, column in values.items()}
@@ -232,13 +210,10 @@ class ParquetReader(TableReader):
             return [None] * table.num_rows
         return [refusal({name: values[n] for name, values in status.items()}) for n in range(table.num_rows)]
 
-    def _add_tokens(
-        self, table: Any, columns: Sequence[Column], names: Mapping[str, Sequence[str] | None], row: int
-    ) -> None:
+    def _add_tokens(self, table: Any, values: Mapping[str, list[Any]], row: int) -> None:
         keys = table.column(self._sentence).to_pylist()
-        values = {header_name(c): _values(table, c, names[c.name]) for c in columns}
         starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
-        for start, end in zip(starts, [*starts[1:], len(keys)], strict=True):
+        for start, end in pairwise([*starts, len(keys)]):
             key, at = keys[start], row + start
             if key is None:
                 raise data_error("no-sentence", f"row {at} belongs to no sentence", file=self._wanted.file, line=at)
@@ -248,7 +223,7 @@ class ParquetReader(TableReader):
 
 def _values(table: Any, column: Column, names: Sequence[str] | None) -> list[Any]:
     """The values of a column as Python objects; class numbers as their names."""
-    values: list[Any] = table.column(header_name(column)).to_pylist()
+    values: list[Any] = table.column(formats.header_name(column)).to_pylist()
     if column.type.name == "weighted_bag":
         return [_mapped(value) for value in values]
     if names is None or column.type.name != "str":
@@ -303,7 +278,7 @@ def columns_of_schema(schema: Any, sentence: str | None) -> list[Column]:
     columns = []
     for name, depth in depths.items():
         kind = schema.field(name).type
-        size = kind.value_type.list_size if lists and depth == 2 and _is_fixed(kind.value_type) else None
+        size = kind.value_type.list_size if lists and depth == 2 and types.is_fixed_size_list(kind.value_type) else None
         while _depth(kind):
             kind = kind.value_type
         if types.is_map(kind) and depth == lists:
@@ -325,12 +300,6 @@ def columns_of_schema(schema: Any, sentence: str | None) -> list[Column]:
     return columns
 
 
-def _is_fixed(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    return bool(types.is_fixed_size_list(kind))
-
-
 class ParquetSink:
     """A Parquet file as bytes that can be taken while it is written."""
 
@@ -344,7 +313,6 @@ class ParquetSink:
         return self._buffer.take()
 
     def close(self) -> bytes:
-        """The last bytes of the file."""
         self._writer.close()
         return self._buffer.take()
 
@@ -373,15 +341,14 @@ class _Drained(io.RawIOBase):
         return taken
 
 
-class ParquetTagger(Tagger):
+class ParquetTagger(formats.Tagger):
     """Writes the chunks of one or several files of equal columns as one file."""
 
     def __init__(self) -> None:
         self._sink: ParquetSink | None = None
         self._schema: Any = None
 
-    def write(self, chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
-        """The next bytes: the rows of the chunk with a column more for each prediction and remark."""
+    def write(self, chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
         import pyarrow
 
         batch: RowBatch = chunk.block.rows
@@ -391,11 +358,11 @@ class ParquetTagger(Tagger):
             if not chunk.corpus.num_tokens:  # of no value a type cannot be told
                 text = pyarrow.list_(pyarrow.string()) if batch.by_sentence else pyarrow.string()
                 column = column.cast(pyarrow.float64() if name in remarks else text)
-            place = table.schema.get_field_index(PREFIX + name)
+            place = table.schema.get_field_index(formats.PREFIX + name)
             table = (
-                table.append_column(PREFIX + name, column)
+                table.append_column(formats.PREFIX + name, column)
                 if place < 0
-                else table.set_column(place, PREFIX + name, column)
+                else table.set_column(place, formats.PREFIX + name, column)
             )
         if self._sink is None:
             self._schema = table.schema.with_metadata(_metadata(table.schema))
@@ -409,11 +376,12 @@ class ParquetTagger(Tagger):
         return self._sink.add(table.cast(self._schema))
 
     def close(self) -> bytes:
-        """The last bytes of the file."""
         return b"" if self._sink is None else self._sink.close()
 
 
-def _columns(chunk: Chunk, batch: RowBatch, predicted: Predicted, remarks: Remarks) -> Mapping[str, Sequence[Any]]:
+def _columns(
+    chunk: formats.Chunk, batch: RowBatch, predicted: formats.Predicted, remarks: formats.Remarks
+) -> Mapping[str, Sequence[Any]]:
     """The new columns, a value a row."""
     if not batch.by_sentence:
         return {**predicted, **at_each_token(chunk, remarks)}
@@ -439,7 +407,7 @@ def _metadata(schema: Any) -> Mapping[bytes, bytes] | None:
         told = json.loads(metadata[FEATURES])
         features = told["info"]["features"]
         for name in schema.names:
-            if name not in features and name.startswith(PREFIX):
+            if name not in features and name.startswith(formats.PREFIX):
                 features[name] = _feature(schema.field(name).type)
         metadata[FEATURES] = json.dumps(told).encode()
     except (KeyError, TypeError, ValueError):
@@ -455,10 +423,10 @@ def _feature(kind: Any) -> Mapping[str, Any]:
     return {"dtype": "float64" if types.is_floating(kind) else "string", "_type": "Value"}
 
 
-class ParquetEmitter(Emitter):
+class ParquetEmitter(formats.Emitter):
     """Texts are strings, whole numbers int64, others float64; bags and vectors are lists, weighted bags maps."""
 
-    def __init__(self, export: Export):
+    def __init__(self, export: formats.Export):
         pyarrow_parquet()
         self._export = export
         self._sink: ParquetSink | None = None
@@ -476,7 +444,7 @@ class ParquetEmitter(Emitter):
             if self._export.types[column.name].name == "weighted_bag":
                 values = [list(items.items()) for items in values]
             lists = [values[start:end] for start, end in pairwise(off)]
-            columns.append(pyarrow.array(lists, schema.field(header_name(column)).type))
+            columns.append(pyarrow.array(lists, schema.field(formats.header_name(column)).type))
         return self._sink.add(pyarrow.Table.from_arrays(columns, schema=schema))
 
     def close(self) -> bytes:
@@ -496,12 +464,12 @@ class ParquetEmitter(Emitter):
         for column in self._export.columns:
             kind = self._export.types[column.name]
             value = pyarrow.list_(pyarrow.float64(), kind.size) if kind.size is not None else kinds[kind.name]
-            fields.append((header_name(column), pyarrow.list_(value)))
+            fields.append((formats.header_name(column), pyarrow.list_(value)))
         return pyarrow.schema(fields)
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
-    read = {header_name(column) for column in chunk.data.columns if column.name in kept}
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
+    read = {formats.header_name(column) for column in chunk.data.columns if column.name in kept}
     left.names.update((name, None) for name in chunk.block.rows.table.schema.names if name not in read)
     if chunk.block.rows.by_sentence:
         left.counts["sentences without a token"] += chunk.block.rows.table.num_rows - chunk.corpus.num_sentences
@@ -510,12 +478,12 @@ def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
 def _columns_of_file(path: str, data: DataSpec) -> Sequence[Column]:
     with open_source(path) as (file, stream), clear_parquet_errors(file):
         schema = pyarrow_parquet().ParquetFile(stream).schema_arrow
-        return columns_of_schema(schema, text_options(data).get("sentence"))
+        return columns_of_schema(schema, formats.text_options(data).get("sentence"))
 
 
 FORMATS = {
-    "parquet": DataFormat(
+    "parquet": formats.DataFormat(
         ParquetReader, ParquetTagger, ParquetEmitter, suffixes=(".parquet", ".pq"), columns_of=_columns_of_file,
-        place_names=header_places, look=_look,
+        place_names=formats.header_places, look=_look,
     ),
 }  # fmt: skip

@@ -93,38 +93,19 @@ _LABELS = ("labels", "hypertextlabels")  # in the value of a result, by the cont
 _VERSION = "dcrfdsl"
 
 
-class StudioSpans(NamedTuple):
-    """The spans of the annotation that is read.   differ: whether another one, of the same standing, has others."""
-
-    spans: list[RawSpan]
-    differ: bool
-
-
 def is_task(holder: Mapping[str, Any]) -> bool:
-    """Whether it is a task of Label Studio."""
     return isinstance(holder.get("data"), Mapping) and "text" not in holder
 
 
-def studio_refusal(task: Mapping[str, Any]) -> str | None:
-    """Why the annotations of a task all count for nothing; None if one counts, or there is none."""
-    every = _annotations(task)
-    reasons = [refusal(annotation) for annotation in every]
-    return None if None in reasons or not reasons else reasons[0]
-
-
-def studio_spans(task: Mapping[str, Any], key: str | None) -> StudioSpans | None:
+def _studio_spans(task: Mapping[str, Any], key: str | None) -> ReadSpans | None:
     """The spans with that `from_name`; None without an annotation. `BadRecord` if results are none."""
-    counting = [annotation for annotation in _annotations(task) if refusal(annotation) is None]
-    truths = [annotation for annotation in counting if annotation.get("ground_truth") is True]
-    equals = truths or counting
+    counting = _counting(task)
+    equals = [annotation for annotation in counting if annotation.get("ground_truth") is True] or counting
     if not equals:
         return None
     read = [_spans_of_results(annotation, key) for annotation in equals]
-    return StudioSpans(read[0], any(_as_set(spans) != _as_set(read[0]) for spans in read[1:]))
-
-
-def _as_set(spans: Sequence[RawSpan]) -> set[str]:
-    return {repr(span[:3]) for span in spans}
+    different = {frozenset(repr(span[:3]) for span in spans) for spans in read}
+    return ReadSpans(read[0], STYLES["label_studio"], [], len(different) > 1)
 
 
 def _annotations(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -134,6 +115,10 @@ def _annotations(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if not all(isinstance(annotation, Mapping) for annotation in every):
         raise BadRecord(f"`{ANNOTATIONS}` is no list of objects, as Label Studio has it")
     return every
+
+
+def _counting(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [annotation for annotation in _annotations(task) if refusal(annotation) is None]
 
 
 def _spans_of_results(annotation: Mapping[str, Any], key: str | None) -> list[RawSpan]:
@@ -158,13 +143,8 @@ def _spans_of_results(annotation: Mapping[str, Any], key: str | None) -> list[Ra
     return spans
 
 
-def with_studio_spans(task: Mapping[str, Any], key: str | None, made: Sequence[MadeSpan]) -> dict[str, Any]:
-    """The task with these spans among its predictions, in the place of our earlier ones."""
-    return {**task, "predictions": _with_result(task.get("predictions"), key or "label", made)}
-
-
 def _with_result(predictions: Any, name: str, made: Sequence[MadeSpan]) -> list[Any]:
-    """The task's predictions with these; `BadRecord` if they are no predictions."""
+    """A task's predictions with these spans, in the place of our earlier ones; `BadRecord` if they are none."""
     old = [] if predictions is None else predictions
     if not isinstance(old, list) or not all(isinstance(item, Mapping) for item in old):
         raise BadRecord("`predictions` is no list of objects, as Label Studio has it")
@@ -195,8 +175,7 @@ def studio_task(text: str, tokens: Sequence[Any], spans: Mapping[str, Sequence[M
 
 def studio_name(task: Mapping[str, Any]) -> str | None:
     """The first `from_name` of the annotation that is read; None if it has none."""
-    counting = [annotation for annotation in _annotations(task) if refusal(annotation) is None]
-    for annotation in counting:
+    for annotation in _counting(task):
         results = annotation.get("result")
         for result in results if isinstance(results, list) else ():
             value = result.get("value") if isinstance(result, Mapping) else None
@@ -240,13 +219,6 @@ class ReadSpans(NamedTuple):
     differ: bool = False
 
 
-class Written(NamedTuple):
-    """A record with other spans, and how many relations between spans that are gone it lost."""
-
-    record: Any
-    relations: int
-
-
 def text_of_record(record: Any) -> str:
     """The text; `BadRecord` if there is none."""
     text: Any = None
@@ -271,21 +243,21 @@ def tokens_of_record(record: Any) -> list[Any]:
 def refusal_of_record(record: Any) -> str | None:
     """Why the annotation of a record counts for nothing, in words; None if it counts, or there is none."""
     holder = _holder(record)
-    return refusal(holder) or (studio_refusal(holder) if is_task(holder) else None)
+    reasons = [refusal(annotation) for annotation in _annotations(holder)] if is_task(holder) else []
+    return refusal(holder) or (reasons[0] if reasons and None not in reasons else None)
 
 
 def has_annotation(record: Any) -> bool:
     """False for a task of Label Studio that nobody has annotated; other records may have no list of spans."""
     holder = _holder(record)
-    return not is_task(holder) or studio_spans(holder, None) is not None
+    return not is_task(holder) or _studio_spans(holder, None) is not None
 
 
 def spans_of(record: Any, key: str | None) -> ReadSpans | None:
     """The spans under a key (of Label Studio: with that `from_name`) and how they are written; None without the key."""
     holder = _holder(record)
     if is_task(holder):
-        found = studio_spans(holder, key)
-        return None if found is None else ReadSpans(found.spans, STYLES["label_studio"], [], found.differ)
+        return _studio_spans(holder, key)
     name = next((name for name in (KEYS if key is None else (key,)) if holder.get(name) is not None), None)
     if name is None:
         return None
@@ -332,15 +304,15 @@ def _one_label_each(item: Any) -> list[Any]:
     return [{**item, "labels": [label]} for label in labels] if isinstance(labels, list) and labels else [item]
 
 
-def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[MadeSpan]) -> Written:
+def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[MadeSpan]) -> tuple[Any, int]:
     """The record with these spans in the place of its own. A span that it has already keeps its other keys, such as an
-    id; relations of those that are gone go too.
+    id; relations of those that are gone go too, and are counted.
     """
     holder = _holder(record)
     if style is STYLES["label_studio"] and not is_task(holder):  # what Label Studio makes of such an object itself
         holder = {"data": {"text": record[0], **holder} if isinstance(record, list) else holder}
     if is_task(holder):
-        return Written(with_studio_spans(holder, key, spans), 0)
+        return {**holder, "predictions": _with_result(holder.get("predictions"), key or "label", spans)}, 0
     there = [name for name in KEYS if name in holder]
     into = key or (style.key if style.key in holder or not there or style.key not in KEYS else there[0])
     own = next((name for name in ((key,) if key else KEYS) if holder.get(name) is not None), None)
@@ -359,7 +331,7 @@ def with_spans(record: Any, key: str | None, style: SpanStyle, spans: Sequence[M
     if isinstance(relations, list) and gone:
         changed["relations"] = [one for one in relations if not any(_points_at(one, item) for item in gone)]
     lost = len(relations) - len(changed["relations"]) if isinstance(relations, list) else 0
-    return Written([record[0], changed] if isinstance(record, list) else changed, lost)
+    return [record[0], changed] if isinstance(record, list) else changed, lost
 
 
 def _by_span(items: Sequence[Any]) -> dict[tuple[Any, Any, Any], list[Any]]:
@@ -407,8 +379,6 @@ def _holder(record: Any) -> Mapping[str, Any]:
 def key_of_spans(record: Any) -> str | None:
     """Where a record has its spans: a key, or the `from_name` of Label Studio; None if it has none."""
     holder = _holder(record)
-    return (
-        studio_name(holder)
-        if is_task(holder)
-        else next((name for name in KEYS if isinstance(holder.get(name), list)), None)
-    )
+    if is_task(holder):
+        return studio_name(holder)
+    return next((name for name in KEYS if isinstance(holder.get(name), list)), None)

@@ -26,17 +26,7 @@ from .span_records import RawSpan
 Offsets2 = list[tuple[int, int]]  # first character, last character (excluded) of each token or span
 
 _MAY_BE_MARKS = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))  # between them are pictures, and CJK
-_RUNS = re.compile(r"\S+")
-_SINGLE = re.compile(r"\S")
 _ASCII_WORDS = re.compile(r"\w+|[^\w\s]")
-
-
-def _whitespace(text: str) -> Offsets2:
-    return [match.span() for match in _RUNS.finditer(text)]
-
-
-def _characters(text: str) -> Offsets2:
-    return [match.span() for match in _SINGLE.finditer(text)]
 
 
 def _words(text: str) -> Offsets2:
@@ -54,7 +44,12 @@ def _words_with_marks() -> re.Pattern[str]:
 
 
 TOKENIZERS: Table[Callable[[str], Offsets2]] = Table(
-    "tokenizer", {"words": _words, "whitespace": _whitespace, "characters": _characters}
+    "tokenizer",
+    {
+        "words": _words,
+        "whitespace": lambda text: [match.span() for match in re.finditer(r"\S+", text)],
+        "characters": lambda text: [match.span() for match in re.finditer(r"\S", text)],
+    },
 )
 
 
@@ -63,9 +58,6 @@ _SHOWN = 40
 
 class BadSpan(Exception):
     """A span or a token that cannot be used.   slug: the kind of problem; help: the remedy."""
-
-    slug: str
-    help: str | None
 
     def __init__(self, slug: str, message: str, help: str | None = None):
         super().__init__(message)
@@ -135,9 +127,8 @@ def given_tokens(tokens: Sequence[Any], text: str, utf16: bool) -> Offsets2:
         if isinstance(token, str):
             start = text.find(token, at) if token else -1
             if start < 0:
-                raise BadSpan(
-                    "bad-token", f"token {number}, {_quoted(token)}, is not in the text behind the one before"
-                )
+                message = f"token {number}, {_quoted(token)}, is not in the text behind the one before"
+                raise BadSpan("bad-token", message)
             start, end = start, start + len(token)
         else:
             pair = [token.get("start"), token.get("end")] if isinstance(token, Mapping) else token
@@ -192,18 +183,12 @@ def _segment(
     start, end, label = span
     first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
     if first > last:
-        _bear(
-            fitting,
-            "misaligned-span",
-            f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token",
-            "skip",
-        )
+        message = f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token"
+        _bear(fitting, "misaligned-span", message, "skip")
         return None
     found = _Segment(first, last, start, end, label)
-    if (
-        text[min(starts[first], start) : max(starts[first], start)].strip()
-        or text[min(ends[last], end) : max(ends[last], end)].strip()
-    ):
+    gaps = [slice(*sorted((starts[first], start))), slice(*sorted((ends[last], end)))]
+    if any(text[gap].strip() for gap in gaps):
         cut = first if starts[first] < start else last
         token = _quoted(text[starts[cut] : ends[cut]])
         message = f"the span [{start}, {end}) {label} {_quoted(text[start:end])} cuts the token {token}"

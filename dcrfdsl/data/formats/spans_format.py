@@ -22,7 +22,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, ClassVar, NamedTuple
+from operator import ne
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,59 +32,11 @@ from ...semantics import SCHEMES, split_mark
 from ...syntax import Column, DataSpec
 from ..column_blocks import Block
 from ..columns import Parsed, Wanted, absent_columns, interned
-from ..corpus import Corpus
+from ..corpus import Corpus, token_error
 from ..number_cells import shown
 from ..segment_marks import as_iob1, marks_of_segment
-from .format_interface import (
-    FORM_NAMES,
-    SINGLE_LINES,
-    Chunk,
-    DataFormat,
-    Emitter,
-    Export,
-    LeftOut,
-    Placed,
-    Predicted,
-    Reader,
-    Remarks,
-    Tagger,
-    beginning_of,
-    text_options,
-)
+from . import format_interface as formats, span_records as records, span_tokens
 from .json_lines import ArrayLines, changed_json, decoded, json_records
-from .span_records import (
-    KEYS,
-    STYLES,
-    BadRecord,
-    MadeSpan,
-    ProdigyDoubts,
-    RawSpan,
-    ReadSpans,
-    SpanStyle,
-    has_annotation,
-    key_of_spans,
-    plain,
-    refusal_of_record,
-    spans_of,
-    studio_task,
-    style_of_record,
-    text_of_record,
-    tokens_of_record,
-    triple,
-    with_spans,
-)
-from .span_tokens import (
-    TOKENIZERS,
-    BadSpan,
-    Fitting,
-    Offsets2,
-    given_tokens,
-    marks_of,
-    segments_in,
-    spans_of_marks,
-    to_characters,
-    to_units,
-)
 from .written_cells import cell_texts, lines_of, token_lines
 
 SPANS = "spans"  # the source of columns that hold segments
@@ -95,8 +48,6 @@ _DIFFER = "read with the first of several annotations that differ"
 
 @dataclass(frozen=True)
 class SpanOptions:
-    """The options of `data spans(…)`."""
-
     tokenizer: str
     utf16: bool
     misaligned: str
@@ -106,7 +57,7 @@ class SpanOptions:
 
     @classmethod
     def of(cls, data: DataSpec) -> SpanOptions:
-        given = text_options(data)
+        given = formats.text_options(data)
         return cls(
             given.get("tokenizer", "words"),
             given.get("offsets") == "utf16",
@@ -116,14 +67,14 @@ class SpanOptions:
             given.get("predictions") == "apart",
         )
 
-    def tokens(self, record: Any, text: str) -> Offsets2:
+    def tokens(self, record: Any, text: str) -> span_tokens.Offsets2:
         """The tokens of a record. `BadRecord` or `BadSpan` if those that it gives cannot be used."""
         if self.tokenizer == _GIVEN:
-            return given_tokens(tokens_of_record(record), text, self.utf16)
-        return TOKENIZERS[self.tokenizer](text)
+            return span_tokens.given_tokens(records.tokens_of_record(record), text, self.utf16)
+        return span_tokens.TOKENIZERS[self.tokenizer](text)
 
 
-class SpansReader(Reader):
+class SpansReader(formats.Reader):
     bytes_per_token: ClassVar[int] = 10
 
     def __init__(self, wanted: Wanted):
@@ -134,7 +85,7 @@ class SpansReader(Reader):
         self._columns: tuple[Column, ...] | None = None  # decided by the first line with a token
         if not wanted.gold:
             self._columns = wanted.without(self._spare)
-        self._doubts, self._array = ProdigyDoubts(), ArrayLines(wanted.file)
+        self._doubts, self._array = records.ProdigyDoubts(), ArrayLines(wanted.file)
 
     def cut(self, text: bytes) -> int:
         return self._array.cut(text)
@@ -146,43 +97,36 @@ class SpansReader(Reader):
         self._array.finish()
 
     def parse(self, block: Block) -> Parsed:
-        def records() -> Iterator[tuple[int, int, Any]]:
+        def values() -> Iterator[tuple[int, int, Any]]:
             for n, line in enumerate(block.text.decode().split("\n")):
                 if line and not line.isspace():
                     number = block.line_of(n)
                     yield n, number, decoded(line, number, self._wanted.file, _REMEDY)
 
-        return self.gathered(records())
+        return self.gathered(values())
 
-    def gathered(self, records: Iterable[tuple[int, int, Any]]) -> Parsed:
+    def gathered(self, values: Iterable[tuple[int, int, Any]]) -> Parsed:
         """The sequences of records, each with its place in a block and its line in the file."""
         texts: dict[str, list[str]] = {}
-        lengths: list[int] = []
-        numbers: list[int] = []
-        places: list[int] = []
-        for place, number, record in records:
+        sequences = []  # length, number, place
+        for place, number, record in values:
             try:
-                columns, length = self._sequence(record, number)
-            except BadRecord as bad:
+                cells, length = self._sequence(record, number)
+            except records.BadRecord as bad:
                 raise self._error("bad-sentence", str(bad), number, _REMEDY) from None
-            except BadSpan as bad:
+            except span_tokens.BadSpan as bad:
                 raise self._error(bad.slug, str(bad), number, bad.help) from None
             if length:
-                for name, values in columns.items():
-                    texts.setdefault(name, []).extend(values)
-                lengths.append(length)
-                numbers.append(number)
-                places.append(place)
-        return Parsed(
-            {name: interned(values, len(values)) for name, values in texts.items()},
-            np.array(lengths, np.int64),
-            np.repeat(np.array(numbers, np.int64), lengths),
-            np.array(places, np.int64),
-        )
+                for name, column in cells.items():
+                    texts.setdefault(name, []).extend(column)
+                sequences.append((length, number, place))
+        columns = {name: interned(column, len(column)) for name, column in texts.items()}
+        lengths, numbers, places = np.array(sequences, np.int64).reshape(-1, 3).T.copy()
+        return Parsed(columns, lengths, np.repeat(numbers, lengths), places)
 
     def _sequence(self, record: Any, number: int) -> tuple[Mapping[str, list[str]], int]:
         """The columns of one line, and its number of tokens; none if it is left out."""
-        text = text_of_record(record)
+        text = records.text_of_record(record)
         if self._is_left_out(record, number):
             return {}, 0
         try:
@@ -192,7 +136,7 @@ class SpansReader(Reader):
         tokens = self._options.tokens(record, text)
         if not tokens:
             return {}, 0
-        columns, found = {}, dict[str | None, ReadSpans]()
+        columns, found = {}, dict[str | None, records.ReadSpans]()
         for column in self._layout(record, number):
             if column.source != SPANS:
                 columns[column.name] = _OF_TOKENS[column.source](tokens, text)
@@ -202,9 +146,9 @@ class SpansReader(Reader):
             columns[column.name] = self._marks(column, found[column.key].spans, tokens, text, number)
         return columns, len(tokens)
 
-    def _found(self, record: Any, key: str | None, number: int) -> ReadSpans:
+    def _found(self, record: Any, key: str | None, number: int) -> records.ReadSpans:
         """The spans of a record that has some under this key."""
-        found = spans_of(record, key)
+        found = records.spans_of(record, key)
         assert found is not None
         for reason in found.refused:
             self.left_out.add(f"left out, as {reason}", number, "span")
@@ -219,8 +163,8 @@ class SpansReader(Reader):
         marked = any(column.source == SPANS for column in self._columns or self._wanted.columns)
         if not marked or not self._wanted.gold:
             return False
-        reason = refusal_of_record(record)
-        if reason is None and not has_annotation(record) and not (self._columns is None and self._spare):
+        reason = records.refusal_of_record(record)
+        if reason is None and not records.has_annotation(record) and not (self._columns is None and self._spare):
             reason = "nobody has annotated it"
         if reason is not None:
             self.left_out.add(f"left out, as {reason}", number)
@@ -229,11 +173,8 @@ class SpansReader(Reader):
     def _layout(self, record: Any, number: int) -> tuple[Column, ...]:
         """The columns of the file: all, or all but the labels, as the first line decides."""
         wanted = self._wanted
-        absent = [
-            column
-            for column in self._columns or wanted.columns
-            if column.source == SPANS and spans_of(record, column.key) is None
-        ]
+        marked = (column for column in self._columns or wanted.columns if column.source == SPANS)
+        absent = [column for column in marked if records.spans_of(record, column.key) is None]
         if self._columns is None:
             names = {column.name for column in absent}
             if absent and (names != wanted.optional or names & wanted.required):
@@ -243,15 +184,16 @@ class SpansReader(Reader):
             raise absent_columns([absent[0].name], wanted, number, "the first line has spans, this one not")
         elif wanted.gold and len(self._columns) < len(wanted.columns):
             unread = [column.key for column in wanted.columns if column not in self._columns]
-            if any(found.spans for key in unread if (found := spans_of(record, key)) is not None):
+            if any(found.spans for key in unread if (found := records.spans_of(record, key)) is not None):
                 self.left_out.add("read without labels, as the first one has none", number)
         return self._columns
 
-    def _marks(self, column: Column, found: Sequence[RawSpan], tokens: Offsets2, text: str, number: int) -> list[str]:
-        """The mark of each token."""
+    def _marks(
+        self, column: Column, found: Sequence[records.RawSpan], tokens: span_tokens.Offsets2, text: str, number: int
+    ) -> list[str]:
         options, needed = self._options, column.name not in self._spare
 
-        def complain(bad: BadSpan) -> None:
+        def complain(bad: span_tokens.BadSpan) -> None:
             self._warn(f"{self._wanted.file}:{number}: {bad}")
 
         misaligned, overlapping = options.misaligned, options.overlapping
@@ -262,14 +204,14 @@ class SpansReader(Reader):
         spans = []
         for raw in found:
             try:
-                span = to_characters(raw, text, options.utf16)
+                span = span_tokens.to_characters(raw, text, options.utf16)
                 if types is None or span[2] in types:
                     spans.append(span)
-            except BadSpan as bad:
+            except span_tokens.BadSpan as bad:
                 if needed:
                     raise
                 complain(bad)
-        return marks_of(spans, tokens, text, scheme, Fitting(misaligned, overlapping, complain))
+        return span_tokens.marks_of(spans, tokens, text, scheme, span_tokens.Fitting(misaligned, overlapping, complain))
 
     def _warn(self, message: str) -> None:
         if len(self.warnings) < _MOST_WARNINGS:
@@ -281,30 +223,21 @@ class SpansReader(Reader):
         return data_error(slug, message, file=self._wanted.file, line=number, help=remedy)
 
 
-def _spaces(tokens: Offsets2, text: str) -> list[str]:
-    return ["yes" if start == 0 or text[start - 1].isspace() else "no" for start, _ in tokens]
-
-
 _OF_TOKENS = {
     "token": lambda tokens, text: [text[start:end] for start, end in tokens],
     "start": lambda tokens, text: [str(start) for start, _ in tokens],
     "end": lambda tokens, text: [str(end) for _, end in tokens],
-    "space": _spaces,
+    "space": lambda tokens, text: ["yes" if s == 0 or text[s - 1].isspace() else "no" for s, _ in tokens],
 }
 
 
 SEGMENT_CONFIDENCE = "{}_segment_confidence"  # the column of a label
-_STUDIO = STYLES["label_studio"].key
+_STUDIO = records.STYLES["label_studio"].key
 _FILLED = r'"(?:{})"\s*:\s*\[\s*[\[{{]'  # a key with a list that is not empty
 
 
-class _Segment(NamedTuple):
-    """A predicted segment of a sentence: its first and last token, counted in the sentence."""
-
-    first: int
-    last: int
-    label: str
-    probability: float | None
+# A predicted segment of a sentence: its first and last token, counted in the sentence, its type and its probability.
+_Segment: TypeAlias = tuple[int, int, str, float | None]
 
 
 class _Answer(NamedTuple):
@@ -319,19 +252,18 @@ class _Answer(NamedTuple):
     said: Mapping[str, Any]
 
 
-class SpansTagger(Tagger):
+class SpansTagger(formats.Tagger):
     """Writes chunks one after another; the first span that it sees decides the style, in its whole chunk."""
 
     keeps_untagged = False
 
     def __init__(self) -> None:
-        self._styles: dict[str, SpanStyle] = {}  # by the name of the column
+        self._styles: dict[str, records.SpanStyle] = {}  # by the name of the column
         self._is_array: bool | None = None  # decided by the first chunk with text
         self._begun = False
         self._relations = 0
 
-    def write(self, chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
-        """The lines of the chunk with the predicted spans."""
+    def write(self, chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> bytes:
         if self._is_array is None and chunk.block.text:
             self._is_array = chunk.block.lines is not None
         lines = self._changed_lines(chunk, predicted, remarks) if predicted or remarks else lines_of(chunk)
@@ -346,18 +278,16 @@ class SpansTagger(Tagger):
                 self._begun = True
 
     def close(self) -> bytes:
-        """The end of the array, if it is one."""
         if not self._is_array:
             return b""
         return b"\n]\n" if self._begun else b"[]\n"
 
     def notes(self) -> Iterator[str]:
-        """What the output has no more."""
         if self._relations:
-            plural = "relation" if self._relations == 1 else "relations"
-            yield f"{self._relations:,} {plural} left out, as they point at spans that are not predicted"
+            plural = "s" * (self._relations != 1)
+            yield f"{self._relations:,} relation{plural} left out, as they point at spans that are not predicted"
 
-    def _changed_lines(self, chunk: Chunk, predicted: Predicted, remarks: Remarks) -> list[str]:
+    def _changed_lines(self, chunk: formats.Chunk, predicted: formats.Predicted, remarks: formats.Remarks) -> list[str]:
         options, lines = SpanOptions.of(chunk.data), lines_of(chunk)
         keys = {column.name: column.key for column in chunk.data.columns if column.source == SPANS}
         rows, off = token_lines(chunk), chunk.corpus.sentence_off
@@ -380,7 +310,7 @@ class SpansTagger(Tagger):
             changed = partial(self._changed, answer=answer, length=here.stop - here.start, keys=keys, options=options)
             try:
                 lines[n] = changed_json(chunk, n, line, changed)
-            except BadRecord as bad:
+            except records.BadRecord as bad:
                 at = chunk.block.line_of(n)
                 raise data_error("bad-sentence", str(bad), file=chunk.corpus.file, line=at) from None
         return lines
@@ -388,32 +318,32 @@ class SpansTagger(Tagger):
     def _changed(
         self, record: Any, *, answer: _Answer, length: int, keys: Mapping[str, str | None], options: SpanOptions
     ) -> Any:
-        text = text_of_record(record)
+        text = records.text_of_record(record)
         tokens = options.tokens(record, text)
         if len(tokens) != length:
             return record  # it was left out
-        units = to_units(text) if options.utf16 else None
+        units = span_tokens.to_units(text) if options.utf16 else None
         counted = tokens if units is None else [(units[start], units[end]) for start, end in tokens]
         apart: dict[str, Any] = dict(answer.said)
         for name, column in answer.values.items():
             apart[name] = column
             apart["tokens"] = [list(token) for token in counted]
-        of_key: dict[str | None, list[MadeSpan]] = {}
+        of_key: dict[str | None, list[records.MadeSpan]] = {}
         styles = {name: self._style(name, record, keys[name], options) for name in answer.segments}
         for name, found in answer.segments.items():
-            made = [
-                MadeSpan(
-                    counted[first][0], counted[last][1], label, text[tokens[first][0] : tokens[last][1]], probability
-                )
-                for first, last, label, probability in found
-            ]
+            made = []
+            for first, last, label, probability in found:
+                quote = text[tokens[first][0] : tokens[last][1]]
+                made.append(records.MadeSpan(counted[first][0], counted[last][1], label, quote, probability))
             of_key.setdefault(keys[name], []).extend(made)
-            is_list = styles[name].make is triple and name in answer.weighed
+            is_list = styles[name].make is records.triple and name in answer.weighed
             if options.apart or is_list:
-                apart[name] = [(plain if is_list else styles[name].make)(span) for span in made]
+                apart[name] = [(records.plain if is_list else styles[name].make)(span) for span in made]
         for key, made in () if options.apart else of_key.items():
             style = next(styles[name] for name in answer.segments if keys[name] == key)
-            record, lost = with_spans(record, key, style, sorted(made, key=lambda span: (span.start, -span.end)))
+            record, lost = records.with_spans(
+                record, key, style, sorted(made, key=lambda span: (span.start, -span.end))
+            )
             self._relations += lost
         if not apart:
             return record
@@ -421,34 +351,36 @@ class SpansTagger(Tagger):
             return [record[0], {**record[1], "predicted": apart}]
         return {**record, "predicted": apart}
 
-    def _style(self, name: str, record: Any, key: str | None, options: SpanOptions) -> SpanStyle:
+    def _style(self, name: str, record: Any, key: str | None, options: SpanOptions) -> records.SpanStyle:
         if name in self._styles:
             return self._styles[name]
-        spans_of(record, key)  # an error if they are none
-        return style_of_record(record, key, options.style)
+        records.spans_of(record, key)  # an error if they are none
+        return records.style_of_record(record, key, options.style)
 
     def _look(self, lines: Sequence[str], keys: Mapping[str, str | None]) -> None:
         """Finds the first span of each column: the lines before it are written as it is."""
         for name, key in keys.items():
             if name in self._styles:
                 continue
-            listed = re.compile(_FILLED.format("|".join(map(re.escape, [key, _STUDIO] if key else [*KEYS, _STUDIO]))))
+            listed = re.compile(
+                _FILLED.format("|".join(map(re.escape, [key, _STUDIO] if key else [*records.KEYS, _STUDIO])))
+            )
             for line in filter(listed.search, lines):  # most lines need not be decoded twice
                 try:
-                    found = spans_of(json.loads(line), key)
-                except (ValueError, RecursionError, BadRecord):
+                    found = records.spans_of(json.loads(line), key)
+                except (ValueError, RecursionError, records.BadRecord):
                     continue  # the message about it names its line
                 if found is not None and found.style is not None:
                     self._styles[name] = found.style
                     break
 
 
-def _segments_of(name: str, predicted: Predicted, off: Offsets) -> list[list[_Segment]]:
+def _segments_of(name: str, predicted: formats.Predicted, off: Offsets) -> list[list[_Segment]]:
     """The segments of a column in each sentence, with their probabilities where those are known."""
     sure = predicted.get(SEGMENT_CONFIDENCE.format(name))
-    sentences = segments_in(list(map(str, predicted[name])), off)
+    sentences = span_tokens.segments_in(list(map(str, predicted[name])), off)
     return [
-        [_Segment(first, last, label, _probability_of(sure, start + first)) for first, last, label in segments]
+        [(first, last, label, _probability_of(sure, start + first)) for first, last, label in segments]
         for start, segments in zip(off[:-1].tolist(), sentences, strict=True)
     ]
 
@@ -461,16 +393,16 @@ def _probability_of(sure: Sequence[Any] | None, token: int) -> float | None:
 _ABSENT = "_"
 
 
-class SpansEmitter(Emitter):
+class SpansEmitter(formats.Emitter):
     """A text a line: the tokens joined by spaces, their offsets, and the segments of each column of marks as spans."""
 
-    def __init__(self, export: Export):
+    def __init__(self, export: formats.Export):
         super().__init__(export)
         self._options = SpanOptions.of(export.data)
         self._token = next(column for column in export.columns if column.source == "token")
         self._space = next((column for column in export.columns if column.source == "space"), None)
         self._spans = [column for column in export.columns if column.source == SPANS]
-        self._style, self._studio = STYLES[self._options.style], self._options.style == "label_studio"
+        self._style, self._studio = records.STYLES[self._options.style], self._options.style == "label_studio"
         self._key = "label" if self._studio else self._style.key
 
     def write(self, corpus: Corpus) -> bytes:
@@ -478,20 +410,20 @@ class SpansEmitter(Emitter):
         marked = {column.name: self._segments(column, corpus, tokens) for column in self._spans}
         off, lines = corpus.sentence_off.tolist(), []
         for s, text in enumerate(texts):
-            units = to_units(text) if self._options.utf16 else None
+            units = span_tokens.to_units(text) if self._options.utf16 else None
             counted = units or range(len(text) + 1)
             places = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
-            of_key: dict[str, list[MadeSpan]] = {}
+            of_key: dict[str, list[records.MadeSpan]] = {}
             for column in self._spans:
                 of_key.setdefault(column.key or self._key, []).extend(
-                    MadeSpan(counted[start], counted[end], label, text[start:end])
+                    records.MadeSpan(counted[start], counted[end], label, text[start:end])
                     for start, end, label in marked[column.name][s]
                 )
             for made in of_key.values():
                 made.sort(key=lambda span: (span.start, -span.end))
             record: Any = {"text": text, "tokens": places}
             if self._studio:
-                record = studio_task(text, places, of_key)
+                record = records.studio_task(text, places, of_key)
             else:
                 record |= {key: [self._style.make(span) for span in made] for key, made in of_key.items()}
             lines.append(json_text(record, ensure_ascii=False))
@@ -512,10 +444,8 @@ class SpansEmitter(Emitter):
             for n in range(first, last):
                 word = words.text(n)
                 if not word:
-                    raise data_error(
-                        "unwritable-cell", f"column `{self._token.name}` has an empty token, which no text can show",
-                        file=corpus.file, line=int(corpus.token_line[n]),
-                    )  # fmt: skip
+                    message = f"column `{self._token.name}` has an empty token, which no text can show"
+                    raise token_error(corpus, n, "unwritable-cell", message)
                 if n > first and apart[n]:
                     parts.append(" ")
                     at += 1
@@ -533,19 +463,14 @@ class SpansEmitter(Emitter):
         marks = [texts.values[code] for code in texts.codes.tolist()]
         for token, mark in enumerate(marks):
             if split_mark(mark) is None and mark != _ABSENT:
-                raise data_error(
-                    "not-a-segment", f"column `{column.name}` has {shown(mark)}, which marks no segment",
-                    file=corpus.file, line=int(corpus.token_line[token]),
-                    help="columns of marks (`B-X`, `I-X`, `O`) are spans; leave out the others",
-                )  # fmt: skip
-        spans = spans_of_marks(marks, tokens, corpus.sentence_off)
+                message = f"column `{column.name}` has {shown(mark)}, which marks no segment"
+                remedy = "columns of marks (`B-X`, `I-X`, `O`) are spans; leave out the others"
+                raise token_error(corpus, token, "not-a-segment", message, remedy)
+        spans = span_tokens.spans_of_marks(marks, tokens, corpus.sentence_off)
         letters = {mark[0] for mark in texts.values if mark[1:2] == "-"}
         with_ends = [name for name, scheme in SCHEMES.items() if letters & set(scheme.marks[2:])]
         schemes = with_ends or ("bio", "iob1")
-        changed = min(
-            int(np.sum(np.array(marks, object) != np.array(_marks_again(spans, tokens, corpus, scheme), object)))
-            for scheme in schemes
-        )
+        changed = min(sum(map(ne, marks, _marks_again(spans, tokens, corpus, scheme))) for scheme in schemes)
         if changed:
             self._export.notes[f"tokens whose `{column.name}` breaks its scheme, read as conlleval does"] += changed
         return spans
@@ -567,12 +492,12 @@ def _marks_again(
     return marks
 
 
-def _look(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
+def _look(left: formats.LeftOut, chunk: formats.Chunk, kept: Collection[str]) -> None:
     options = SpanOptions.of(chunk.data)
     used = [column.key for column in chunk.data.columns if column.source == SPANS and column.name in kept]
-    read = {"text", "tokens", "data", "annotations", *filter(None, used), *(KEYS if None in used else ())}
+    read = {"text", "tokens", "data", "annotations", *filter(None, used), *(records.KEYS if None in used else ())}
     for record in json_records(chunk):
-        text = text_of_record(record)
+        text = records.text_of_record(record)
         tokens = [text[start:end] for start, end in options.tokens(record, text)]
         left.counts["texts without a token"] += not tokens
         left.counts["white space, or characters of no token, in texts"] += text != " ".join(tokens)
@@ -585,13 +510,13 @@ _LINES = 1_000  # in which a line with spans is looked for
 
 def _columns_of_first_spans(path: str, data: DataSpec) -> Sequence[Column]:
     key: str | None = None
-    array, beginning = ArrayLines(path), beginning_of(path)
+    array, beginning = ArrayLines(path), formats.beginning_of(path)
     lines = array.lined(Block(beginning[: array.cut(beginning) or None], 1)).text
     for number, line in enumerate(islice(lines.decode(errors="replace").split("\n"), _LINES), 1):
         if line and not line.isspace() and key is None:
             try:
-                key = key_of_spans(decoded(line, number, path, "a text a line, as JSON"))
-            except BadRecord:
+                key = records.key_of_spans(decoded(line, number, path, "a text a line, as JSON"))
+            except records.BadRecord:
                 continue
             except DcrfError:
                 if number == 1:
@@ -601,16 +526,15 @@ def _columns_of_first_spans(path: str, data: DataSpec) -> Sequence[Column]:
     return [token] if key is None else [token, Column(name=key, source="spans")]
 
 
-def _placed(columns: Sequence[Column], segments: Collection[str]) -> Placed:
+def _placed(columns: Sequence[Column], segments: Collection[str]) -> formats.Placed:
     texts = [column for column in columns if column.type.name == "str" and column.name not in segments]
-    named = [column for column in texts if column.source == "token" or column.name.lower() in FORM_NAMES]
+    named = [column for column in texts if column.source == "token" or column.name.lower() in formats.FORM_NAMES]
     token = next(iter([*named, *texts]), None)
     marked = [column for column in columns if column.name in segments]
     if token is None or not marked:
         message = "`spans` needs to know which column has the tokens, and which ones mark segments"
-        raise DcrfError(
-            Diagnostic("missing-column", message, help="name them: --to 'spans(word = token, ner = spans)'")
-        )
+        remedy = "name them: --to 'spans(word = token, ner = spans)'"
+        raise DcrfError(Diagnostic("missing-column", message, help=remedy))
     placed = [Column(name=token.name, source="token")]
     for column in marked:
         key = column.key if column.source == "spans" else (column.name if len(marked) > 1 else None)
@@ -619,19 +543,19 @@ def _placed(columns: Sequence[Column], segments: Collection[str]) -> Placed:
     if space is not None:
         placed.append(Column(name=space.name, source="space"))
     kept = {column.name for column in placed}
-    return Placed(tuple(placed), tuple(column.name for column in columns if column.name not in kept))
+    return formats.Placed(tuple(placed), tuple(column.name for column in columns if column.name not in kept))
 
 
 def _place_names(column: Column, options: Mapping[str, str]) -> Sequence[str]:
     if column.source != "spans":
         return [column.source]
-    key = column.key or STYLES[options.get("style", "doccano")].key
+    key = column.key or records.STYLES[options.get("style", "doccano")].key
     return [{"text": "token", "tokens": "token"}.get(key, f"spans({key})")]
 
 
 FORMATS = {
-    "spans": DataFormat(
-        SpansReader, SpansTagger, SpansEmitter, SINGLE_LINES, columns_of=_columns_of_first_spans, placed=_placed,
-        place_names=_place_names, look=_look, gold_kept="apart", has_numbers=True,
+    "spans": formats.DataFormat(
+        SpansReader, SpansTagger, SpansEmitter, formats.SINGLE_LINES, columns_of=_columns_of_first_spans,
+        placed=_placed, place_names=_place_names, look=_look, gold_kept="apart", has_numbers=True,
     ),
 }  # fmt: skip

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...foundation import ASCII_SPACE, DcrfError, data_error, parts_of
+from ...foundation import ASCII_SPACE, DcrfError, parts_of
 from ...syntax import Column, ColumnType
 from ..columns import interned
-from ..corpus import BagColumn, Corpus, InternedColumn
+from ..corpus import BagColumn, Corpus, InternedColumn, token_error
 from ..number_cells import shown
 from ..weighted_bags import text_of_item
 from .format_interface import Chunk, Export, Remarks
@@ -50,7 +50,6 @@ def token_lines(chunk: Chunk) -> list[int]:
 
 
 def texts_of(values: Sequence[str | float | None]) -> list[str]:
-    """Each value as it is written in a cell."""
     return [text_of(value) for value in values]
 
 
@@ -108,7 +107,7 @@ def encoded_cells(
     """The N cells of a column. `DcrfError` for the first token with a zero byte, or whose text `encode` refuses."""
     texts = cell_texts(corpus, name, export)
     if any("\0" in value for value in texts.values):
-        encode, why, remedy = _without_zero, NO_ZERO, "write `jsonl`"
+        encode, why, remedy = (lambda text: None if "\0" in text else text), NO_ZERO, "write `jsonl`"
     cells = [encode(value) for value in texts.values]
     odd = [code for code, cell in enumerate(cells) if cell is None]
     if odd:
@@ -121,10 +120,6 @@ def encoded_cells(
 NO_ZERO = "a file with a zero byte is not read as text"
 
 
-def _without_zero(text: str) -> str | None:
-    return None if "\0" in text else text
-
-
 def refuse_leading_mark(corpus: Corpus, column: Column, text: str) -> None:
     """`DcrfError` if the text of a file begins with U+FEFF, which readers take for a byte order mark."""
     if text.startswith("\ufeff"):
@@ -133,11 +128,8 @@ def refuse_leading_mark(corpus: Corpus, column: Column, text: str) -> None:
 
 
 def unwritable(corpus: Corpus, token: int, name: str, text: str, why: str, remedy: str | None) -> DcrfError:
-    """The error about a value that the output cannot hold."""
-    return data_error(
-        "unwritable-cell", f"column `{name}` has {shown(repr(text))}, and {why}",
-        file=corpus.file, line=int(corpus.token_line[token]), help=remedy,
-    )  # fmt: skip
+    message = f"column `{name}` has {shown(repr(text))}, and {why}"
+    return token_error(corpus, token, "unwritable-cell", message, remedy)
 
 
 def _vector(numbers: Sequence[float]) -> str:

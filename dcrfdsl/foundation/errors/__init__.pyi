@@ -40,5 +40,6 @@ from .registry import (
     checked_kind as checked_kind,
     did_you_mean as did_you_mean,
     quoted_names as quoted_names,
+    spelling_remedy as spelling_remedy,
     typed_entry as typed_entry,
 )

@@ -26,6 +26,11 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
     return folded[close[0]] if close else None
 
 
+def spelling_remedy(guess: str | None, otherwise: str) -> str:
+    """The remedy for an unknown name, where `guess` is the known one that is most likely meant."""
+    return f"did you mean `{guess}`?" if guess else otherwise
+
+
 def checked_kind(settings: object, kind: type[Kind]) -> Kind:
     """`settings`, with the type of their class. Raises TypeError unless they are of `kind`."""
     if not isinstance(settings, kind):
