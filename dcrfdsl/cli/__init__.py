@@ -17,7 +17,7 @@ import click
 
 from .. import __version__
 from ..foundation import did_you_mean, whole_stream
-from .command_table import COMMANDS, MadeWhenAsked
+from .command_table import COMMANDS
 from .console import abandon_messages, file_failed, guarded, open_standard_streams
 from .options import command_parser
 
@@ -49,7 +49,11 @@ class _Commands(click.Group):
             params=[_VERSION],
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.commands: Any = MadeWhenAsked(COMMANDS, _parser)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return command_parser(name, guarded(COMMANDS[name]), **CONTEXT_SETTINGS.get(name, {}))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the help screen, and not of the alphabet."""
@@ -64,11 +68,6 @@ class _Commands(click.Group):
             near = did_you_mean(name, COMMANDS)
             ctx.fail(f"there is no command `{name}`" + (f"; did you mean `{near}`?" if near else ""))
         return super().resolve_command(ctx, args)
-
-
-def _parser(name: str) -> click.Command:
-    """The command as click has it."""
-    return command_parser(name, guarded(COMMANDS[name]), **CONTEXT_SETTINGS.get(name, {}))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -116,7 +115,6 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def main() -> None:
-    """The console script."""
     # Garbage collection during the imports and at the end finds no cycles; it would take a fifth of a short command.
     gc.set_threshold(YOUNG_OBJECTS)
     # Pydantic would search the metadata of every installed package for plugins, and load them.

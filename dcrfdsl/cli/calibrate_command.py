@@ -14,13 +14,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from ..foundation import DcrfError, ensure_writable, figure, json_text
+from ..foundation import DcrfError, ensure_writable, figure, json_text, write_whole
 from .command_files import STDIN, Output, load_model, read_features, read_gold, refuse_clash
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, Threads, with_options
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:
-    """The command line of `calibrate`."""
-
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     data: Annotated[str, Argument("DATA", help="Labelled data that the model was not trained on; - is stdin.")]
     output: Annotated[
@@ -102,7 +99,8 @@ def calibrate(options: CalibrateOptions) -> None:
     if options.output is not None:
         calibrated.save(options.output)
     if options.diagram is not None:
-        _draw(options.diagram, drawn, before[drawn], after[drawn])
+        panels = [(f"{drawn}, before", before[drawn]), (f"{drawn}, after", after[drawn])]
+        write_whole(options.diagram, (_svg(panels, f"Reliability of {drawn}").encode(),))
     if options.as_json:
         print(json_text(_as_json(options, calibrated, {kind: (before[kind], after[kind]) for kind in kinds})))
         return
@@ -158,8 +156,6 @@ def _report(
     options: CalibrateOptions, calibrated: TrainedModel, before: Reliabilities, after: Reliabilities,
     kinds: list[str], drawn: str,
 ) -> Iterator[str]:  # fmt: skip
-    """The lines of the report."""
-
     fit = calibrated.record.calibration
     assert fit is not None
     if options.method == "temperature":
@@ -185,13 +181,6 @@ def _report(
         yield from _bars(judged)
 
 
-def _draw(path: Path, kind: str, before: Reliability, after: Reliability) -> None:
-    from ..foundation import write_whole
-
-    panels = [(f"{kind}, before", before), (f"{kind}, after", after)]
-    write_whole(path, (_svg(panels, f"Reliability of {kind}").encode(),))
-
-
 def _as_json(
     options: CalibrateOptions, calibrated: TrainedModel, kinds: Mapping[str, tuple[Reliability, Reliability]]
 ) -> dict[str, Any]:
@@ -200,25 +189,20 @@ def _as_json(
         "temperature": calibrated.temperature,
         "judged": {"bins": options.bins, "on": options.test or "halves"},
         "kinds": {
-            kind: {name: _bins(judged) for name, judged in zip(("before", "after"), both, strict=True)}
+            kind: {name: _judged_json(judged) for name, judged in zip(("before", "after"), both, strict=True)}
             for kind, both in kinds.items()
         },
     }
 
 
-def _bins(judged: Reliability) -> dict[str, Any]:
-    edges, columns = judged.edges.tolist(), (judged.counts, judged.confidence, judged.accuracy)
+def _judged_json(judged: Reliability) -> dict[str, Any]:
+    keys = ("from", "to", "count", "confidence", "accuracy")
     return {
         "count": judged.total,
         "error": judged.error,
         "largest_error": judged.largest_error,
         "brier": judged.brier,
-        "bins": [
-            {"from": low, "to": high, "count": count, "confidence": says, "accuracy": right}
-            for low, high, count, says, right in zip(
-                edges[:-1], edges[1:], *(column.tolist() for column in columns), strict=True
-            )
-        ],
+        "bins": [dict(zip(keys, one, strict=True)) for one in _bins(judged)],
     }
 
 
@@ -229,15 +213,19 @@ WIDTH = 40  # characters of a bar that is 1 long
 SIDE, LEFT, TOP, GAP = 240, 52, 46, 64  # of a panel: pixels of its square, and around it
 
 
+def _bins(judged: Reliability) -> Iterator[tuple[float, float, int, float, float]]:
+    """Of each bin: its edges, how many predictions lie in it, their mean probability, and the share that is right."""
+    columns = (column.tolist() for column in (judged.counts, judged.confidence, judged.accuracy))
+    edges = judged.edges.tolist()
+    yield from zip(edges[:-1], edges[1:], *columns, strict=True)
+
+
 def _bars(judged: Reliability) -> Iterator[str]:
     """A line for each bin that is not empty, under a heading."""
     digits = 1 if len(judged.counts) in (1, 2, 5, 10) else 2
     wide = max(len("count"), len(f"{int(judged.counts.max(initial=0)):,}"))
     yield f"{'probability':<{2 * digits + 9}} {'count':>{wide}}   says    is"
-    for (low, high), count, says, right in zip(
-        pairwise(judged.edges.tolist()), judged.counts.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
-        strict=True,
-    ):  # fmt: skip
+    for low, high, count, says, right in _bins(judged):
         if not count:
             continue
         line = list("#" * round(right * WIDTH) + "." * (WIDTH - round(right * WIDTH)))
@@ -270,10 +258,7 @@ def _panel(heading: str, judged: Reliability, left: int) -> Iterator[str]:
     error = f"ECE {judged.error:.4f}, {judged.total:,} judged" if judged.total else "nothing to judge"
     yield f'<text x="{left}" y="36">{error}</text>'
     most = int(judged.counts.max(initial=1)) or 1
-    for (low, high), count, says, share in zip(
-        pairwise(judged.edges.tolist()), judged.counts.tolist(), judged.confidence.tolist(), judged.accuracy.tolist(),
-        strict=True,
-    ):  # fmt: skip
+    for low, high, count, says, share in _bins(judged):
         if not count:
             continue
         (x, y), (end, _) = at(low, share), at(high, share)

@@ -83,7 +83,10 @@ def check(options: CheckOptions) -> None:
     _refuse_idle(options, options.templates)
     registered = read_features(options.features)
     if options.print == "ast":
-        _print_tree(options.templates[0])
+        template = options.templates[0]
+        from ..syntax import parse, tree_text
+
+        print(tree_text(parse(read_text(template), "<stdin>" if template == STDIN else template)), end="")
     elif options.format == "text":
         _check_in_words(options, options.templates, registered)
     else:
@@ -128,14 +131,14 @@ def _check_in_words(
 
 
 def _check_one(options: CheckOptions, template: str, registered: Mapping[str, RegisteredFeature]) -> None:
-    from ..semantics import check as checked
+    from ..semantics import check as checked, expanded, to_text
 
     quiet, stage = options.quiet, options.stage
     resolved = resolved_template(template, options.set_, stage, options.data)
     corpus = _sample(options, resolved, Talk(quiet))
     _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
     if options.expand:
-        _expand(resolved.spec, stage)
+        print(to_text(expanded(resolved.spec, stage)), end="")
         return
     if options.print is not None:
         print(PASSES[options.print](resolved, stage, Path() if template == STDIN else Path(template).parent), end="")
@@ -179,7 +182,6 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
 def _check_for_programs(
     options: CheckOptions, templates: Sequence[str], registered: Mapping[str, RegisteredFeature]
 ) -> None:
-    """Prints the problems of all templates, and no costs."""
     from .diagnostic_formats import FORMATS
 
     found = [_problems(options, name, registered) for name in templates]
@@ -230,17 +232,6 @@ def _diagnostics_of(error: DcrfError | OSError) -> Sequence[Diagnostic]:
 # what is printed of a template ----------------------------------------------------------------------------------------
 
 
-def _print_tree(template: str) -> None:
-
-    print(tree_of(read_text(template), "<stdin>" if template == STDIN else template), end="")
-
-
-def _expand(spec: ModelSpec, stage: str | None) -> None:
-    from ..semantics import expanded, to_text
-
-    print(to_text(expanded(spec, stage)), end="")
-
-
 def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
     """Prints the pieces that training normalises separately, and the cliques that count in several of them."""
     from ..semantics import last_pieces, times_trained
@@ -266,13 +257,6 @@ def _explain(slug: str) -> None:
 
 
 # passes of the compiler ----------------------------------------------------------------------------------------------
-
-
-def tree_of(text: str, name: str) -> str:
-    """The tree of a text with the place of each node. Raises `DcrfError` if it cannot be read."""
-    from ..syntax import parse, tree_text
-
-    return tree_text(parse(text, name))
 
 
 def _specification(resolved: Resolved, stage: str | None, folder: Path) -> str:
@@ -310,7 +294,6 @@ def _with_paths(resolved: Resolved, folder: Path) -> ModelSpec:
 
 
 def _cliques(resolved: Resolved, stage: str | None, folder: Path) -> str:
-    """The cliques unrolled over a few positions."""
     from ..data import declared_states
     from ..graph import clique_listing
     from ..semantics import expanded

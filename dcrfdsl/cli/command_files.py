@@ -103,15 +103,18 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
     return registered_features({f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()})
 
 
-def load_model(path: str, registered: Mapping[str, RegisteredFeature]) -> TrainedModel:
-    """The model in a file, with the user's functions by name; says where one is not what it was at training."""
+def load_model(path: str, registered: Mapping[str, RegisteredFeature], rounds: int | None = None) -> TrainedModel:
+    """The model in a file, with the user's functions by name; says where one is not what it was at training.
+
+    rounds: of boosting, after which it is wanted.
+    """
     from ..model import TrainedModel, changed_functions
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DcrfWarning)  # it is printed as other messages are
         model = TrainedModel.load(path, registered=registered)
     print_diagnostics(changed_functions(model, path))
-    return model
+    return model if rounds is None else model.at_round(rounds)
 
 
 def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> None:
@@ -258,9 +261,7 @@ def files_of_template(resolved: Resolved) -> list[Path]:
     spec, directories = resolved.spec, resolved.directories
     named = [(lexicon.name, lexicon.path) for lexicon in spec.lexicons]
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
-    for variable in variables:
-        if isinstance(variable.domain, StateFile):
-            named.append((variable.name, variable.domain.path))
+    named += [(one.name, one.domain.path) for one in variables if isinstance(one.domain, StateFile)]
     return [*resolved.used, *(directories[name] / path for name, path in named if name in directories)]
 
 

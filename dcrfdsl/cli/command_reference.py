@@ -60,7 +60,6 @@ class DescribedCommand(NamedTuple):
 
 @cache
 def described_command(name: str) -> DescribedCommand:
-    """What there is to say of the command `name`."""
     from .command_table import COMMANDS
 
     function = COMMANDS[name]
@@ -158,7 +157,6 @@ def _default(item: Any, said: str) -> str:
 
 
 def _kind(hint: Any) -> str:
-    """A type in words."""
     kind, is_list = value_type(hint)
     word = " or ".join(f"`{part}`" for part in get_args(kind)) if get_origin(kind) is Literal else KINDS[kind]
     return f"{word}, repeatable" if is_list else word

@@ -5,10 +5,8 @@ So `dcrfdsl --help` loads none of them. Not here: how a command line is read (`o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TypeVar
 
 # Module and function, where they are not `NAME_command` and NAME.
 _MODULES = {
@@ -22,34 +20,25 @@ _NAMES = (
     "why", "probability", "calibrate", "export", "unroll", "infer", "schema", "lsp",
 )  # fmt: skip
 
-Made = TypeVar("Made")
 
+class _Functions(Mapping[str, Callable[..., None]]):
+    """The functions of the commands by name. A module is imported when one is asked for."""
 
-class MadeWhenAsked(Mapping[str, Made]):
-    """Values by their names, each of which is made when it is first asked for."""
-
-    def __init__(self, names: Iterable[str], make: Callable[[str], Made]):
-        self._names, self._make = tuple(names), cache(make)
-
-    def __getitem__(self, name: str) -> Made:
-        if name not in self._names:
+    def __getitem__(self, name: str) -> Callable[..., None]:
+        if name not in _NAMES:
             raise KeyError(name)
-        return self._make(name)
+        module = import_module(f".{_MODULES.get(name, f'{name}_command')}", __package__)
+        function: Callable[..., None] = getattr(module, _FUNCTIONS.get(name, name))
+        return function
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in _NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(_NAMES)
 
 
-def _function(name: str) -> Callable[..., None]:
-    module = import_module(f".{_MODULES.get(name, f'{name}_command')}", __package__)
-    function: Callable[..., None] = getattr(module, _FUNCTIONS.get(name, name))
-    return function
-
-
-COMMANDS: Mapping[str, Callable[..., None]] = MadeWhenAsked(_NAMES, _function)
+COMMANDS: Mapping[str, Callable[..., None]] = _Functions()

@@ -11,13 +11,12 @@ from .console import Talk, refuse
 from .options import MOST_DRAWS, Argument, Features, Json, Option, Quiet, Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
     from rich.text import Text
 
     from ..data import Corpus
-    from ..metrics import Interval
     from ..model import Comparison
 
 ANY_DIFFERENCE = 0.05  # p-values below it are marked
@@ -53,9 +52,8 @@ def compare(
 
     *paths, data = files
     if len(paths) < 2:
-        refuse(
-            "nothing-to-compare", "a comparison takes two models or more, and data behind them", "name another model"
-        )
+        message = "a comparison takes two models or more, and data behind them"
+        refuse("nothing-to-compare", message, "name another model")
     talk, registered = Talk(quiet), read_features(features)
     names = _names(paths)
     models = {name: load_model(path, registered) for name, path in zip(names, paths, strict=True)}
@@ -101,50 +99,38 @@ def _print(comparison: Comparison, level: float) -> None:
     print()
     print_table(_cases(comparison))
     print()
-    print(
-        f"{comparison.sentences:,} sentences, {comparison.tokens:,} tokens; the models label "
-        f"{len(comparison.differing):,} sentences differently"
-    )
+    size = f"{comparison.sentences:,} sentences, {comparison.tokens:,} tokens"
+    print(f"{size}; the models label {len(comparison.differing):,} sentences differently")
     print(f"[{100 * level:g} % intervals]; p: of the difference from {printable(comparison.models[0])}")
 
 
 def _scores(comparison: Comparison) -> Table:
-    from rich.table import Table
-    from rich.text import Text
+    from .report import TEXT, WHOLE, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("score", overflow="fold")
-    for number, name in enumerate(comparison.models):
-        table.add_column(Text(printable(name)), justify="right", no_wrap=True)
-        if number:
-            table.add_column("p", justify="right", no_wrap=True)
+    first, *others = comparison.models
+    rows = []
     for one in comparison.scores:
-        cells = [Text(printable(one.name))]
+        cells: list[str | Text] = [one.name]
         for value, interval, p in zip(one.values, one.intervals, one.p_values, strict=True):
-            cells.append(Text(f"{100 * value:.2f} {_interval(interval)}"))
+            cells.append(f"{100 * value:.2f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]")
             if p is not None:
                 cells.append(_p_value(p))
-        table.add_row(*cells)
-    return table
+        rows.append(cells)
+    return table([(TEXT, ["score"]), (WHOLE, [first, *(heading for name in others for heading in (name, "p"))])], rows)
 
 
 def _cases(comparison: Comparison) -> Table:
-    from rich.table import Table
-    from rich.text import Text
+    from .report import NUMBER, TEXT, WHOLE, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("right in one alone", overflow="fold")
-    table.add_column(Text(printable(comparison.models[0])), justify="right", no_wrap=True)
-    for heading in ("other", "of", "p (McNemar)"):
-        table.add_column(heading, justify="left" if heading == "of" else "right", overflow="fold")
-    for one in comparison.cases:
-        numbers = f"{one.only_first:,}", f"{one.only_other:,}"
-        table.add_row(Text(one.unit), *numbers, Text(printable(one.model)), _p_value(one.p_value))
-    return table
-
-
-def _interval(interval: Interval) -> str:
-    return f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    columns = [
+        (TEXT, ["right in one alone"]), (WHOLE, comparison.models[:1]), ({**NUMBER, **TEXT}, ["other"]), (TEXT, ["of"]),
+        ({**NUMBER, **TEXT}, ["p (McNemar)"]),
+    ]  # fmt: skip
+    rows: Iterator[list[str | Text]] = (
+        [one.unit, f"{one.only_first:,}", f"{one.only_other:,}", one.model, _p_value(one.p_value)]
+        for one in comparison.cases
+    )
+    return table(columns, rows)
 
 
 def _p_value(p: float) -> Text:

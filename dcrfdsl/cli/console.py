@@ -22,7 +22,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TextIO
 
 import click
@@ -95,34 +95,30 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
     @functools.wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        code = _exit_code(functools.partial(command, *args, **kwargs))
+        code = 0
+        try:
+            sys.stdout.flush()  # commands that write bytes pass by the text that was printed before them
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except (click.exceptions.Exit, click.BadParameter):  # click prints the usage
+            raise
+        except DcrfError as error:
+            print_diagnostics(error.diagnostics)
+            code = INPUT_ERROR
+        except KeyboardInterrupt as error:
+            code = _interrupted(error)
+        except MemoryError:
+            print_diagnostics([Diagnostic("out-of-memory", "this does not fit into memory")])
+            code = INPUT_ERROR
+        except OSError as error:
+            code = file_failed(error)
+        except Exception as error:  # any other exception is an internal error
+            interrupt = _interrupt_behind(error)
+            code = _apologise(error) if interrupt is None else _interrupted(interrupt)
         if code:
             raise click.exceptions.Exit(code)
 
     return run
-
-
-def _exit_code(action: Callable[[], Any]) -> int:
-    try:
-        sys.stdout.flush()  # commands that write bytes pass by the text that was printed before them
-        action()
-        sys.stdout.flush()
-    except (click.exceptions.Exit, click.BadParameter):  # click prints the usage
-        raise
-    except DcrfError as error:
-        print_diagnostics(error.diagnostics)
-        return INPUT_ERROR
-    except KeyboardInterrupt as error:
-        return _interrupted(error)
-    except MemoryError:
-        print_diagnostics([Diagnostic("out-of-memory", "this does not fit into memory")])
-        return INPUT_ERROR
-    except OSError as error:
-        return file_failed(error)
-    except Exception as error:  # any other exception is an internal error
-        interrupt = _interrupt_behind(error)
-        return _apologise(error) if interrupt is None else _interrupted(interrupt)
-    return 0
 
 
 def file_failed(error: OSError) -> int:
@@ -175,9 +171,7 @@ def open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(
-                os.devnull, flags
-            )  # takes the lowest free descriptor; writing to one opened for reading fails (EBADF)
+            os.open(os.devnull, flags)  # takes the lowest free descriptor; writing to one for reading fails (EBADF)
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
@@ -209,11 +203,9 @@ def _apologise(error: Exception) -> int:
     except OSError:
         place = "Set DCRFDSL_TRACEBACK=1 to see the traceback. "
     with suppress(OSError):
-        print(
-            f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
-            f"{place}Please report it with what you did.",
-            file=sys.stderr,
-        )
+        what = f"{type(error).__name__}: {printable(str(error))}"
+        print(f"dcrfdsl has failed, and it is not your fault: {what}", file=sys.stderr)
+        print(f"{place}Please report it with what you did.", file=sys.stderr)
     return OUR_FAULT
 
 
@@ -261,9 +253,7 @@ class Interruption:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if kind is KeyboardInterrupt and self._number is not None:  # asked to stop, training had nothing to save yet

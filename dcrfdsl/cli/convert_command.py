@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ..foundation import DcrfError, did_you_mean, shell_word
+from ..foundation import DcrfError, did_you_mean, shell_word, spelling_remedy
 from .command_files import STDIN, Output, read_text, refuse_clash
 from .console import INPUT_ERROR, Talk, print_diagnostics, refuse
 from .options import Argument, Option, Quiet, is_stdout
 
 if TYPE_CHECKING:
     from ..data import Chunk, Emitter
-    from ..semantics import ModelSpec
     from ..syntax import Column, DataSpec
 
 
@@ -104,19 +103,13 @@ def convert(
     of_templates = {"--columns": columns, "--label": label, "--data": data}
     if to is not None or scheme is not None:
         option = "--to" if scheme is None else "--scheme"
-        _refuse_idle(
-            of_templates, f"templates of other tools, and with `{option}` the file is data", "use `--from` and `--to`"
-        )
-
+        purpose = f"templates of other tools, and with `{option}` the file is data"
+        _refuse_idle(of_templates, purpose, "use `--from` and `--to`")
         convert_data(source, to, output=output, source=tool, template=template, scheme=scheme, quiet=quiet)
         return
     if template is not None:
-        refuse(
-            "needs-to",
-            "`--template` reads data to be converted, and no format is given",
-            "add `--to FORMAT` or `--scheme`",
-        )
-
+        message = "`--template` reads data to be converted, and no format is given"
+        refuse("needs-to", message, "add `--to FORMAT` or `--scheme`")
     if is_crfsuite_model(source):
         _refuse_idle(of_templates | {"--from": tool}, f"templates and data, and `{source}` is a model", "leave it out")
         if given is not None and output is None:
@@ -132,15 +125,12 @@ def convert(
     if output is None:
         print(made.template, end="")
     else:
-        if output.exists():
-            refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
+        _refuse_existing(output)
         from ..foundation import write_whole
 
         write_whole(output, (made.template.encode(),))
     print_diagnostics(item for item in made.remarks if item.severity == "error" or not quiet)
     if output is not None:
-        from ..foundation import shell_word
-
         talk = Talk(quiet)
         talk(f"{output} written; next:")
         talk(f"  dcrfdsl check {shell_word(output)}{f' --data {shell_word(data)}' if data else ''}")
@@ -148,8 +138,12 @@ def convert(
         raise click.exceptions.Exit(INPUT_ERROR)
 
 
+def _refuse_existing(output: str | Path) -> None:
+    if os.path.exists(output):
+        refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
+
+
 def _refuse_idle(options: Mapping[str, str | None], purpose: str, remedy: str) -> None:
-    """DcrfError `idle-option` if one of the options is given."""
     for name, given in options.items():
         if given is not None:
             refuse("idle-option", f"`{name}` is for {purpose}", remedy)
@@ -205,8 +199,7 @@ def convert_data(
         sys.stdout.buffer.flush()  # before the notes
     else:
         refuse_clash([Output("-o", output)], (data, template))
-        if os.path.exists(output):
-            refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
+        _refuse_existing(output)
         from ..foundation import write_whole
 
         write_whole(output, conversion.parts())
@@ -228,8 +221,12 @@ def _source(path: str, source: str | None, template: str | None) -> tuple[DataSp
     if source is not None and template is not None:
         refuse("bad-argument", "`--from` and `--template` both say how the data are read", "leave out one")
     if template is not None:
-        spec = _template(template)
-        assert spec.data is not None
+        from .command_files import resolved_template
+
+        spec = resolved_template(template, None, None).require()
+        if spec.data is None:
+            message = f"`{template}` has no `data` statement, so that it tells no format"
+            refuse("no-data", message, "name it: --from FORMAT")
         marked = [label.name for label in spec.labels if isinstance(label.domain, Scheme)]
         return spec.data, {*marked, *(column.name for column in spec.data.columns if column.source == "spans")}
     if source is not None:
@@ -237,10 +234,8 @@ def _source(path: str, source: str | None, template: str | None) -> tuple[DataSp
     elif (name := format_of_suffix(Path(path).suffix.lower())) is not None:
         data = DataSpec(format=name, columns=())
     else:
-        refuse(
-            "unknown-format", f"the name of `{path}` does not tell its format",
-            "say it: --from 'conll(word, pos)', --from csv, or --template FILE",
-        )  # fmt: skip
+        remedy = "say it: --from 'conll(word, pos)', --from csv, or --template FILE"
+        refuse("unknown-format", f"the name of `{path}` does not tell its format", remedy)
     data = data if data.columns else discovered(path, data)
     return data, [column.name for column in data.columns if column.source == "spans"]
 
@@ -253,31 +248,16 @@ def _marked_anew(scheme: str | None, read: DataSpec, segments: Collection[str]) 
         return {}
     column, named, name = scheme.rpartition("=")
     if name not in SCHEMES:
-        guess = SCHEMES.suggest(name)
-        known = ", ".join(f"`{one}`" for one in SCHEMES)
-        refuse(
-            "bad-argument", f"`{name}` is no {SCHEMES.kind}", f"did you mean `{guess}`?" if guess else f"known: {known}"
-        )
+        remedy = spelling_remedy(SCHEMES.suggest(name), f"known: {', '.join(f'`{one}`' for one in SCHEMES)}")
+        refuse("bad-argument", f"`{name}` is no {SCHEMES.kind}", remedy)
     columns = [one.name for one in read.columns]
     if named and column not in columns:
-        guess = did_you_mean(column, columns)
-        remedy = f"did you mean `{guess}`?" if guess else f"the columns are {', '.join(columns)}"
+        remedy = spelling_remedy(did_you_mean(column, columns), f"the columns are {', '.join(columns)}")
         refuse("missing-column", f"`--scheme` names the column `{column}`, which the data lack", remedy)
     return dict.fromkeys([column] if named else [one for one in columns if one in segments] or columns[-1:], name)
 
 
-def _template(path: str) -> ModelSpec:
-    from .command_files import resolved_template
-
-    resolved = resolved_template(path, None, None)
-    spec = resolved.require()
-    if spec.data is None:
-        refuse("no-data", f"`{path}` has no `data` statement, so that it tells no format", "name it: --from FORMAT")
-    return spec
-
-
 def _statement(text: str, option: str) -> DataSpec:
-    """The `data` statement of an option."""
     from ..data import format_of_suffix, written_formats
     from ..semantics import FORMATS, load_text
 
@@ -298,14 +278,9 @@ class _Conversion:
     """One file on its way; counts what is written and what is left out."""
 
     def __init__(
-        self,
-        path: str,
-        read: DataSpec,
-        target: DataSpec,
-        segments: Collection[str],
-        schemes: Mapping[str, str],
+        self, path: str, read: DataSpec, target: DataSpec, segments: Collection[str], schemes: Mapping[str, str],
         talk: Talk,
-    ):
+    ):  # fmt: skip
         from ..data import LeftOut
 
         self._path, self._read, self._target, self._segments, self._talk = path, read, target, segments, talk
@@ -355,7 +330,10 @@ class _Conversion:
         types = {column.name: column.type for column in there}
         if self._target.columns:
             columns: Sequence[Column] = self._target.columns
-            self._check_names(columns, types)
+            unknown = next((column.name for column in columns if column.name not in types), None)
+            if unknown is not None:
+                remedy = spelling_remedy(did_you_mean(unknown, types), f"its columns are {', '.join(types)}")
+                refuse("missing-column", f"`--to` names the column `{unknown}`, which the source lacks", remedy)
             kept = {column.name for column in columns}
             places = tuple(column.name for column in there if column.name not in kept)
         else:
@@ -371,18 +349,10 @@ class _Conversion:
         return emitter(export)
 
     def _look(self, chunk: Chunk) -> None:
-        """Counts what a chunk has beside the columns that are kept."""
         from ..data import data_format
 
         if (look := data_format(chunk.data.format).look) is not None:
             look(self._left, chunk, self._kept)
-
-    def _check_names(self, columns: Sequence[Column], known: Collection[str]) -> None:
-        for column in columns:
-            if column.name not in known:
-                guess = did_you_mean(column.name, known)
-                remedy = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(known)}"
-                refuse("missing-column", f"`--to` names the column `{column.name}`, which the source lacks", remedy)
 
     def notes(self) -> Iterator[str]:
         """What the output does not hold, for the end."""
@@ -420,8 +390,7 @@ def convert_model(path: str, output: Path | None, talk: Talk) -> None:
 
     target = Path(path).with_suffix(".model") if output is None else output
     refuse_clash([Output("-o", target)], (path,))
-    if target.exists():
-        refuse("file-exists", f"`{target}` exists already", "choose another name, or remove it first")
+    _refuse_existing(target)
     read = read_crfsuite_file(path)
     model = native_model(read, path)
     model.save(target)

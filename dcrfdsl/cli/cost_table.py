@@ -11,14 +11,12 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from rich.table import Table
-from rich.text import Text
 
 from ..foundation import Diagnostic, give_back_memory, memory_in_use
 from .inference_notes import decode_words
-from .report import duration, peak_mb, print_table
+from .report import NUMBER, TEXT, duration, peak_mb, print_table, table
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -53,7 +51,6 @@ class ClassCounts:
         return f"{_listed(self.tokens)}{unlabelled}{segments}"
 
     def as_json(self) -> dict[str, Any]:
-        """The object of `check --format json`."""
         return {"tokens": dict(self.tokens), "unlabelled": self.unlabelled, "segments": dict(self.segments)}
 
 
@@ -64,14 +61,6 @@ def _listed(counts: Mapping[str, int]) -> str:
     if len(shown) < len(ordered):
         texts.insert(-1, f"… {len(ordered) - len(shown):,} more …")
     return ", ".join(texts)
-
-
-def class_counts(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> dict[str, ClassCounts]:
-    """The counts of every label, in the order of declaration."""
-    from ..data import encode_labels
-
-    codes = encode_labels(spec, states, corpus).codes
-    return {label.name: _counts(states[label.name], codes[m], corpus) for m, label in enumerate(spec.labels)}
 
 
 def _counts(states: Sequence[str], codes: Any, corpus: Corpus) -> ClassCounts:
@@ -106,17 +95,19 @@ class CostTable:
     totals: Sequence[tuple[str, str]]
 
     def __str__(self) -> str:
-        width = max((len(name) for name, _ in self.totals), default=0)
         rows = [f"{name}: {states} states, {entries} entries, {weights} weights" for name, states, entries, weights in
                 self.cliques[:MOST_ROWS]]  # fmt: skip
-        return "\n".join([*rows, *self._more(), *(f"{name:<{width}}  {words}" for name, words in self.totals)])
+        return "\n".join([*rows, *self._more(), *self._total_lines()])
+
+    def _total_lines(self) -> list[str]:
+        width = max((len(name) for name, _ in self.totals), default=0)
+        return [f"{name:<{width}}  {words}" for name, words in self.totals]
 
     def _more(self) -> list[str]:
         more = len(self.cliques) - MOST_ROWS
         return [f"… and {more:,} more cliques"] if more > 0 else []
 
     def blocks(self) -> list[Block]:
-        """The table for notebooks."""
         from ..foundation import Paragraph, TextTable
 
         return [
@@ -126,19 +117,8 @@ class CostTable:
         ]
 
     def print(self) -> None:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(HEADINGS[0], overflow="fold")
-        for heading in HEADINGS[1:]:
-            table.add_column(heading, justify="right")
-        for row in self.cliques[:MOST_ROWS]:
-            table.add_row(*map(Text, row))
-        print_table(table)
-        for line in self._more():
-            print(line)
-        print()
-        width = max(len(name) for name, _ in self.totals)
-        for name, words in self.totals:
-            print(f"{name:<{width}}  {words}")
+        print_table(table([(TEXT, HEADINGS[:1]), (NUMBER, HEADINGS[1:])], self.cliques[:MOST_ROWS]))
+        print("\n".join([*self._more(), "", *self._total_lines()]))
 
 
 # without data -----------------------------------------------------------------------------------------------------
@@ -153,20 +133,17 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     counts |= _view_counts(spec, states)
     rows = [(clique.label, *table_words(spec, clique, counts, states), UNKNOWN) for clique in spec.cliques]
-    sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
-    work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
+    sweeps = [(len(clique.sites), _entries(clique, counts)) for clique in spec.cliques if len(clique.sites) > 1]
+    work = None if any(entries is None for _, entries in sweeps) else sum(n * (entries or 0) for n, entries in sweeps)
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
-    totals = [("one sweep", UNKNOWN if None in sweeps else work_words(work))]
+    totals = [("one sweep", UNKNOWN if work is None else work_words(work))]
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
     totals += decoding_rows(spec, stage)
     known = {name: listed for name, listed in states.items() if listed is not None}
     if len(known) == len(states):
         totals += [*segment_rows(spec, known), *once_rows(spec, known)]
-    if unknown:
-        totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
-    else:
-        totals.append(("?", "depends on data; give training data with `--data FILE`"))
-    return CostTable(rows, totals)
+    depends = f"the states of {unknown} are learned" if unknown else "depends on data"
+    return CostTable(rows, [*totals, ("?", f"{depends}; give training data with `--data FILE`")])
 
 
 def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> dict[str, int]:
@@ -199,14 +176,12 @@ def once_rows(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tupl
 def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
     """States of each site, with START and STOP where they are used; None if they are learned from data."""
     beyond = 2 if clique.edges == "pad" else 0
-    declared = [counts.get(site.variable) for site in clique.sites]
-    return [None if count is None else count + beyond for count in declared]
+    return [None if (count := counts.get(site.variable)) is None else count + beyond for site in clique.sites]
 
 
 def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
     cards = _cards(clique, counts)
-    known = [card for card in cards if card is not None]
-    return math.prod(known) if len(known) == len(cards) else None
+    return None if None in cards else math.prod(card for card in cards if card is not None)
 
 
 def table_words(
@@ -218,10 +193,8 @@ def table_words(
     if clique.segmental:
         label = spec.labels_by_name[clique.sites[0].variable]
         listed = states.get(label.name)
-        types = (
-            UNKNOWN if listed is None else f"{sum(bool(one.name) for one in segment_classes(label.domain, listed)):,}"
-        )
-        return f"{types} × {longest_segment(spec, clique)} tokens", "none"
+        types = None if listed is None else sum(bool(one.name) for one in segment_classes(label.domain, listed))
+        return f"{UNKNOWN if types is None else f'{types:,}'} × {longest_segment(spec, clique)} tokens", "none"
     cards, entries = _cards(clique, counts), _entries(clique, counts)
     words = " × ".join(
         f"{UNKNOWN} {site.variable}" if card is None else str(card)
@@ -268,6 +241,7 @@ def trained_costs(
 
     at_once: is told what takes very much before it is built; without it that is among the warnings.
     """
+    from ..data import encode_labels
     from ..training import assemble, naming_statements, refuse_undecodable
 
     spec = resolved.spec  # checked
@@ -277,7 +251,9 @@ def trained_costs(
     refuse_undecodable(spec, problem.states, stage)
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
     remarks += [*_silent_features(problem.extractor, corpus, idle.keys()), *idle.values()]
-    classes = class_counts(spec, problem.states, corpus)
+    codes = encode_labels(spec, problem.states, corpus).codes
+    names = [label.name for label in spec.labels]
+    classes = {name: _counts(problem.states[name], codes[m], corpus) for m, name in enumerate(names)}
     with naming_statements(resolved.spec, problem.states):
         return Trained(_table(resolved, problem, registered, stage, classes), remarks, classes)
 
@@ -304,10 +280,8 @@ def _table(
     pruned = method == "pruned"
     automaton = None if pruned else fastest_automaton(graph, parameters)
     seconds = None if automaton is None else automaton_seconds(automaton)
-    cost = training_cost(
-        graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations,
-        automaton=seconds, thin=pruned,
-    )  # fmt: skip
+    estimated = partial(training_cost, runs=runs, history=history, automaton=seconds, thin=pruned)
+    cost = estimated(graph, parameters, rows, corpus.sentence_off, relations=relations)
     counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
         if template.segments is None:
@@ -324,10 +298,7 @@ def _table(
     def relative_cost(sample: Corpus) -> float:
         part = assemble(spec, sample, resolved.directories, registered)
         weights, _ = part.learn_parameters()
-        its = training_cost(
-            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations,
-            automaton=seconds, thin=pruned,
-        )  # fmt: skip
+        its = estimated(part.graph, weights, part.rows, sample.sentence_off, relations=part.relations)
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
     lasts = training_seconds(
@@ -385,9 +356,8 @@ def _estimates(problem: UntrainedModel) -> str:
     cost, messages = problem.graph.exact_cost, message_cost(problem.graph)
     if cost.work == math.inf:
         return ""
-    spent, exact = (
-        f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in (messages.seconds, exact_seconds(cost.work))
-    )
+    both = messages.seconds, exact_seconds(cost.work)
+    spent, exact = (f"{float(f'{1e6 * seconds:.2g}'):,g} µs" for seconds in both)
     return f": about {spent} a token in {messages.sweeps:g} sweeps, and exact {exact}"
 
 
@@ -419,13 +389,9 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
             fires[name] = fires.get(name, False) or count > 0
     silent = [name for name, fired in fires.items() if not fired]
     for name in (name for name in silent if not fires.get(name.removesuffix(" is missing"))):
-        yield Diagnostic(
-            "silent-feature",
-            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
-            location=corpus.file,
-            help="correct it, or leave it out: it costs time and has no weight",
-            severity="warning",
-        )
+        message = f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks"
+        remedy = "correct it, or leave it out: it costs time and has no weight"
+        yield Diagnostic("silent-feature", message, location=corpus.file, help=remedy, severity="warning")
 
 
 def _idle_lexicons(
@@ -437,20 +403,12 @@ def _idle_lexicons(
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
         if tokens * RARE < corpus.num_tokens or tokens == 0:
             entries = len(lexicons.by_name[name].entries)
-            yield (
-                name,
-                Diagnostic(
-                    "idle-lexicon",
-                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
-                    location=corpus.file,
-                    help=idle_remedy(name, spec, corpus, lexicons),
-                    severity="warning",
-                ),
-            )
+            message = f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens"
+            remedy = idle_remedy(name, spec, corpus, lexicons)
+            yield name, Diagnostic("idle-lexicon", message, location=corpus.file, help=remedy, severity="warning")
 
 
 def _joined_exact(cost: JoinedCost) -> list[tuple[str, str]]:
-    """What exact inference takes on the graphs of the sentences."""
     if cost.forests == cost.sentences:
         return [("exact", f"{work_words(cost.work)}; every sentence is a tree, or several: linear in its length")]
     work = work_words(cost.work) if cost.work < math.inf else "does not fit"

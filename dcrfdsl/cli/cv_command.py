@@ -29,19 +29,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data import Corpus
-    from ..features import RegisteredFeature
     from ..semantics import ModelSpec, Resolved
     from ..syntax import DataSpec
     from ..training import CrossValidation, Fold
 
-BESIDE_F1 = ("precision", "recall")
+BESIDE_F1 = ("precision", "recall")  # where stages are compared, F1 stands for them
 TABLES = ("by_state", "by_type", "confusion")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CvOptions:
-    """The command line of `cv`."""
-
     template: Annotated[str, Argument("TEMPLATE", help="Template file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
     folds: Annotated[int, Option("--folds", min=2, metavar="K", help="How many folds.")] = 5
@@ -102,6 +99,9 @@ def cv(options: CvOptions) -> None:
     for stage, resolved in templates.items():
         check_or_raise(resolved, stage=stage, registered=registered)
     announce_compiling(talk)
+    from ..training import CrossValidation, FoldPlan, FoldTraining, fold_numbers
+    from .training_progress import TrialStatus
+
     corpus = _gold(options, next(iter(templates.values())).spec, talk)
     seen = set[str]()
     for stage, resolved in templates.items():
@@ -111,7 +111,12 @@ def cv(options: CvOptions) -> None:
         if new and not options.quiet:
             print_diagnostics(new)
             talk()
-    found = [_validated(options, resolved, corpus, stage, registered, talk) for stage, resolved in templates.items()]
+    plan = FoldPlan(options.folds, options.seed, options.group, options.jobs)
+    fold_of, found = fold_numbers(corpus, plan), list[CrossValidation]()
+    for stage, resolved in templates.items():
+        with TrialStatus(shown=not options.quiet and not options.as_json) as progress:
+            training = FoldTraining(resolved, corpus, fold_of, stage, options.threads, registered, progress)
+            found.append(training.run(plan, _said(options, stage, talk)))
     try:
         if options.output is not None:
             _write(options, data_statement(next(iter(templates.values())).spec), found[0])
@@ -124,7 +129,6 @@ def cv(options: CvOptions) -> None:
 
 
 def _gold(options: CvOptions, spec: ModelSpec, talk: Talk) -> Corpus:
-    """The sentences of all files."""
     corpora = [read_gold(file, spec, talk, trains=True) for file in data_files(options.data)]
     if len(corpora) == 1:
         return corpora[0]
@@ -144,9 +148,8 @@ def _refuse_unusable(options: CvOptions) -> None:
     if options.output is None:
         return
     if options.stages or len(options.stage or ()) > 1:
-        refuse(
-            "idle-option", "`-o` writes the predictions of one stage, and there are several", "name one by `--stage`"
-        )
+        message = "`-o` writes the predictions of one stage, and there are several"
+        refuse("idle-option", message, "name one by `--stage`")
     if STDIN in options.data:
         refuse("idle-option", "`-o` reads the data twice, and stdin can be read once", "give the data as a file")
     refuse_clash([Output("-o", options.output)], (options.template, *options.data, *(options.features or ())))
@@ -165,25 +168,6 @@ def _templates(options: CvOptions) -> dict[str | None, Resolved]:
     return {stage: resolved_template(options.template, options.set_, stage, options.data[0]) for stage in asked}
 
 
-def _validated(
-    options: CvOptions,
-    resolved: Resolved,
-    corpus: Corpus,
-    stage: str | None,
-    registered: Mapping[str, RegisteredFeature],
-    talk: Talk,
-) -> CrossValidation:
-    """Runs all folds of a stage. A line is said as each ends."""
-    from ..training import FoldPlan, FoldTraining, fold_numbers
-    from .training_progress import TrialStatus
-
-    plan = FoldPlan(options.folds, options.seed, options.group, options.jobs)
-    fold_of = fold_numbers(corpus, plan)
-    with TrialStatus(shown=not options.quiet and not options.as_json) as progress:
-        training = FoldTraining(resolved, corpus, fold_of, stage, options.threads, registered, progress)
-        return training.run(plan, _said(options, stage, talk))
-
-
 def _said(options: CvOptions, stage: str | None, talk: Talk) -> Callable[[Fold], None]:
     from .report import duration, score_text
 
@@ -197,10 +181,8 @@ def _said(options: CvOptions, stage: str | None, talk: Talk) -> Callable[[Fold],
         name, value = next(iter(fold.scores.items()))
         of_stage = f"{stage}, " if several and stage else ""
         how = "" if fold.converged else ", not converged"
-        talk(
-            f"{of_stage}fold {fold.number} of {options.folds}: {name} {score_text(value)}, "
-            f"{duration(fold.seconds)}{how}"
-        )
+        done = f"{of_stage}fold {fold.number} of {options.folds}"
+        talk(f"{done}: {name} {score_text(value)}, {duration(fold.seconds)}{how}")
 
     return say
 
@@ -237,7 +219,7 @@ def _as_json(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation
                 "deviation": one.deviation,
                 "scores": one.scores,
                 "folds": [
-                    {**vars(fold), "sentences": len(fold.sentences), "scores": fold.scores} for fold in one.folds
+                    {**vars(each), "sentences": len(each.sentences), "scores": each.scores} for each in one.folds
                 ],
                 **({"tables": tables_json(one.tables)} if wants_tables else {}),
             }
@@ -271,52 +253,39 @@ def _print(options: CvOptions, corpus: Corpus, found: Sequence[CrossValidation])
 
 def _of_one(found: CrossValidation) -> Table:
     """A row for each score: mean, deviation, all predictions together, folds."""
-    from rich.table import Table
+    from .report import TEXT, WHOLE, table
 
-    from .report import cell
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("score", overflow="fold")
-    for heading in ("mean", "sd", "together", *(f"fold {fold.number}" for fold in found.folds)):
-        table.add_column(heading, justify="right", no_wrap=True)
     mean, deviation = found.mean, found.deviation
+    rows = []
     for name in _shown_scores(mean):
-        every = [mean[name], deviation[name], found.scores.get(name, math.nan)]
-        every += [fold.scores.get(name, math.nan) for fold in found.folds]
-        table.add_row(cell(name), *(_figure(value, mean[name]) for value in every))
-    return table
+        together, *folds = (scores.get(name, math.nan) for scores in (found.scores, *(f.scores for f in found.folds)))
+        figures = (_figure(value, mean[name]) for value in (mean[name], deviation[name], together, *folds))
+        rows.append([name, *figures])
+    headings = ["mean", "sd", "together", *(f"fold {fold.number}" for fold in found.folds)]
+    return table([(TEXT, ["score"]), (WHOLE, headings)], rows)
 
 
 def _of_stages(found: Sequence[CrossValidation]) -> Table:
     """A row for each stage: mean ± deviation of each score."""
-    from rich.table import Table
+    from .report import NUMBER, TEXT, WHOLE, duration, table
 
-    from .report import cell, duration
-
-    means, deviations = [one.mean for one in found], [one.deviation for one in found]
-    names = [name for name in _shown_scores({name: 0.0 for mean in means for name in mean}) if _is_chief(name)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("stage", overflow="fold")
-    for name in names:
-        table.add_column(cell(name.removesuffix(".f1")), justify="right")
-    table.add_column("time", justify="right", no_wrap=True)
-    for one, mean, deviation in zip(found, means, deviations, strict=True):
+    shown = _shown_scores({name: 0.0 for one in found for name in one.mean})
+    names = [name for name in shown if name.rpartition(".")[2] not in BESIDE_F1]
+    rows = []
+    for one in found:
+        mean, deviation = one.mean, one.deviation
         cells = [
             f"{_figure(mean[name], mean[name])} ± {_figure(deviation[name], mean[name])}" if name in mean else ""
             for name in names
         ]
-        table.add_row(cell(one.stage), *cells, duration(sum(fold.seconds for fold in one.folds)))
-    return table
+        rows.append([one.stage, *cells, duration(sum(fold.seconds for fold in one.folds))])
+    headings = [name.removesuffix(".f1") for name in names]
+    return table([(TEXT, ["stage"]), (NUMBER, headings), (WHOLE, ["time"])], rows)
 
 
 def _shown_scores(scores: Mapping[str, float]) -> list[str]:
     """Their names without those of tables, of which the mean over classes stays."""
     return [name for name in scores if name.partition("(")[0] not in TABLES or name.endswith((").macro_f1", ").right"))]
-
-
-def _is_chief(name: str) -> bool:
-    """Whether the score has a column beside others: F1 stands for precision and recall."""
-    return name.rpartition(".")[2] not in BESIDE_F1
 
 
 def _figure(value: float, like: float) -> str:

@@ -71,9 +71,8 @@ def demo(
     talk("The first run compiles the kernels (half a minute); later runs find them compiled.")
     # The chains come first: the joint model starts from their weights and needs a quarter fewer iterations. There is
     # one optimum, so the result is the same.
-    chains = _trained(
-        "separate chains (the model without the cliques between chains)", separate_chains(spec), train, threads, talk
-    )
+    title = "separate chains (the model without the cliques between chains)"
+    chains = _trained(title, separate_chains(spec), train, threads, talk)
     joint = _trained("joint model, from the weights of the chains", spec, train, threads, talk, chains)
     from .report import duration, print_table
 
@@ -134,49 +133,34 @@ def _trained(
     progress = progress_for(as_json=False, quiet=talk.quiet)
     progress.aim(_TOLERANCE, LbfgsSettings().max_iterations)
     with progress:
-        model = fit(
-            spec, corpus, threads=threads, on_iteration=progress, start=start, unchecked=True
-        )  # the template is known to be valid
+        model = fit(spec, corpus, threads=threads, on_iteration=progress, start=start, unchecked=True)  # it is valid
     record = model.record
     for note in record.notes:
         talk(f"warning: {note}")
-    how = f"converged ({record.reason})" if record.converged else f"not converged ({record.reason})"
-    talk(
-        f"{how} after {record.iterations} iterations in {duration(record.seconds)}: "
-        f"{record.end}, {model.num_weights:,} weights"
-    )
+    how = f"{'' if record.converged else 'not '}converged ({record.reason}) after {record.iterations} iterations"
+    talk(f"{how} in {duration(record.seconds)}: {record.end}, {model.num_weights:,} weights")
     talk()
     return model
 
 
 def _comparison(joint: Mapping[str, float | int], chains: Mapping[str, float | int]) -> Table:
-    """The scores of both models, one row per metric."""
-    from rich.table import Table
-    from rich.text import Text
+    from .report import NUMBER, TEXT, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("test score (%)")
-    for heading in ("joint model", "separate chains"):
-        table.add_column(heading, justify="right")
-    for name, value in joint.items():
-        if isinstance(value, float):
-            table.add_row(Text(name), f"{100 * value:.2f}", f"{100 * chains[name]:.2f}")
-    return table
+    scores = {name: value for name, value in joint.items() if isinstance(value, float)}
+    rows = ([name, f"{100 * value:.2f}", f"{100 * chains[name]:.2f}"] for name, value in scores.items())
+    return table([(TEXT, ["test score (%)"]), (NUMBER, ["joint model", "separate chains"])], rows)
 
 
 def _tagged(model: TrainedModel, sentence: Corpus, threads: int | None) -> Table:
     """A sentence with its predicted labels, and the marginal probability of each."""
-    from rich.table import Table
-    from rich.text import Text
+    from .report import TEXT, table
 
     prediction = model.predict(sentence, threads=threads)
     marginals, _ = model.marginals(sentence, threads=threads)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("word", *model.labels):
-        table.add_column(heading)
     texts = {label: prediction.texts(label) for label in model.labels}
     words = sentence.text_column("word")
-    for n in range(sentence.num_tokens):
-        cells = (f"{texts[y][n]} {marginals[y][n, prediction.codes[y][n]]:.2f}" for y in model.labels)
-        table.add_row(*(Text(cell) for cell in (words.text(n), *cells)))
-    return table
+    rows = (
+        [words.text(n), *(f"{texts[y][n]} {marginals[y][n, prediction.codes[y][n]]:.2f}" for y in model.labels)]
+        for n in range(sentence.num_tokens)
+    )
+    return table([(TEXT, ["word", *model.labels])], rows)

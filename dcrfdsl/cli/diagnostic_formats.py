@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from .. import __version__
-from ..foundation import Diagnostic, Label, Span, json_text, quick_fix
+from ..foundation import Diagnostic, Span, json_text, quick_fix
 from .cost_table import ClassCounts
 
 # `file`, `file:line` or `file:line:column`; a file's name may hold colons, too.
@@ -46,7 +46,6 @@ def located(diagnostic: Diagnostic) -> Located | None:
 
 
 def of_span(span: Span) -> Located:
-    """The place of a part of a template."""
     return Located(span.source.name, span.line, span.column, *span.source.position(span.end))
 
 
@@ -65,13 +64,9 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "help": diagnostic.help,
         "place": None if place is None else {**place._asdict(), "words": words},
-        "related": [_related(label) for label in diagnostic.secondary],
+        "related": [{**of_span(label.span)._asdict(), "words": label.text} for label in diagnostic.secondary],
         "fix": None if fix is None else {**of_span(fix.span)._asdict(), "replacement": fix.replacement},
     }
-
-
-def _related(label: Label) -> dict[str, Any]:
-    return {**of_span(label.span)._asdict(), "words": label.text}
 
 
 def _json(templates: Sequence[str], diagnostics: Sequence[Diagnostic], classes: Classes) -> str:
@@ -114,15 +109,11 @@ def _escaped(text: str, marks: Sequence[tuple[str, str]]) -> str:
     return text
 
 
-def _github(templates: Sequence[str], diagnostics: Sequence[Diagnostic], classes: Classes) -> str:
-    return "".join(f"{github_command(one)}\n" for one in diagnostics)
-
-
 # What is printed of the diagnostics of all templates, by the name of the format; `text` is `foundation.render`.
 FORMATS: Mapping[str, Callable[[Sequence[str], Sequence[Diagnostic], Classes], str]] = {
     "json": _json,
     "sarif": lambda _, diagnostics, classes: sarif_log(diagnostics),
-    "github": _github,
+    "github": lambda _, diagnostics, classes: "".join(f"{github_command(one)}\n" for one in diagnostics),
 }
 
 
@@ -136,22 +127,16 @@ _Object = dict[str, Any]
 
 
 def sarif_log(diagnostics: Sequence[Diagnostic]) -> str:
-    """The log of one run."""
     slugs = sorted({one.slug for one in diagnostics})
     numbers = {slug: n for n, slug in enumerate(slugs)}
+    version = ".".join([*__version__.partition("+")[0].split("."), "0", "0"][:3])
+    driver = {"name": "dcrfdsl", "semanticVersion": version, "rules": list(map(_rule, slugs))}
     run = {
-        "tool": {
-            "driver": {"name": "dcrfdsl", "semanticVersion": _semantic(__version__), "rules": list(map(_rule, slugs))}
-        },
+        "tool": {"driver": driver},
         "columnKind": COLUMNS,
         "results": [_result(one, numbers) for one in diagnostics],
     }
     return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False) + "\n"
-
-
-def _semantic(version: str) -> str:
-    """The three numbers of a version."""
-    return ".".join([*version.partition("+")[0].split("."), "0", "0"][:3])
 
 
 def _rule(slug: str) -> _Object:
@@ -200,13 +185,8 @@ def _location(place: Located, words: str) -> _Object:
 
 
 def _region(place: Located) -> _Object:
-    named = {
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-    }
-    return {name: number for name, number in named.items() if number is not None}
+    names = ("startLine", "startColumn", "endLine", "endColumn")
+    return {name: number for name, number in zip(names, place[1:], strict=True) if number is not None}
 
 
 def _uri(file: str) -> str:

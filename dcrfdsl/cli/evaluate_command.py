@@ -26,8 +26,6 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions:
-    """The command line of `eval`."""
-
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     data: Annotated[list[str], Argument("DATA...", help="Data with labels: files, or folders of files; - is stdin.")]
     by_label: Annotated[
@@ -69,8 +67,7 @@ def evaluate(options: EvalOptions) -> None:
     check_decode(options.decode)
 
     talk = Talk(options.quiet)
-    trained = load_model(options.model, read_features(options.features))
-    trained = trained if options.rounds is None else trained.at_round(options.rounds)
+    trained = load_model(options.model, read_features(options.features), options.rounds)
     outcome, details, files = _Outcome(), _Details(options, trained.spec.evaluate), data_files(options.data)
     corpora = (corpus for file in files for corpus in stream_gold(file, trained.spec, talk))
     parts = (trained.prepare(corpus) for corpus in corpora if corpus.num_tokens)
@@ -96,7 +93,8 @@ def _print(scores: Mapping[str, float | int]) -> None:
     from .report import print_table, scores_table
 
     plain = {name: value for name, value in scores.items() if name.partition("(")[0] not in TABLES}
-    shares = {name: value for name, value in plain.items() if isinstance(value, float) and not _is_no_share(name)}
+    fractions = [name for name in plain if name.partition("(")[0] not in _NO_SHARES]
+    shares = {name: value for name in fractions if isinstance(value := plain[name], float)}
     if shares or plain == scores:
         print_table(scores_table(shares))
         print()
@@ -172,7 +170,6 @@ class _Outcome:
             self.places.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
 
     def warn(self, talk: Talk) -> None:
-        """Warns about sentences without a possible labelling, or whose inference did not converge."""
         from ..inference import contradiction_message
 
         status, report = self.status, self.status.pruning
@@ -197,7 +194,6 @@ class _Outcome:
 
 
 def _segment_notes(scores: Mapping[str, float | int]) -> Iterator[str]:
-    """What is said of the segments that metrics leave out."""
     for name, golds in scores.items():
         if not name.startswith("not_scored(segments("):
             continue
@@ -208,7 +204,3 @@ def _segment_notes(scores: Mapping[str, float | int]) -> Iterator[str]:
                 f"note: `{metric}` leaves out {golds:,} gold segment{'s' * (golds != 1)} without two known ends, "
                 f"and {ours:,} predicted one{'s' * (ours != 1)} that missing or ambiguous labels leave open"
             )
-
-
-def _is_no_share(name: str) -> bool:
-    return name.partition("(")[0] in _NO_SHARES

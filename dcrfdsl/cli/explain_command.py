@@ -86,7 +86,7 @@ def _with_word(word: str) -> Iterable[ReferenceEntry]:
 
 def _option_page(name: str) -> str:
     """What an option does, by the commands that have it; DcrfError if none has it."""
-    from ..foundation import did_you_mean
+    from ..foundation import did_you_mean, spelling_remedy
     from .command_reference import described_command, option_entries
     from .command_table import COMMANDS
 
@@ -94,23 +94,22 @@ def _option_page(name: str) -> str:
     if not entries:
         known = [each for command in COMMANDS for option in described_command(command).options for each in option.names]
         guess = did_you_mean(name, list(dict.fromkeys(known)))
-        remedy = f"did you mean `{guess}`?" if guess else "`dcrfdsl COMMAND --help` lists the options of a command"
+        remedy = spelling_remedy(guess, "`dcrfdsl COMMAND --help` lists the options of a command")
         refuse("unknown-word", f"`{name}` is an option of no command", remedy)
     return "\n\n".join(map(described, entries))
 
 
 def _remedy(name: str) -> str:
     """The nearest word of the language, or command."""
-    from ..foundation import did_you_mean
+    from ..foundation import did_you_mean, spelling_remedy
     from ..semantics import nearest_name
     from .command_table import COMMANDS
 
     guess = nearest_name(name) or did_you_mean(name, list(COMMANDS))
-    return f"did you mean `{guess}`?" if guess else "`dcrfdsl explain` lists all names"
+    return spelling_remedy(guess, "`dcrfdsl explain` lists all names")
 
 
 def described(entry: ReferenceEntry) -> str:
-    """An entry as plain text."""
     lines = [f"{entry.kind} {entry.name}", ""]
     if entry.usage:
         lines += [*_indented([entry.usage], 4), ""]

@@ -5,7 +5,7 @@ Not here: what is written (`export`), how a lighter model is scored (`metrics`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """The command line of `export`."""
-
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     output: Annotated[
         str,
@@ -90,15 +88,13 @@ def _refuse_clashes(options: ExportOptions) -> None:
 def _loaded(options: ExportOptions) -> TrainedModel:
 
     try:
-        model = load_model(options.model, read_features(options.features))
+        return load_model(options.model, read_features(options.features), options.rounds)
     except DcrfError as error:
-        if options.format != "model" and any(
-            diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics
-        ):
+        slugs = {diagnostic.slug for diagnostic in error.diagnostics}
+        if options.format != "model" and "missing-feature-function" in slugs:
             message = f"the model cannot be exported: {error.diagnostics[0].message.replace(LOADED, OWN)}"
             refuse("cannot-export", message, "train without them, or tag with `dcrfdsl tag --features FILE.py`")
         raise
-    return model if options.rounds is None else model.at_round(options.rounds)
 
 
 LOADED = "the model was trained with feature functions that are not loaded"
@@ -168,7 +164,6 @@ def _scored(options: ExportOptions, model: TrainedModel, talk: Talk) -> Callable
 
 
 def _feature_weights(model: TrainedModel) -> int:
-    """How many weights of features are not 0."""
     import numpy as np
 
     return int(np.count_nonzero(model.weights[model.parameters.num_bias :]))
@@ -191,7 +186,12 @@ def _tell_costs(options: ExportOptions, model: TrainedModel, scores: Scores, kep
         }  # fmt: skip
         print(json_text(record))
     elif scores or options.bits != 64 or options.prune is not None:
-        _print_costs(model, kept, scores, sizes)
+        from .report import NUMBER, TEXT, bytes_text, print_table, table
+
+        rows = [[name, _score(name, one), _score(name, other)] for name, (one, other) in scores.items()]
+        rows.append(["weights of features", f"{_feature_weights(model):,}", f"{kept:,}"])
+        rows.append(["size of the model", *map(bytes_text, sizes)])
+        print_table(table([(TEXT, [""]), (NUMBER, ["before", "after"])], rows))
 
 
 def _limits(options: ExportOptions) -> tuple[float, float]:
@@ -211,26 +211,6 @@ def _limits(options: ExportOptions) -> tuple[float, float]:
     if not 0.0 <= value < float("inf") or (percent and value > 100.0):
         raise click.BadParameter(f"`--prune {prune}`: expected a number such as 0.01, or a share such as 30%")
     return (0.0, value / 100.0) if percent else (value, 0.0)
-
-
-def _print_costs(
-    model: TrainedModel, num_weights: int, scores: Mapping[str, tuple[float, float]], sizes: tuple[int, int]
-) -> None:
-    """A table of what the smaller file of weights saves and costs."""
-    from rich.table import Table as Columns
-
-    from .report import bytes_text, print_table
-
-    rows = {name: (_score(name, one), _score(name, other)) for name, (one, other) in scores.items()}
-    rows["weights of features"] = f"{_feature_weights(model):,}", f"{num_weights:,}"
-    rows["size of the model"] = bytes_text(sizes[0]), bytes_text(sizes[1])
-    table = Columns(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", overflow="fold")
-    for heading in ("before", "after"):
-        table.add_column(heading, justify="right")
-    for name, figures in rows.items():
-        table.add_row(name, *figures)
-    print_table(table)
 
 
 def _score(name: str, value: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from ..foundation import json_text
+from ..foundation import json_text, spelling_remedy
 from .command_files import read_unused_features
 from .console import Talk, refuse
 from .options import Argument, Features, Json, Option, Quiet, with_options
@@ -23,8 +23,6 @@ _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_
 
 @dataclass(frozen=True, kw_only=True)
 class InferOptions:
-    """The command line of `infer`."""
-
     graph: Annotated[str, Argument("FILE.uai", help="Factor graph in the UAI format.")]
     task: Annotated[Task, Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")] = (
         "mar"
@@ -117,8 +115,7 @@ def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
     method = options.method
     chosen = {name: value for name in _SETTINGS if (value := vars(options)[name]) is not None}
     if method not in INFERENCE:
-        near = INFERENCE.suggest(method)
-        remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(INFERENCE)}"
+        remedy = spelling_remedy(INFERENCE.suggest(method), f"it is one of {', '.join(INFERENCE)}")
         refuse("unknown-method", f"`{method}` is not an inference method", remedy)
     known = INFERENCE[method].model_fields
     for name in chosen.keys() - known.keys():

@@ -29,7 +29,7 @@ def bound_note(status: RunStatus) -> str:
 
 def compared_note(count: int) -> str:
     """On how many sentences nothing proves that no other labels are likelier than those of a model with latents."""
-    sentences = "1 sentence" if count == 1 else f"{count:,} sentences"
+    sentences = f"{count:,} sentence{'s' * (count != 1)}"
     return (
         f"note: latent variables are summed out: the labels of {sentences} are the likeliest of those that were "
         "compared, and nothing proves that no others are likelier"

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..data import runs_of
 from ..foundation import printable
-from .report import cell, print_table, terminal
+from .report import NUMBER, TEXT, WHOLE, cell, print_table, table, terminal
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -29,7 +29,6 @@ MOST_MISTAKES = 20  # lines of the list that stands in for a larger one
 
 
 def tables_json(tables: Mapping[str, LabelTables]) -> dict[str, Any]:
-    """The tables of each label as JSON."""
     return {
         label: {
             "by_state": _scores_json(one.by_state),
@@ -52,14 +51,12 @@ def _scores_json(scores: ClassScores) -> dict[str, Any]:
 
 
 def print_by_state(tables: Mapping[str, LabelTables]) -> None:
-    """The scores of each state of these labels, with their averages below."""
     for label, one in tables.items():
         print()
         print_table(_scores_table(f"by_state({label})", one.by_state))
 
 
 def print_by_type(tables: Mapping[str, LabelTables]) -> None:
-    """The scores of each segment type of the labels that have segments."""
     for label, one in tables.items():
         if one.by_type is not None:
             print()
@@ -67,16 +64,12 @@ def print_by_type(tables: Mapping[str, LabelTables]) -> None:
 
 
 def _scores_table(heading: str, scores: ClassScores) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(cell(heading), overflow="fold")
-    for name in ("precision", "recall", "f1", "support"):
-        table.add_column(name, justify="right")
-    for name, row in scores.rows.items():
-        table.add_row(cell(name), *_shown(row))
-    table.add_row()
+    rows = ([name, *_shown(row)] for name, row in scores.rows.items())
+    made = table([(TEXT, [heading]), (NUMBER, ["precision", "recall", "f1", "support"])], rows)
+    made.add_row()
     for name, row in scores.averages.items():
-        table.add_row(name, *_shown(row), style="dim")
-    return table
+        made.add_row(name, *_shown(row), style="dim")
+    return made
 
 
 def _shown(row: ScoreRow) -> list[str]:
@@ -105,21 +98,17 @@ def _matrix(label: str, confusion: Confusion) -> Table | None:
     if confusion.unlabelled.any():
         columns.append(NO_LABEL)
         rows = [[*row, more] for row, more in zip(rows, confusion.unlabelled.tolist(), strict=True)]
-    heading = f"confusion({label})"
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(cell(heading), no_wrap=True)
-    for state in columns:
-        table.add_column(cell(state), justify="right", no_wrap=True)
-    for gold, (state, row) in enumerate(zip(states, rows, strict=True)):
-        table.add_row(cell(state), *(_count(count, is_right=gold == k) for k, count in enumerate(row)))
-    if len(states) > MOST_STATES or (sys.stdout.isatty() and not _fits(table)):
-        return None
-    return table
+    cells = (
+        [cell(state), *(_count(count, is_right=gold == k) for k, count in enumerate(row))]
+        for gold, (state, row) in enumerate(zip(states, rows, strict=True))
+    )
+    made = table([({"no_wrap": True}, [f"confusion({label})"]), (WHOLE, columns)], cells)
+    return None if len(states) > MOST_STATES or (sys.stdout.isatty() and not _fits(made)) else made
 
 
-def _fits(table: Table) -> bool:
+def _fits(made: Table) -> bool:
     console = terminal(sys.stdout)
-    return table.__rich_measure__(console, console.options.update(width=100_000)).maximum <= console.width
+    return made.__rich_measure__(console, console.options.update(width=100_000)).maximum <= console.width
 
 
 def _count(count: int, *, is_right: bool) -> Text:
@@ -129,15 +118,11 @@ def _count(count: int, *, is_right: bool) -> Text:
 def _mistakes(label: str, confusion: Confusion) -> Table:
     """The commonest mistakes, with their share of the tokens of the gold state."""
     of_state: dict[str, int] = {name: row.support for name, row in confusion.scores.rows.items()}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(cell(f"confusion({label})"), overflow="fold")
-    table.add_column("predicted", overflow="fold")
-    for name in ("count", "% of gold"):
-        table.add_column(name, justify="right")
-    for gold, predicted, count in confusion.mistakes[:MOST_MISTAKES]:
-        share = f"{100 * count / of_state[gold]:.2f}"
-        table.add_row(cell(gold), cell(NO_LABEL if predicted is None else predicted), f"{count:,}", share)
-    return table
+    rows = (
+        [gold, NO_LABEL if predicted is None else predicted, f"{count:,}", f"{100 * count / of_state[gold]:.2f}"]
+        for gold, predicted, count in confusion.mistakes[:MOST_MISTAKES]
+    )
+    return table([(TEXT, [f"confusion({label})", "predicted"]), (NUMBER, ["count", "% of gold"])], rows)
 
 
 # sentences with a wrong label ----------------------------------------------------------------------------------------

@@ -63,11 +63,8 @@ def show(
 
         print(to_text(trained.spec), end="")
         return
-    if path:
-        _path(trained, as_json)
-        return
-    if templates:
-        _templates(trained, as_json)
+    if path or templates:
+        (_path if path else _templates)(trained, as_json)
         return
     rows = trained.explanations.strongest_weights(top, clique, containing)
     if as_json:

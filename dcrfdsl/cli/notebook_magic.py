@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
 
@@ -30,10 +30,6 @@ from ..semantics import (
     to_text,
 )
 from .cost_table import CostTable, declared_costs, trained_costs
-
-if TYPE_CHECKING:
-    from ..data import Corpus
-    from ..features import RegisteredFeature
 
 MAGIC = "dcrf"
 
@@ -88,8 +84,6 @@ class CheckedCell:
 
 
 class _Asked(NamedTuple):
-    """The line of a magic."""
-
     name: str
     stage: str | None
     set: Sequence[str]
@@ -138,11 +132,16 @@ def checked_cell(shell: Shell, line: str, cell: str) -> CheckedCell:
 
 def _checked(asked: _Asked, cell: str, namespace: Mapping[str, object]) -> CheckedCell:
     """An empty line stands for that of the magic, so that messages count lines as the cell does."""
+    from ..features import registered_features
+
     resolved = load_text("\n" + cell, f"%%{MAGIC} {asked.name}".strip(), asked.set, asked.stage)
-    registered = _registered(namespace)
+    public = {name: value for name, value in namespace.items() if not name.startswith("_")}
+    registered = registered_features(public, origin="the notebook")
     corpus = None
     if asked.data is not None and resolved.spec.data is not None:
-        corpus = _sample(asked.data, resolved.spec)
+        from ..data import read_corpus
+
+        corpus = read_corpus(asked.data, resolved.spec.data, optional=[label.name for label in resolved.spec.labels])
     diagnostics = check(resolved, stage=asked.stage, corpus=corpus, registered=tuple(registered))
     if any(one.severity == "error" for one in diagnostics):
         raise TemplateErrors(diagnostics)
@@ -150,22 +149,6 @@ def _checked(asked: _Asked, cell: str, namespace: Mapping[str, object]) -> Check
         return CheckedCell(asked.name, resolved, diagnostics, declared_costs(resolved, asked.stage))
     costs, remarks, _ = trained_costs(resolved, corpus, registered, asked.stage)
     return CheckedCell(asked.name, resolved, (*diagnostics, *remarks), costs)
-
-
-def _registered(namespace: Mapping[str, object]) -> dict[str, RegisteredFeature]:
-    """The feature functions that cells before have defined, by name."""
-    from ..features import registered_features
-
-    public = {name: value for name, value in namespace.items() if not name.startswith("_")}
-    return registered_features(public, origin="the notebook")
-
-
-def _sample(path: Path, spec: ModelSpec) -> Corpus:
-    """Data to check a template against."""
-    from ..data import read_corpus
-    from .command_files import data_statement
-
-    return read_corpus(path, data_statement(spec), optional=[label.name for label in spec.labels])
 
 
 # what templates cost ------------------------------------------------------------------------------------------------
@@ -183,19 +166,11 @@ def with_costs(resolved: Resolved) -> str:
     return notebook_html(blocks)
 
 
-def _spec_with_costs(spec: ModelSpec) -> str:
-    return with_costs(resolved_from_spec(spec))
-
-
-def _model_with_costs(model: Any) -> str:
-    return with_costs(model.resolved())
-
-
 # By module and name: IPython looks a class up when an object of it is shown, so none is loaded for this.
 _SHOWN: Mapping[tuple[str, str], Callable[[Any], str]] = {
     (Resolved.__module__, Resolved.__name__): with_costs,
-    (ModelSpec.__module__, ModelSpec.__name__): _spec_with_costs,
-    ("dcrfdsl.template.template_builder", "Template"): _model_with_costs,
+    (ModelSpec.__module__, ModelSpec.__name__): lambda spec: with_costs(resolved_from_spec(spec)),
+    ("dcrfdsl.template.template_builder", "Template"): lambda model: with_costs(model.resolved()),
 }
 
 

@@ -158,14 +158,15 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     )  # fmt: skip
 
 
-def _click_type(kind: Any, declared: Argument | Option) -> click.ParamType:
+def _click_type(kind: Any, declared: Argument | Option) -> Any:
+    """A type of click, or one of Python, which click knows."""
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     if isinstance(declared, Option) and declared.min is not None:
         return _AtLeast(min=declared.min, max=declared.max)
     if kind is str and FILES.intersection(re.findall("[A-Z]+", declared.metavar or "")):
         return FILE_NAME
-    return TYPES[kind] if kind is not Path else _PathType(dash=isinstance(declared, Option) and declared.dash)
+    return _PathType(dash=isinstance(declared, Option) and declared.dash) if kind is Path else kind
 
 
 class _PathType(click.Path):
@@ -196,15 +197,10 @@ class _FileName(click.types.StringParamType):
 
 
 class _AtLeast(click.IntRange):
-    """Whole numbers from `min` on, up to `max` where there is one."""
-
     name = "integer"  # as messages have it; click's name is "integer range"
 
 
 FILE_NAME = _FileName()
-TYPES: dict[Any, click.ParamType] = {
-    str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL,
-}  # fmt: skip
 
 
 class _Argument(click.Argument):
@@ -254,6 +250,10 @@ Decode = Annotated[
         metavar="RULE",
         help="joint, marginal, local, certified or optimal (default: what the model was made for).",
     ),
+]
+OutputOrStdout = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
 ]
 Rounds = Annotated[int | None, Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")]
 Threads = Annotated[

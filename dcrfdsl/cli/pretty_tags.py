@@ -81,7 +81,6 @@ class PrettySentences:
     def _by_label(
         self, columns: Mapping[str, Sequence[str]], show: Callable[..., Text], *, shows_name: bool | None = None
     ) -> Iterator[Text]:
-        """A line for each label."""
         for label, states in columns.items():
             is_named = len(columns) > 1 if shows_name is None else shows_name
             yield Text().append(self._head(label) if is_named else "  ", "dim").append_text(show(label, states=states))

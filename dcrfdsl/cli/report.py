@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 def terminal(file: IO[str]) -> Console:
     """The console of a stream that is a terminal."""
-    if os.environ.get("NO_COLOR"):
-        return Console(file=file, highlight=False, color_system=None)
-    return Console(file=file, highlight=False)
+    return Console(file=file, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
 def print_lines(*lines: Text) -> None:
@@ -73,6 +71,27 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+TEXT: Mapping[str, Any] = {"overflow": "fold"}  # kinds of columns
+NUMBER: Mapping[str, Any] = {"justify": "right"}
+WHOLE: Mapping[str, Any] = {"justify": "right", "no_wrap": True}  # numbers that are never cut
+
+
+def table(columns: Iterable[tuple[Mapping[str, Any], Iterable[str]]], rows: Iterable[Iterable[str | Text]]) -> Table:
+    """A table of columns, given as kinds with their headings. Texts are taken literally."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for kind, headings in columns:
+        for heading in headings:
+            made.add_column(cell(heading), **kind)
+    for row in rows:
+        made.add_row(*(cell(each) if isinstance(each, str) else each for each in row))
+    return made
+
+
+def cell(words: str) -> Text:
+    """A cell with this text, taken literally: names of states and features may look like markup."""
+    return Text(printable(words))
+
+
 def scores_table(scores: Mapping[str, float]) -> Table:
     """Scores as percentages. `NAME.precision`, `NAME.recall` and `NAME.f1` share a row; any other score has its own."""
     parts = ("precision", "recall", "f1")
@@ -84,13 +103,9 @@ def scores_table(scores: Mapping[str, float]) -> Table:
         else:
             rows.setdefault(name, {})["value"] = value
     used = [part for part in ("value", *parts) if any(part in row for row in rows.values())]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric", overflow="fold")
-    for part in used:
-        table.add_column("%" if part == "value" else part, justify="right")
-    for stem, row in rows.items():
-        table.add_row(cell(stem), *(f"{100 * row[part]:.2f}" if part in row else "" for part in used))
-    return table
+    figures = {stem: [f"{100 * row[part]:.2f}" if part in row else "" for part in used] for stem, row in rows.items()}
+    headings = ["%" if part == "value" else part for part in used]
+    return table([(TEXT, ["metric"]), (NUMBER, headings)], ([stem, *row] for stem, row in figures.items()))
 
 
 def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
@@ -98,15 +113,13 @@ def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
 
     A trial that was stopped early is marked as such.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "trial", *trials[0]["values"], "dev", "time"):
-        table.add_column(heading, justify="right")
+    rows = []
     for trial in trials:
         mark = "*" if trial["number"] == chosen else ""
         values = [setting_text(value) for value in trial["values"].values()]
         end = "" if trial["complete"] else " (stopped)"
-        table.add_row(mark, str(trial["number"]), *values, score_text(trial["dev"]), duration(trial["seconds"]) + end)
-    return table
+        rows.append([mark, str(trial["number"]), *values, score_text(trial["dev"]), duration(trial["seconds"]) + end])
+    return table([(NUMBER, ["", "trial", *trials[0]["values"], "dev", "time"])], rows)
 
 
 def setting_text(value: float | str) -> str:
@@ -116,44 +129,27 @@ def setting_text(value: float | str) -> str:
 
 def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Table:
     """Weights as (clique, feature, states, weight), in the order given."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("weight", justify="right", no_wrap=True)
-    for heading in ("clique", "states", "feature"):
-        table.add_column(heading, overflow="fold")
-    for clique, feature, states, weight in rows:
-        shown = f"{weight:+.4f}" if weight == 0.0 or abs(weight) >= SMALL_WEIGHT else f"{weight:+.1e}"
-        table.add_row(shown, *map(cell, (clique, " ".join(states), feature)))
-    return table
+
+    def shown(weight: float) -> str:
+        return f"{weight:+.4f}" if weight == 0.0 or abs(weight) >= SMALL_WEIGHT else f"{weight:+.1e}"
+
+    cells = ([shown(weight), clique, " ".join(states), feature] for clique, feature, states, weight in rows)
+    return table([(WHOLE, ["weight"]), (TEXT, ["clique", "states", "feature"])], cells)
 
 
 def templates_table(rows: Iterable[TemplateWeights]) -> Table:
     """Feature templates with their weights, in the order given."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("weights", "not 0"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("clique", "template"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(f"{row.weights:,}", f"{row.used:,}", cell(row.clique), cell(row.template))
-    return table
-
-
-def cell(words: str) -> Text:
-    """A cell with this text, taken literally: names of states and features may look like markup."""
-    return Text(printable(words))
+    cells = ([f"{row.weights:,}", f"{row.used:,}", row.clique, row.template] for row in rows)
+    return table([(WHOLE, ["weights", "not 0"]), (TEXT, ["clique", "template"])], cells)
 
 
 def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
     """Rounds of boosting: number, risk, bound and step, and clique, states and feature of the weight that moved."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("round", "risk", "bound", "step"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("clique", "states", "feature"):
-        table.add_column(heading, overflow="fold")
+    rows = []
     for row in rounds:
         numbers = f"{row['round']}", f"{row['risk']:.3e}", f"{row['bound']:.6g}", f"{row['step']:+.4g}"
-        table.add_row(*numbers, *map(cell, (row["clique"], " ".join(row["states"]), row["feature"])))
-    return table
+        rows.append([*numbers, row["clique"], " ".join(row["states"]), row["feature"]])
+    return table([(WHOLE, ["round", "risk", "bound", "step"]), (TEXT, ["clique", "states", "feature"])], rows)
 
 
 def print_table(table: Table, *, stream: IO[str] | None = None) -> None:

@@ -155,9 +155,10 @@ _ROUND = _object(
     feature=TEXT, states=_list(TEXT),
 )  # fmt: skip
 _MARGINALS = _by_name(_list(_maybe(_by_name(NUMBER))))
+_SITES = _list({"type": "array", "prefixItems": [TEXT, FROM_ONE], "minItems": 2, "maxItems": 2})
 _CLIQUE = _object(
     clique=TEXT,
-    sites=_list({"type": "array", "prefixItems": [TEXT, FROM_ONE], "minItems": 2, "maxItems": 2}),
+    sites=_SITES,
     states=_list({"type": "array", "items": {"type": ["string", "number"]}}),
 )
 _TAG = _object(
@@ -170,14 +171,9 @@ _TAG = _object(
     file=TEXT, line=COUNT, sentence=FROM_ONE, labels=_by_name(_list(TEXT)),
 )  # fmt: skip
 _CONTRIBUTION = _object(
-    clique=TEXT,
-    sites=_list({"type": "array", "prefixItems": [TEXT, FROM_ONE], "minItems": 2, "maxItems": 2}),
-    feature=TEXT,
-    value=NUMBER,
-    states=_list(_list(TEXT), 2),
-    weights=_list(NUMBER, 2),
+    clique=TEXT, sites=_SITES, feature=TEXT, value=NUMBER, states=_list(_list(TEXT), 2), weights=_list(NUMBER, 2),
     score=NUMBER,
-)
+)  # fmt: skip
 _WHY = _object(
     sentence=FROM_ONE, label=TEXT, position=FROM_ONE, chosen=TEXT, runner_up=TEXT, probabilities=_list(NUMBER, 2),
     labellings=_list(_by_name(_list(TEXT)), 2), margin=NUMBER, contributions=_list(_CONTRIBUTION),
@@ -244,7 +240,7 @@ def schema(
       dcrfdsl schema check > check.schema.json
       dcrfdsl schema model
     """
-    from ..foundation import did_you_mean
+    from ..foundation import did_you_mean, spelling_remedy
 
     if name is None:
         width = max(map(len, SCHEMAS))
@@ -252,7 +248,6 @@ def schema(
             print(f"{known:<{width}}  {title}")
         return
     if name not in SCHEMAS:
-        guess = did_you_mean(name, SCHEMAS)
-        remedy = f"did you mean `{guess}`?" if guess else f"there are schemas of {', '.join(SCHEMAS)}"
+        remedy = spelling_remedy(did_you_mean(name, SCHEMAS), f"there are schemas of {', '.join(SCHEMAS)}")
         refuse("unknown-schema", f"there is no schema `{name}`", remedy)
     print(json.dumps(json_schema(name), indent=2, ensure_ascii=False))

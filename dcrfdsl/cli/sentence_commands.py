@@ -128,23 +128,16 @@ def _print_explanation(explanation: Explanation, word: str, top: int) -> None:
 
 def _contributions(explanation: Explanation, top: int) -> Table:
     """The largest contributions, those of the others together, and the margin."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from ..foundation import printable
     from ..model import contribution_words
+    from .report import TEXT, WHOLE, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("score", justify="right", no_wrap=True)
-    for heading in ("clique", "at", "states", "feature"):
-        table.add_column(heading, overflow="fold")
-    for one in explanation.contributions[:top]:
-        table.add_row(_nats(one.score), *(Text(printable(cell)) for cell in contribution_words(one)))
+    rows = [[_nats(one.score), *contribution_words(one)] for one in explanation.contributions[:top]]
     rest = explanation.contributions[top:]
     if rest:
-        table.add_row(_nats(sum(one.score for one in rest)), Text(f"{len(rest):,} more"))
-    table.add_row(_nats(explanation.margin), Text("in all"), style="bold")
-    return table
+        rows.append([_nats(sum(one.score for one in rest)), f"{len(rest):,} more"])
+    made = table([(WHOLE, ["score"]), (TEXT, ["clique", "at", "states", "feature"])], rows)
+    made.add_row(_nats(explanation.margin), "in all", style="bold")
+    return made
 
 
 def _nats(score: float) -> str:
@@ -235,7 +228,6 @@ def _parts(model: TrainedModel, path: str, number: int | None, *, given: bool) -
 
 
 def _event_lines(number: int, answers: list[EventProbability], *, as_json: bool, numbered: bool) -> Iterator[str]:
-    """What is printed about the sentence of this number."""
     if as_json:
         yield json_text({"sentence": number, "events": [_event_json(answer) for answer in answers]})
         return

@@ -17,10 +17,7 @@ from click import BadParameter
 
 from .command_files import STDIN, Output, data_statement, load_model, prefetched, read_features, refuse_clash
 from .console import Talk, check_decode, refuse
-from .options import (
-    is_stdout,
-    with_options,
-)
+from .options import is_stdout, with_options
 from .tagging import Answer, Notes, Tagger, TagOptions
 
 if TYPE_CHECKING:
@@ -109,8 +106,7 @@ def tag(options: TagOptions) -> None:
 
     if output is not None:
         ensure_writable(output)
-    model = load_model(options.model, read_features(options.features))
-    model = model if options.rounds is None else model.at_round(options.rounds)
+    model = load_model(options.model, read_features(options.features), options.rounds)
     talk, status, notes, tagged = Talk(options.quiet), RunStatus(), Notes(), TaggedOutput(_data(model, options))
     written = _pretty(model, output) if options.pretty else _written(tagged, as_json=options.as_json)
     announce_compiling(talk)
@@ -191,7 +187,8 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
     waiting: deque[tuple[Chunk, Future[Answer]]] = deque()
     try:
         with processes(jobs, _begin, tagger, ends_at_once=False) as pool:  # a part takes a moment
-            for chunk, before in itertools.chain(_taken(ahead), chunks):
+            taken = (ahead.popleft() for _ in range(jobs))  # none of which stays in memory for longer
+            for chunk, before in itertools.chain(taken, chunks):
                 waiting.append((chunk, pool.submit(_answer_here, chunk.corpus, before)))
                 if len(waiting) > jobs + 1:  # one in each process and one that waits: memory is bounded
                     chunk, answer = waiting.popleft()
@@ -201,12 +198,6 @@ def _answered_by_processes(model: TrainedModel, options: TagOptions) -> Iterator
                 yield chunk, answer.result()
     except BrokenProcessPool:
         refuse("lost-process", "a process that tagged has died; most often memory ran out", "use fewer `--jobs`")
-
-
-def _taken(ahead: deque[tuple[Chunk, int]]) -> Iterator[tuple[Chunk, int]]:
-    """What was read ahead, none of which stays in memory for longer."""
-    while ahead:
-        yield ahead.popleft()
 
 
 _here: Tagger | None = None  # in a process of ours

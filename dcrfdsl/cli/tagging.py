@@ -8,24 +8,13 @@ Not here: reading, writing (`tag_command`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..foundation import figure, json_text
 from .inference_notes import bound_note, compared_note
-from .options import (
-    MOST_JOBS,
-    Argument,
-    Decode,
-    Features,
-    Json,
-    Option,
-    Quiet,
-    Rounds,
-    Threads,
-)
+from .options import MOST_JOBS, Argument, Decode, Features, Json, Option, OutputOrStdout, Quiet, Rounds, Threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,45 +27,35 @@ if TYPE_CHECKING:
 _NO_LABEL = "_"
 
 
-class ConfidenceColumns:
-    """The confidences of all sentences of a part of the input, as columns, remarks and JSON."""
+def _of_tokens(every: Sequence[Confidence], labels: Mapping[str, bool]) -> dict[str, list[float]]:
+    """A confidence for each token: of each label `LABEL_confidence`; of one with segments `LABEL_segment_confidence`.
 
-    def __init__(self, every: Sequence[Confidence], labels: Mapping[str, bool]):
-        """labels: of each label whether it has segments."""
-        self._every, self._labels = every, labels
+    labels: of each whether it has segments.
+    """
+    out: dict[str, list[float]] = {}
+    for label, has_segments in labels.items():
+        out[f"{label}_confidence"] = [p for one in every for p in one.tokens[label].tolist()]
+        if has_segments:
+            out[f"{label}_segment_confidence"] = [p for one in every for p in _of_segments(one, label)]
+    return out
 
-    def columns(self) -> dict[str, list[str]]:
-        """A text for each token: of each label `LABEL_confidence`; of one with segments `LABEL_segment_confidence`."""
-        return {name: list(map(_text, column)) for name, column in self._of_tokens().items()}
 
-    def numbers(self) -> dict[str, list[float | None]]:
-        """The same as numbers, for formats that have them."""
-        return {name: list(map(_number, column)) for name, column in self._of_tokens().items()}
+def _of_sentences(every: Sequence[Confidence], labels: Collection[str]) -> dict[str, list[float | str | None]]:
+    """A number for each sentence: `probability`, and with several labels `LABEL_probability`."""
+    out: dict[str, list[float | str | None]] = {"probability": [_number(one.sentence) for one in every]}
+    for label in labels if len(labels) > 1 else ():
+        out[f"{label}_probability"] = [_number(one.layers[label]) for one in every]
+    return out
 
-    def _of_tokens(self) -> dict[str, list[float]]:
-        out: dict[str, list[float]] = {}
-        for label, has_segments in self._labels.items():
-            out[f"{label}_confidence"] = [p for one in self._every for p in one.tokens[label].tolist()]
-            if has_segments:
-                out[f"{label}_segment_confidence"] = [p for one in self._every for p in _of_segments(one, label)]
-        return out
 
-    def remarks(self) -> dict[str, list[float | str | None]]:
-        """A number for each sentence: `probability`, and with several labels `LABEL_probability`."""
-        out: dict[str, list[float | str | None]] = {"probability": [_number(one.sentence) for one in self._every]}
-        if len(self._labels) > 1:
-            for label in self._labels:
-                out[f"{label}_probability"] = [_number(one.layers[label]) for one in self._every]
-        return out
-
-    def records(self) -> Mapping[str, Sequence[Any]]:
-        """The same as JSON values of each sentence."""
-        return {
-            "probability": [one.sentence for one in self._every],
-            "layers": [dict(one.layers) for one in self._every],
-            "tokens": [{label: p.tolist() for label, p in one.tokens.items()} for one in self._every],
-            "segments": [[_record(segment) for segment in one.segments] for one in self._every],
-        }
+def _records(every: Sequence[Confidence]) -> dict[str, Sequence[Any]]:
+    """The confidences of each sentence as JSON values."""
+    return {
+        "probability": [one.sentence for one in every],
+        "layers": [dict(one.layers) for one in every],
+        "tokens": [{label: p.tolist() for label, p in one.tokens.items()} for one in every],
+        "segments": [[_record(segment) for segment in one.segments] for one in every],
+    }
 
 
 def _of_segments(sure: Confidence, label: str) -> list[float]:
@@ -102,14 +81,9 @@ def _number(probability: float) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TagOptions:
-    """The command line of `tag`."""
-
     model: Annotated[str, Argument("MODEL", help="Model file.")]
     files: Annotated[list[str] | None, Argument("[FILE...]", help="Text to tag; - or nothing is stdin.")] = None
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
-    ] = None
+    output: OutputOrStdout = None
     marginals: Annotated[
         bool, Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
     ] = False
@@ -299,7 +273,7 @@ class Answer:
 
 
 class Tagger:
-    """Answers questions about parts of the input, each for itself."""
+    """Tags parts of the input independently."""
 
     def __init__(self, model: TrainedModel, options: TagOptions, threads: int | None):
         self.model, self.options, self.threads = model, options, threads
@@ -340,25 +314,25 @@ class Tagger:
             for texts in columns.values():
                 texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
-        sure = None
+        sure: Sequence[Confidence] | None = None
         if self.options.confidence:
-            every = self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
-            answer.notes.estimated += sum(not one.exact for one in every)
-            sure = ConfidenceColumns(every, {label: has_segments(self.model.states[label]) for label in columns})
+            sure = self.model.calibration.confidences(predictor, prediction=prediction, threads=self.threads)
+            answer.notes.estimated += sum(not one.exact for one in sure)
         if self.options.as_json:
             copies = [1] * corpus.num_sentences
-            remarks: dict[str, Sequence[Any]] = {**_certificates(prediction)}
-            if sure is not None:
-                remarks |= sure.records()
+            remarks = _certificates(prediction) | ({} if sure is None else _records(sure))
             answer.lines = list(self._json_lines(corpus, copies, remarks, columns, tables, known_labels, before))
         else:
             answer.columns = {**columns, **self._distributions(tables)}
             has_numbers = self.model.spec.data is not None and self.model.spec.data.format in _WITH_NUMBERS
-            if sure is not None and has_numbers:
-                answer.numbers = sure.numbers()
-            elif sure is not None:
-                answer.columns |= sure.columns()
-            answer.remarks = {} if sure is None else sure.remarks()
+            if sure is not None:
+                labels = {label: has_segments(self.model.states[label]) for label in columns}
+                of_tokens = _of_tokens(sure, labels)
+                if has_numbers:
+                    answer.numbers = {name: list(map(_number, column)) for name, column in of_tokens.items()}
+                else:
+                    answer.columns |= {name: list(map(_text, column)) for name, column in of_tokens.items()}
+                answer.remarks = _of_sentences(sure, labels)
         return answer
 
     def _several(self, question: Question, count: int) -> Answer:

@@ -32,7 +32,7 @@ def new(
       dcrfdsl new
       dcrfdsl new linear_chain -o chunk.dcrf
     """
-    from ..foundation import did_you_mean
+    from ..foundation import did_you_mean, spelling_remedy
     from ..syntax import resource_path
 
     ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
@@ -43,8 +43,7 @@ def new(
         return
     name = template.removesuffix(".dcrf")
     if name not in ready:
-        near = did_you_mean(name, ready)
-        remedy = f"did you mean `{near}`?" if near else "`dcrfdsl new` lists them"
+        remedy = spelling_remedy(did_you_mean(name, ready), "`dcrfdsl new` lists them")
         refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
     text = ready[name].read_text(encoding="utf-8")
     lists = _lists(text, name)

@@ -6,39 +6,21 @@ import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation import DcrfError, Diagnostic, json_text, shell_word
-from .command_files import (
-    STDIN,
-    Output,
-    files_of_template,
-    load_model,
-    read_features,
-    read_gold,
-    refuse_clash,
-    refuse_foreign,
-    resolved_template,
-)
+from .command_files import files_of_template, load_model, read_features, read_gold, refuse_clash, resolved_template
 from .console import Interruption, Talk, lost_output, print_diagnostics
 from .inference_notes import earlier_notes, training_notes
-from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads, with_options
+from .options import with_options
 from .training_options import (
-    Jobs,
-    PartOptions,
-    Search,
-    SearchSeed,
-    Trials,
-    Tune,
-    check_ranges,
+    TrainOptions,
+    forget_parts,
+    machines,
     opened_parts,
-    plan_of,
-    refuse_beside_tune,
-    refuse_idle_options,
+    refuse_unusable,
     require_restarts,
     tuned,
 )
@@ -50,57 +32,6 @@ if TYPE_CHECKING:
     from ..semantics import Resolved
     from ..training import CorpusParts, Iteration
     from .training_progress import TrainingProgress
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainOptions:
-    """The command line of `train`."""
-
-    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
-    data: Annotated[list[str], Argument("DATA...", help="Training data: files, or folders of files; - is stdin.")]
-    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
-    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
-        None
-    )
-    start: Annotated[
-        str | None, Option("--from", metavar="MODEL", help="Start from the weights of this model, where they fit.")
-    ] = None
-    resume: Annotated[bool, Option("--resume", help="Go on with the training that was broken off.")] = False
-    checkpoint: Annotated[
-        int, Option("--checkpoint", metavar="SECONDS", min=0, help="Save what --resume needs as often as this.")
-    ] = 60
-    memory: Annotated[
-        str | None, Option("--memory", metavar="SIZE", help="Read the data in parts, and use no more memory: 2GB.")
-    ] = None
-    cache: Annotated[
-        Path | None, Option("--cache", metavar="DIR", help="Keep the parts of the data here, for later trainings.")
-    ] = None
-    workers: Annotated[
-        int | None,
-        Option(
-            "--workers", metavar="N", min=1, max=MOST_JOBS, help="Train by N processes of this machine (needs dask)."
-        ),
-    ] = None
-    cluster: Annotated[
-        str | None, Option("--cluster", metavar="ADDRESS", help="Train by the workers of this Dask scheduler.")
-    ] = None
-    stage: StageName = None
-    set_: SetPaths = None
-    tune: Tune = False
-    search: Search = None
-    trials: Trials = None
-    seed: SearchSeed = None
-    jobs: Jobs = None
-    curve: Annotated[
-        Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
-    ] = None
-    log: Annotated[
-        Path | None, Option("--log", metavar="FILE", help="Write a line of JSON for each event of training here.")
-    ] = None
-    threads: Threads = None
-    features: Features = None
-    as_json: Json = False
-    quiet: Quiet = False
 
 
 @with_options(TrainOptions)
@@ -133,12 +64,12 @@ def train(options: TrainOptions) -> None:
     --from takes over each weight with the same clique, feature and states as a weight of the template; others begin at
     0. `prior = gaussian(mean = model)` keeps weights near them.
     """
-    _refuse_unusable(options)
+    refuse_unusable(options)
     try:
         _train(options)
     except (DcrfError, KeyboardInterrupt):
-        if not _checkpoint_path(options).exists():  # there is nothing to go on from
-            _part_options(options).forget()
+        if not options.checkpoint_path.exists():  # there is nothing to go on from
+            forget_parts(options)
         raise
 
 
@@ -146,10 +77,10 @@ def _train(options: TrainOptions) -> None:
     """Reads, trains and writes the model."""
     from .training_progress import progress_for
 
-    talk, parts = Talk(options.quiet), _part_options(options)
-    with Interruption(talk) as interruption, parts.machines(options.threads) as cluster:
-        if not options.resume and not options.tune and _checkpoint_path(options).exists():
-            talk(f"`{_checkpoint_path(options)}` is of a training that was broken off; `--resume` goes on from it")
+    talk, checkpoint = Talk(options.quiet), options.checkpoint_path
+    with Interruption(talk) as interruption, machines(options) as cluster:
+        if not options.resume and not options.tune and checkpoint.exists():
+            talk(f"`{checkpoint}` is of a training that was broken off; `--resume` goes on from it")
         job = _read(options, cluster, talk)
         interruption.training()
         if options.tune and job.dev is not None:
@@ -157,31 +88,22 @@ def _train(options: TrainOptions) -> None:
         else:
             progress = progress_for(as_json=options.as_json, quiet=options.quiet)
             model, lost = _fitted(job, progress, interruption.requested)
+        from ..training import remove_checkpoint, with_remarks, write_curve
+
         is_stopped = interruption.requested()
         interruption.saving()
-        _save(_noted(model, job.remarks), options.output)
+        warnings = [remark for remark in job.remarks if remark.severity == "warning"]
+        _save(with_remarks(model, warnings), options.output)
         if not is_stopped and not options.tune:
-            from ..training import remove_checkpoint
-
-            remove_checkpoint(_checkpoint_path(options))
-            parts.forget()
+            remove_checkpoint(checkpoint)
+            forget_parts(options)
         if options.curve is not None and (options.tune or options.resume):
-            from ..training import write_curve
-
             write_curve(options.curve, model.record)
     _conclude(model, options, talk, lost)
-    if is_stopped and _checkpoint_path(options).exists():
+    if is_stopped and checkpoint.exists():
         talk("or go on with the training: the same command with --resume")
     if lost:  # the model is saved; the exit code says that not all is there
         raise DcrfError(lost)
-
-
-def _checkpoint_path(options: TrainOptions) -> Path:
-    return Path(f"{options.output}.checkpoint")
-
-
-def _part_options(options: TrainOptions) -> PartOptions:
-    return PartOptions(options.data, options.output, options.memory, options.cache, options.workers, options.cluster)
 
 
 class _Job(NamedTuple):
@@ -198,22 +120,22 @@ class _Job(NamedTuple):
 
 def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
     """Reads the inputs. The template is checked before the data is read, and again with the data."""
-    from ..semantics import check_or_raise
+    from ..semantics import check_or_raise, tuned_ranges
 
     registered = read_features(options.features)
     resolved = resolved_template(options.template, options.set_, options.stage, options.data[0])
-    refuse_clash(_outputs(options), files_of_template(resolved))
+    refuse_clash(options.outputs, files_of_template(resolved))
     check_or_raise(resolved, stage=options.stage, registered=registered)
     if options.tune:
-        check_ranges(resolved, options.stage, registered)
+        tuned_ranges(resolved, stage=options.stage, registered=registered)  # refuses what cannot be searched
     elif options.jobs is not None and options.jobs > 1:
-        require_restarts(resolved.spec, options.stage, in_parts=_part_options(options).are_wanted)
+        require_restarts(resolved.spec, options.stage, in_parts=options.in_parts)
     from .inference_notes import announce_compiling
 
     announce_compiling(talk)
     corpus: Corpus | CorpusParts
-    if (parts := _part_options(options)).are_wanted:
-        corpus = opened_parts(parts, resolved, options.stage, cluster, talk)
+    if options.in_parts:
+        corpus = opened_parts(options, resolved, cluster, talk)
     else:
         corpus = read_gold(options.data[0], resolved.spec, talk, trains=True)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
@@ -221,9 +143,7 @@ def _read(options: TrainOptions, cluster: Any, talk: Talk) -> _Job:
         print_diagnostics(remarks)
         talk()
     dev = None if options.dev is None else read_gold(options.dev, resolved.spec, talk)
-    start = None
-    if options.start is not None:
-        start = load_model(options.start, registered)
+    start = None if options.start is None else load_model(options.start, registered)
     return _Job(options, resolved, registered, corpus, dev, start, remarks)
 
 
@@ -247,13 +167,13 @@ def _tuned(
     job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]
 ) -> tuple[TrainedModel, list[Diagnostic]]:
     """The model of the best trial, and what of the output is lost."""
-    from ..training import ConstantSearch, CorpusParts, TrialData
+    from ..training import TRIALS, ConstantSearch, CorpusParts, SearchPlan, TrialData
 
     options = job.options
     assert not isinstance(job.corpus, CorpusParts)  # refused before
     data = TrialData(job.resolved, job.corpus, dev, options.stage, options.threads, job.registered)
     constants = ConstantSearch(data, should_stop=should_stop)
-    plan = plan_of(options.search, options.trials, options.seed, options.jobs)
+    plan = SearchPlan(options.search or "grid", options.trials or TRIALS, options.seed or 0, options.jobs or 1)
     return tuned(constants, plan, talk, as_json=options.as_json)
 
 
@@ -261,20 +181,13 @@ def _fitted(
     job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]
 ) -> tuple[TrainedModel, list[Diagnostic]]:
     """The trained model, and what of the output is lost."""
-    from ..training import (  # loads the engine
-        Checkpoint,
-        CurveWriter,
-        Observers,
-        TrainingLog,
-        TrainingRequest,
-        train_model,
-    )
+    from ..training import Checkpoint, CurveWriter, Observers, TrainingLog, TrainingRequest, train_model
     from .training_progress import aim
 
     options = job.options
     aim(progress, job.resolved.spec, options.stage)
     is_file = options.output.is_file() or not options.output.exists()
-    checkpoint = Checkpoint(_checkpoint_path(options), options.checkpoint, options.resume, keep=True)
+    checkpoint = Checkpoint(options.checkpoint_path, options.checkpoint, options.resume, keep=True)
     with ExitStack() as stack:
         stack.enter_context(progress)
         writer = None if options.curve is None else stack.enter_context(CurveWriter(options.curve))
@@ -301,51 +214,6 @@ def _fitted(
             lost.append(Diagnostic("file-error", note))
             model = model.with_record(replace(model.record, notes=(*model.record.notes, note)))
     return model, lost
-
-
-def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
-    """The model with the checker's warnings in its record."""
-    from ..training import with_remarks
-
-    return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
-
-
-def _refuse_unusable(options: TrainOptions) -> None:
-    """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
-    from ..foundation import ensure_writable
-
-    of_tune = {
-        "--search": options.search, "--trials": options.trials, "--seed": options.seed,
-    }  # fmt: skip
-    refuse_idle_options(options.tune, options.dev, of_tune)
-    parts = _part_options(options)
-    parts.refuse_unusable()
-    if options.tune:
-        start = "--resume" if options.resume else None if options.start is None else "--from"
-        refuse_beside_tune(start, has_log=options.log is not None, in_parts=parts.are_wanted)
-    named = [options.template, *options.data, options.dev]
-    if named.count(STDIN) > 1:
-        raise click.BadParameter("`-` (stdin) can be given once only")
-    refuse_clash(_outputs(options), (*named, *(options.features or ())))
-    beside = [output for output in _outputs(options) if output.path != options.output]  # a model may replace its start
-    refuse_clash(beside, (options.start,))
-    if not options.tune and not options.resume:
-        refuse_foreign(_checkpoint_path(options))
-    ensure_writable(options.output)
-    if options.curve is not None:
-        from ..training import check_curve_path
-
-        check_curve_path(options.curve)
-    if options.log is not None:
-        ensure_writable(options.log)
-
-
-def _outputs(options: TrainOptions) -> list[Output]:
-    """What the command writes, or removes when it ends."""
-    outputs = [Output("-o", options.output), Output("--curve", options.curve), Output("--log", options.log)]
-    if not options.tune:
-        outputs.append(Output("-o", _checkpoint_path(options), beside=True))
-    return [*outputs, *_part_options(options).outputs]
 
 
 def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk, lost: Sequence[Diagnostic]) -> None:

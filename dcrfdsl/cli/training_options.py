@@ -1,4 +1,4 @@
-"""What belongs to some options of `train` alone: the search of `--tune`, and data in parts.
+"""The command line of `train`: its options, which of them go together, and what belongs to some of them alone.
 
 `--tune` searches for constants; `--memory`, `--cache`, several files, folders and machines mean data in parts. Not
 here: the search (`training.tuning`), parts (`training.parts`), which model is written where (`train_command`).
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from ..foundation import json_text
-from .command_files import STDIN, Output, refuse_clash
+from ..foundation import ensure_writable, json_text
+from .command_files import STDIN, Output, refuse_clash, refuse_foreign
 from .console import Talk, lost_output, refuse
-from .options import MOST_JOBS, Option
+from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, StageName, Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable
 
     from ..foundation import Diagnostic
     from ..model import TrainedModel
@@ -30,53 +30,155 @@ if TYPE_CHECKING:
     from ..training import ConstantSearch, CorpusParts, SearchPlan, Trial
 
 
-Tune = Annotated[
-    bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
-]
-Search = Annotated[
-    str | None, Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
-]
-Trials = Annotated[
-    int | None, Option("--trials", min=1, metavar="N", help="How many values --tune tries at most (default: 9).")
-]
-SearchSeed = Annotated[
-    int | None, Option("--seed", min=0, metavar="N", help="Seed of the search of --tune (default: 0).")
-]
-Jobs = Annotated[
-    int | None,
-    Option(
-        "--jobs",
-        min=1,
-        max=MOST_JOBS,
-        metavar="N",
-        help="Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    template: Annotated[str, Argument("TEMPLATE", help="Template file; - is stdin.")]
+    data: Annotated[list[str], Argument("DATA...", help="Training data: files, or folders of files; - is stdin.")]
+    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
+    dev: Annotated[str | None, Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")] = (
+        None
+    )
+    start: Annotated[
+        str | None, Option("--from", metavar="MODEL", help="Start from the weights of this model, where they fit.")
+    ] = None
+    resume: Annotated[bool, Option("--resume", help="Go on with the training that was broken off.")] = False
+    checkpoint: Annotated[
+        int, Option("--checkpoint", metavar="SECONDS", min=0, help="Save what --resume needs as often as this.")
+    ] = 60
+    memory: Annotated[
+        str | None, Option("--memory", metavar="SIZE", help="Read the data in parts, and use no more memory: 2GB.")
+    ] = None
+    cache: Annotated[
+        Path | None, Option("--cache", metavar="DIR", help="Keep the parts of the data here, for later trainings.")
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            "--workers", metavar="N", min=1, max=MOST_JOBS, help="Train by N processes of this machine (needs dask)."
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None, Option("--cluster", metavar="ADDRESS", help="Train by the workers of this Dask scheduler.")
+    ] = None
+    stage: StageName = None
+    set_: SetPaths = None
+    tune: Annotated[
+        bool, Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
+    ] = False
+    search: Annotated[
+        str | None, Option("--search", metavar="METHOD", help="How --tune searches: grid (default), random, optuna.")
+    ] = None
+    trials: Annotated[
+        int | None, Option("--trials", min=1, metavar="N", help="How many values --tune tries at most (default: 9).")
+    ] = None
+    seed: Annotated[
+        int | None, Option("--seed", min=0, metavar="N", help="Seed of the search of --tune (default: 0).")
+    ] = None
+    jobs: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            min=1,
+            max=MOST_JOBS,
+            metavar="N",
+            help="Run N trials of --tune, or N restarts, at once (default: 1); they share the threads.",
+        ),
+    ] = None
+    curve: Annotated[
+        Path | None, Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
+    ] = None
+    log: Annotated[
+        Path | None, Option("--log", metavar="FILE", help="Write a line of JSON for each event of training here.")
+    ] = None
+    threads: Threads = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return Path(f"{self.output}.checkpoint")
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the data is to be read in parts, and not into memory."""
+        asked = (self.memory, self.cache, self.workers, self.cluster)
+        return len(self.data) > 1 or any(one is not None for one in asked) or os.path.isdir(self.data[0])
+
+    @property
+    def parts_folder(self) -> Path:
+        """Where the parts lie: with `--cache` for good, else until the model is written."""
+        return self.cache if self.cache is not None else Path(f"{self.output}.parts")
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What the command writes, or removes when it ends. A folder of `--cache` may be that of the data: its files
+        stay.
+        """
+        outputs = [Output("-o", self.output), Output("--curve", self.curve), Output("--log", self.log)]
+        if not self.tune:
+            outputs.append(Output("-o", self.checkpoint_path, beside=True))
+        if self.in_parts and self.cache is None:
+            outputs.append(Output("-o", self.parts_folder, beside=True))
+        return outputs
 
 
-def refuse_idle_options(tune: bool, dev: str | None, options: Mapping[str, object]) -> None:
-    """Raises `DcrfError` for `--tune` without held-out data, and for options of a search without `--tune`.
-
-    options: their values by name, None where they are not given.
-    """
-    if tune and dev is None:
+def refuse_unusable(options: TrainOptions) -> None:
+    """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
+    if options.tune and options.dev is None:
         refuse("no-dev-data", "`--tune` needs held-out data to score on", "give it by `--dev FILE`")
-    for name, value in options.items():
-        if value is not None and not tune:
+    for name, value in (("--search", options.search), ("--trials", options.trials), ("--seed", options.seed)):
+        if value is not None and not options.tune:
             raise click.BadParameter(f"`{name}` is an option of `--tune`")
+    if options.in_parts:
+        _refuse_beside_parts(options)
+    if options.tune:
+        _refuse_beside_tune(options)
+    named = [options.template, *options.data, options.dev]
+    if named.count(STDIN) > 1:
+        raise click.BadParameter("`-` (stdin) can be given once only")
+    outputs = options.outputs
+    refuse_clash(outputs, (*named, *(options.features or ())))
+    beside = [output for output in outputs if output.path != options.output]  # a model may replace its start
+    refuse_clash(beside, (options.start,))
+    if not options.tune and not options.resume:
+        refuse_foreign(options.checkpoint_path)
+    ensure_writable(options.output)
+    if options.curve is not None:
+        from ..training import check_curve_path
+
+        check_curve_path(options.curve)
+    if options.log is not None:
+        ensure_writable(options.log)
 
 
-def refuse_beside_tune(start: str | None, *, has_log: bool, in_parts: bool) -> None:
-    """Raises `DcrfError` for what a search of constants cannot use. start: the option that names where to begin."""
+def _refuse_beside_tune(options: TrainOptions) -> None:
+    """Raises `DcrfError` for what a search of constants cannot use."""
+    start = "--resume" if options.resume else None if options.start is None else "--from"
     if start is not None:
         message = f"every trial of `--tune` begins anew, so `{start}` changes nothing"
         refuse("idle-option", message, "leave one of them out")
-    if has_log:
+    if options.log is not None:
         message = "`--log` follows one training, and `--tune` does many"
         refuse("idle-option", message, "leave it out: `--json` prints the trials, and the model keeps them all")
-    if in_parts:
+    if options.in_parts:
         message = "`--tune` trains many times on data in memory, and this is data in parts"
         refuse("idle-option", message, "search on a part of the data: one file without `--memory` and `--cache`")
+
+
+def _refuse_beside_parts(options: TrainOptions) -> None:
+    if options.cache is not None:
+        refuse_clash((Output("-o", options.output), Output("--cache", options.cache)), ())
+    if STDIN in options.data:
+        remedy = "write it to a file first, or leave `--memory`, `--cache`, `--workers` and `--cluster` out"
+        refuse("no-file", "data in parts is read from files, and `-` is standard input", remedy)
+    if options.workers is not None and options.cluster is not None:
+        message = "`--workers` starts processes of its own, and `--cluster` names those that run"
+        refuse("idle-option", message, "leave one of them out")
+    if options.memory is not None:
+        from ..training import parse_memory
+
+        parse_memory(options.memory)
 
 
 def require_restarts(spec: ModelSpec, stage: str | None, *, in_parts: bool) -> None:
@@ -90,20 +192,6 @@ def require_restarts(spec: ModelSpec, stage: str | None, *, in_parts: bool) -> N
     if in_parts:
         message = "`--jobs` starts several trainings in memory, and this is data in parts"
         raise click.BadParameter(f"{message}: `--workers` shares these among processes")
-
-
-def plan_of(search: str | None, trials: int | None, seed: int | None, jobs: int | None) -> SearchPlan:
-    """The search that the options describe. Raises DcrfError for an unknown search."""
-    from ..training import TRIALS, SearchPlan
-
-    return SearchPlan(search or "grid", trials or TRIALS, seed or 0, jobs or 1)
-
-
-def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:
-    """Raises DcrfError if there is nothing to tune, or a range is invalid; called before data is read."""
-    from ..semantics import tuned_ranges
-
-    tuned_ranges(resolved, stage=stage, registered=registered)
 
 
 def tuned(
@@ -158,78 +246,35 @@ def _said(talk: Talk) -> Callable[[Trial], None]:
 # data in parts -------------------------------------------------------------------------------------------------------
 
 
-class PartOptions(NamedTuple):
-    """What the command line says of parts.   data: files and folders.   output: the model, beside which parts lie."""
+def forget_parts(options: TrainOptions) -> None:
+    """Removes parts that nobody asked to keep."""
+    if options.in_parts and options.cache is None:
+        from ..training import remove_parts
 
-    data: Sequence[str]
-    output: Path
-    memory: str | None
-    cache: Path | None
-    workers: int | None
-    cluster: str | None
-
-    @property
-    def are_wanted(self) -> bool:
-        """Whether the data is to be read in parts, and not into memory."""
-        asked = (self.memory, self.cache, self.workers, self.cluster)
-        return len(self.data) > 1 or any(one is not None for one in asked) or os.path.isdir(self.data[0])
-
-    @property
-    def folder(self) -> Path:
-        """Where the parts lie: with `--cache` for good, else until the model is written."""
-        return self.cache if self.cache is not None else Path(f"{self.output}.parts")
-
-    @property
-    def outputs(self) -> tuple[Output, ...]:
-        """The folder of the parts, if any. A folder of `--cache` may be that of the data: its files stay."""
-        if not self.are_wanted:
-            return ()
-        return (Output("-o", self.folder, beside=True),) if self.cache is None else ()
-
-    def refuse_unusable(self) -> None:
-        """Raises `DcrfError` for options that do not go together."""
-        if not self.are_wanted:
-            return
-        if self.cache is not None:
-            refuse_clash((Output("-o", self.output), Output("--cache", self.cache)), ())
-        if STDIN in self.data:
-            remedy = "write it to a file first, or leave `--memory`, `--cache`, `--workers` and `--cluster` out"
-            refuse("no-file", "data in parts is read from files, and `-` is standard input", remedy)
-        if self.workers is not None and self.cluster is not None:
-            message = "`--workers` starts processes of its own, and `--cluster` names those that run"
-            refuse("idle-option", message, "leave one of them out")
-        if self.memory is not None:
-            from ..training import parse_memory
-
-            parse_memory(self.memory)
-
-    def forget(self) -> None:
-        """Removes parts that nobody asked to keep."""
-        if self.are_wanted and self.cache is None:
-            from ..training import remove_parts
-
-            remove_parts(self.folder)
-
-    @contextmanager
-    def machines(self, threads: int | None) -> Iterator[Any]:
-        """The client of the cluster that computes; None for this process."""
-        if self.workers is None and self.cluster is None:
-            yield None
-            return
-        from ..training import cluster_client
-
-        with cluster_client(self.cluster, self.workers, threads) as client:
-            yield client
+        remove_parts(options.parts_folder)
 
 
-def opened_parts(options: PartOptions, resolved: Resolved, stage: str | None, cluster: Any, talk: Talk) -> CorpusParts:
+@contextmanager
+def machines(options: TrainOptions) -> Iterator[Any]:
+    """The client of the cluster that computes; None for this process."""
+    if options.workers is None and options.cluster is None:
+        yield None
+        return
+    from ..training import cluster_client
+
+    with cluster_client(options.cluster, options.workers, options.threads) as client:
+        yield client
+
+
+def opened_parts(options: TrainOptions, resolved: Resolved, cluster: Any, talk: Talk) -> CorpusParts:
     """The training data in parts. Prints the warnings of the reader."""
     from ..training import open_parts, refuse_unsummed_stages
 
-    refuse_unsummed_stages(resolved.spec, stage)
-    parts = open_parts(options.data, resolved, cache=options.folder, memory=options.memory, cluster=cluster)
+    refuse_unsummed_stages(resolved.spec, options.stage)
+    folder = options.parts_folder
+    parts = open_parts(options.data, resolved, cache=folder, memory=options.memory, cluster=cluster)
     for warning in parts.warnings:
         talk(f"warning: {warning}")
     count = len(parts.parts)
-    talk(f"{parts.num_tokens:,} tokens in {count:,} {'part' if count == 1 else 'parts'} in {options.folder}")
+    talk(f"{parts.num_tokens:,} tokens in {count:,} {'part' if count == 1 else 'parts'} in {folder}")
     return parts

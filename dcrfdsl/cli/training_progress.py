@@ -11,49 +11,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from statistics import linear_regression
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from ..foundation import figure, json_text
-from .report import duration, peak_mb, share_text, terminal
+from .report import NUMBER, duration, peak_mb, share_text, table, terminal
 
 if TYPE_CHECKING:
     from ..semantics import ModelSpec, TrainSettings
+    from ..training import Iteration
 
 BARS = "▁▂▃▄▅▆▇█"
 NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
-
-
-class Iteration(Protocol):
-    """The report of training after each iteration.
-
-    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1,
-    by the metric `metric`;
-    `start` numbers random starts from 1, and is 0 if there is only one; `gradient_norm` is None for methods without a
-    gradient, and the duality gap `gap` is None for methods without a dual.
-    """
-
-    @property
-    def iteration(self) -> int: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def gradient_norm(self) -> float | None: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def dev(self) -> float | None: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def gap(self) -> float | None: ...
-    @property
-    def metric(self) -> str: ...
 
 
 def _left(step: Iteration) -> tuple[str, float] | None:
@@ -89,15 +62,11 @@ def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iteratio
     if begun is None or len(logs) < len(recent):
         return None
     goal = math.log(max(begun[1], 1e-300)) + math.log(tolerance)
-    middle = (len(logs) - 1) / 2
-    mean = sum(logs) / len(logs)
-    spread = sum((i - middle) ** 2 for i in range(len(logs)))
-    slope = sum((i - middle) * (value - mean) for i, value in enumerate(logs)) / spread
-    most = max(0, max_iterations - steps[-1].iteration)
+    slope, first = linear_regression(range(len(logs)), logs)
     if slope >= 0:
         return None
-    now = mean + slope * (len(logs) - 1 - middle)
-    wanted = min(max(0.0, (goal - now) / slope), most)
+    now = first + slope * (len(logs) - 1)
+    wanted = min(max(0.0, (goal - now) / slope), max(0, max_iterations - steps[-1].iteration))
     return wanted * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
 
 
@@ -108,10 +77,11 @@ def sparkline(values: Sequence[float], width: int) -> str:
     passed over.
     """
     known = [value for value in values if math.isfinite(value)]
+    if not known:
+        return ""
     runs = min(width, len(known))
-    cuts = [n * len(known) // runs for n in range(runs + 1)] if runs else []
-    means = [sum(known[a:b]) / (b - a) for a, b in pairwise(cuts)]
-    least, most = (min(means), max(means)) if means else (0.0, 0.0)
+    means = [sum(known[a:b]) / (b - a) for a, b in pairwise(n * len(known) // runs for n in range(runs + 1))]
+    least, most = min(means), max(means)
     scale = (len(BARS) - 1) / (most - least) if most > least else 0.0
     return "".join(BARS[round((value - least) * scale)] for value in means)
 
@@ -152,10 +122,8 @@ class TrainingProgress:
     def __enter__(self) -> TrainingProgress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        pass
 
     def estimate(self) -> str:
         seconds = remaining_seconds(self.steps, self.tolerance, self.max_iterations)
@@ -193,14 +161,11 @@ class PlainProgress(TrainingProgress):
             f"{begun}iteration {step.iteration}: objective {figure(step.objective)}",
             "" if left is None else f"{left[0]} {left[1]:.3g}",
             "" if step.dev is None else f"dev {step.metric} {share_text(step.dev)}",
-            duration(step.seconds),
-            self.estimate(),
-        ]
-        print(", ".join(part for part in parts if part), file=self._stream, flush=True)
+            duration(step.seconds), self.estimate(),
+        ]  # fmt: skip
+        print(", ".join(filter(None, parts)), file=self._stream, flush=True)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None and self.steps and self.steps[-1] is not self._shown:
             with suppress(OSError):  # as in `__call__`: what was trained is not lost for a line
                 self._print(self.steps[-1])
@@ -223,9 +188,7 @@ class LiveProgress(TrainingProgress):
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         with suppress(OSError):  # the terminal is closed
             self._live.stop()
 
@@ -233,23 +196,19 @@ class LiveProgress(TrainingProgress):
         self._live.update(self._picture())
 
     def _picture(self) -> RenderableType:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        measure = next((left[0] for step in self.steps[-1:] if (left := _left(step)) is not None), "")
-        metric = next((f"dev {step.metric}" for step in self.steps[-1:] if step.dev is not None), "")
-        for heading in ("iteration", "objective", measure, metric, "time"):
-            table.add_column(heading, justify="right")
+        last = _left(self.steps[-1])
+        measure = "" if last is None else last[0]
+        metric = "" if self.steps[-1].dev is None else f"dev {self.steps[-1].metric}"
+        rows = []
         for step in self.steps[-self._ROWS :]:
+            number = f"{f'{step.start}: ' if step.start else ''}{step.iteration}"
             dev, left = "" if step.dev is None else share_text(step.dev), _left(step)
-            table.add_row(
-                f"{f'{step.start}: ' if step.start else ''}{step.iteration}",
-                figure(step.objective),
-                "" if left is None else f"{left[1]:.3g}",
-                dev,
-                duration(step.seconds),
-            )
-        below = ", ".join(part for part in (self.estimate(), f"{peak_mb():,.0f} MB") if part)
+            value = "" if left is None else f"{left[1]:.3g}"
+            rows.append([number, figure(step.objective), value, dev, duration(step.seconds)])
+        made = table([(NUMBER, ["iteration", "objective", measure, metric, "time"])], rows)
+        below = ", ".join(filter(None, [self.estimate(), f"{peak_mb():,.0f} MB"]))
         course = sparkline([step.objective for step in self.steps], self._BARS)
-        return Group(table, Text(below, style="dim"), *([Text(f"objective {course}", style="cyan")] if course else []))
+        return Group(made, Text(below, style="dim"), *([Text(f"objective {course}", style="cyan")] if course else []))
 
 
 class TrialStatus(TrainingProgress):
@@ -265,18 +224,15 @@ class TrialStatus(TrainingProgress):
                 self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._status is not None:
             with suppress(OSError):
                 self._status.stop()
 
     def show(self, step: Iteration) -> None:
         if self._status is not None:
-            self._status.update(
-                f"iteration {step.iteration}, objective {figure(step.objective)}, {duration(step.seconds)}"
-            )
+            done = f"iteration {step.iteration}, objective {figure(step.objective)}"
+            self._status.update(f"{done}, {duration(step.seconds)}")
 
 
 class JsonLines(TrainingProgress):
@@ -291,19 +247,14 @@ def aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
     from ..semantics import stage_chain, stage_settings
 
     settings = stage_settings(spec, stage)
-    goal = _goal(settings)
-    if goal is not None:
+    if (goal := _goal(settings)) is not None:
         starts = settings.restarts if spec.latents else 1
         progress.aim(*goal, starts=starts, stages=len(stage_chain(spec, stage)))
 
 
 def _goal(settings: TrainSettings) -> tuple[float, int] | None:
     """The tolerance at which training stops, and the largest number of iterations; None if neither is known."""
-    from ..semantics import (
-        DualSettings,
-        HmsvmSettings,
-        StoppingSettings,
-    )
+    from ..semantics import DualSettings, HmsvmSettings, StoppingSettings
 
     known = settings.criterion.passes or settings.optimizer.passes
     if known is not None:

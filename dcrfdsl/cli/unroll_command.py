@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import click
@@ -24,7 +23,7 @@ from .command_files import (
     resolved_template,
 )
 from .console import Talk, refuse
-from .options import Argument, Features, Option, Quiet, SetPaths, StageName, is_stdout
+from .options import Argument, Features, Option, OutputOrStdout, Quiet, SetPaths, StageName, is_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +45,7 @@ def unroll(
     format: Annotated[
         Format | None, Option("--format", metavar="svg|dot|text|uai", help="Default: the output's ending, else text.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),
-    ] = None,
+    output: OutputOrStdout = None,
     stage: StageName = None,
     set_: SetPaths = None,
     features: Features = None,

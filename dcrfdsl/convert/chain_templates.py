@@ -22,7 +22,7 @@ from .foreign_patterns import (
     read_patterns,
     remark,
 )
-from .template_text import Clique, Columns, chain_columns, fresh_name, template_text
+from .template_text import Columns, chain_columns, fresh_name, listed_statement, template_text
 
 FEWEST_SHARED = 4  # features of both cliques that get a group of their own
 TRAINING: Mapping[str, str] = {
@@ -48,16 +48,16 @@ def chain_template(
     columns, made_up = chain_columns(names, label, data_columns, min(highest, 100))
     converted: list[_Converted] = []
     for pattern in patterns:
-        found = features_of(pattern, columns)
-        if isinstance(found, Diagnostic):
-            remarks.append(found)
+        try:
+            found = features_of(pattern, columns)
+        except DcrfError as error:
+            remarks += error.diagnostics
             continue
         converted.append(_Converted(pattern, found))
         remarks.extend(found.remarks)
     if not converted:
-        raise DcrfError(
-            [*remarks, Diagnostic("nothing-converted", f"`{source.name}` has no line that can be converted")]
-        )
+        nothing = Diagnostic("nothing-converted", f"`{source.name}` has no line that can be converted")
+        raise DcrfError([*remarks, nothing])
     distinct, repeated = _without_repetitions(converted, dialect)
     remarks.extend(repeated)
     remarks.extend(_sharing(distinct, dialect))
@@ -157,7 +157,7 @@ def _cliques(converted: Sequence[_Converted], columns: Columns) -> list[list[str
         both = [feature for feature in labels[0] if feature and feature in pairs[0] and feature not in inside]
         if len(both) >= FEWEST_SHARED:
             groups.append(_Group(fresh_name("shared", taken), frozenset(both), feature_list(both)))
-    blocks = [[Clique(f"features {group.name}", group.listed).text()] for group in groups]
+    blocks = [[listed_statement(f"features {group.name}", group.listed)] for group in groups]
     cliques: list[str] = []
     for wanted, sites, layers in (
         ("unigrams", columns.label, labels),
@@ -168,9 +168,9 @@ def _cliques(converted: Sequence[_Converted], columns: Columns) -> list[list[str
             kept_in = [feature for feature in features if feature in inside]
             if kept_in:
                 there.append(_Group(fresh_name("inside", taken), frozenset(kept_in), feature_list(kept_in)))
-                blocks.append([Clique(f"features {there[-1].name} with outside = skip", there[-1].listed).text()])
+                blocks.append([listed_statement(f"features {there[-1].name} with outside = skip", there[-1].listed)])
             head = f"clique {sites} as {fresh_name(wanted, taken)} with states = all"
-            cliques.append(Clique(head, _with_groups(features, there)).text())
+            cliques.append(listed_statement(head, _with_groups(features, there)))
     return [*blocks, cliques]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
-from .foreign_patterns import remark
+from .foreign_patterns import remark, wrong
 from .template_text import checked_names, template_text
 
 Number: TypeAlias = int | float
@@ -93,9 +93,8 @@ def crfsuite_template(source: Source, names: Sequence[str] | None) -> tuple[str,
         listed = "frequent" if "frequent" not in names else "frequent_2"
         count = -int(-least // 1)
         groups.append(f"features {listed} with min_count = {count}: {attributes}\n")
-        message = (
-            f"CRFsuite drops pairs of attribute and label that occur less than {least} times, `min_count` attributes"
-        )
+        drops = f"CRFsuite drops pairs of attribute and label that occur less than {least} times"
+        message = f"{drops}, `min_count` attributes"
         remarks.append(remark("converts-differently", given["min_freq"].span, message, severity="warning"))
     states = " with states = all" if values.get("all_possible_states") else ""
     moves = "all" if values.get("all_possible_transitions") else "seen"
@@ -137,9 +136,8 @@ def _arguments(source: Source) -> tuple[dict[str, _Given], list[Diagnostic]]:
     for name, node, span in _pairs(source):
         kind = ARGUMENTS.get(name)
         if kind is None:
-            remarks.append(
-                remark("bad-foreign-line", span, f"sklearn-crfsuite's CRF has no argument `{shortened(name)}`")
-            )
+            message = f"sklearn-crfsuite's CRF has no argument `{shortened(name)}`"
+            remarks.append(remark("bad-foreign-line", span, message))
             continue
         try:
             value = WORDS[node.id] if isinstance(node, ast.Name) and node.id in WORDS else ast.literal_eval(node)
@@ -194,7 +192,7 @@ def _pairs(source: Source) -> list[tuple[str, ast.expr, Span]]:
 def _no_parameters(place: Span, reason: str | None = None) -> DcrfError:
     message = "this is no dict of parameters, and no call of `CRF`"
     help = 'such as `{"algorithm": "lbfgs", "c1": 0.1}`'
-    return DcrfError(remark("bad-foreign-line", place, f"{message}{f': {reason}' if reason else ''}", help=help))
+    return wrong("bad-foreign-line", place, f"{message}{f': {reason}' if reason else ''}", help)
 
 
 # training -------------------------------------------------------------------------------------------------------------
@@ -226,16 +224,13 @@ def _lbfgs(values: Mapping[str, object]) -> str:
 def _l2sgd(values: Mapping[str, object]) -> str:
     l2 = values.get("c2", 1)
     prior = f"elastic_net(l1 = 0, l2 = {_plain(l2)})" if l2 else "none"
-    epochs = f"epochs = {values['max_iterations']}" if "max_iterations" in values else "epochs = 1000"
-    return f"train likelihood:\n    prior = {prior}\n    optimizer = sgd({epochs})\n"
-
-
-def _perceptron(values: Mapping[str, object]) -> str:
-    return f"train perceptron: epochs = {values.get('max_iterations', 100)}\n"
+    return (
+        f"train likelihood:\n    prior = {prior}\n    optimizer = sgd(epochs = {values.get('max_iterations', 1000)})\n"
+    )
 
 
 _ALGORITHMS: Mapping[str, _Trained] = {
     "lbfgs": _Trained(("c1", "c2", "num_memories"), _lbfgs),
     "l2sgd": _Trained(("c2",), _l2sgd),
-    "ap": _Trained((), _perceptron),
+    "ap": _Trained((), lambda values: f"train perceptron: epochs = {values.get('max_iterations', 100)}\n"),
 }

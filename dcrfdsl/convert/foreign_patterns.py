@@ -20,8 +20,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from ..foundation import Diagnostic, Label, Source, Span, shortened
+from ..foundation import DcrfError, Diagnostic, Label, Source, Span, shortened
 from ..syntax import RegexProblem, WapitiRegex, wapiti_regex
 from .template_text import Columns
 
@@ -90,10 +91,17 @@ WAPITI = Dialect(
 )  # fmt: skip
 
 
-def remark(slug: str, span: Span, message: str, *, severity: str = "error", help: str | None = None) -> Diagnostic:
+def remark(
+    slug: str, span: Span, message: str, *, severity: Literal["error", "warning", "note"] = "error",
+    help: str | None = None,
+) -> Diagnostic:  # fmt: skip
     """A message about a place in the other tool's file."""
-    assert severity in ("error", "warning", "note")
-    return Diagnostic(slug, message, Label(span), help=help, severity=severity)  # type: ignore[arg-type]
+    return Diagnostic(slug, message, Label(span), help=help, severity=severity)
+
+
+def wrong(slug: str, span: Span, message: str, help: str | None = None) -> DcrfError:
+    """What is raised for a line that cannot be converted."""
+    return DcrfError(remark(slug, span, message, help=help))
 
 
 def lines_of(source: Source) -> Iterator[Span]:
@@ -116,76 +124,66 @@ def read_patterns(source: Source, dialect: Dialect) -> tuple[list[ForeignPattern
             span = Span(source, span.start, span.start + len(span.text.partition("#")[0].rstrip()))
         if not span.text or span.text.startswith("#"):
             continue
-        found = _pattern(span, dialect)
-        if isinstance(found, Diagnostic):
-            problems.append(found)
-        else:
-            patterns.append(found)
+        try:
+            patterns.append(_pattern(span, dialect))
+        except DcrfError as error:
+            problems += error.diagnostics
     return patterns, problems
 
 
-def _pattern(span: Span, dialect: Dialect) -> ForeignPattern | Diagnostic:
-    text = span.text
+def _pattern(span: Span, dialect: Dialect) -> ForeignPattern:
+    text, begin = span.text, Span(span.source, span.start, span.start + 1)
     if len(text) > LONGEST_LINE:
-        place = Span(span.source, span.start, span.start + 1)
-        return remark(
-            "bad-foreign-line", place, f"this line has {len(text):,} characters, at most {LONGEST_LINE:,} are read"
-        )
+        message = f"this line has {len(text):,} characters, at most {LONGEST_LINE:,} are read"
+        raise wrong("bad-foreign-line", begin, message)
     if re.match(r"(UNIGRAM|BIGRAM)\b", text):
         message = f"`{shortened(text)}` belongs to a feature.def of MeCab, whose features read a dictionary"
-        return remark("not-converted", span, message, help="a template reads the columns of a data file")
+        raise wrong("not-converted", span, message, "a template reads the columns of a data file")
     kind = dialect.kinds.get(text[0].lower() if dialect.fold_kinds else text[0])
     if kind is None:
         letters = ", ".join(f"`{letter}`" for letter in dialect.kinds)
         message = f"a line of a {dialect.tool} template begins with {letters} or `#`, found `{shortened(text)}`"
-        return remark("bad-foreign-line", Span(span.source, span.start, span.start + 1), message)
+        raise wrong("bad-foreign-line", begin, message)
     parts: list[str | Macro] = []
     end = 0
     for match in MACRO.finditer(text):
-        wrong = _stray_percent(text, end, match.start(), span, dialect)
-        if wrong is not None:
-            return wrong
+        _refuse_stray_percent(text, end, match.start(), span, dialect)
         if match.start() > end:
             parts.append(text[end : match.start()])
-        macro = _macro(match, Span(span.source, span.start + match.start(), span.start + match.end()), dialect)
-        if isinstance(macro, Diagnostic):
-            return macro
-        parts.append(macro)
+        place = Span(span.source, span.start + match.start(), span.start + match.end())
+        parts.append(_macro(match, place, dialect))
         end = match.end()
-    wrong = _stray_percent(text, end, len(text), span, dialect)
-    if wrong is not None:
-        return wrong
+    _refuse_stray_percent(text, end, len(text), span, dialect)
     if end < len(text):
         parts.append(text[end:])
     return ForeignPattern(*kind, tuple(parts), span)
 
 
-def _stray_percent(text: str, start: int, end: int, span: Span, dialect: Dialect) -> Diagnostic | None:
+def _refuse_stray_percent(text: str, start: int, end: int, span: Span, dialect: Dialect) -> None:
     at = text.find("%", start, end)
-    if at < 0:
-        return None
-    usage = "`%x[row,column]`" if dialect.commands == "x" else '`%x[row,column]` or `%t[row,column,"regex"]`'
-    place = Span(span.source, span.start + at, span.start + at + 1)
-    return remark("bad-foreign-line", place, f"a `%` begins a macro of {dialect.tool}, {usage}")
+    if at >= 0:
+        usage = "`%x[row,column]`" if dialect.commands == "x" else '`%x[row,column]` or `%t[row,column,"regex"]`'
+        place = Span(span.source, span.start + at, span.start + at + 1)
+        raise wrong("bad-foreign-line", place, f"a `%` begins a macro of {dialect.tool}, {usage}")
 
 
-def _macro(match: re.Match[str], span: Span, dialect: Dialect) -> Macro | Diagnostic:
+def _macro(match: re.Match[str], span: Span, dialect: Dialect) -> Macro:
     command = match["command"]
     if command not in dialect.commands:
         message = f"`%{command}` is no macro of {dialect.tool}"
         wapiti = command in WAPITI.commands
-        return remark("bad-foreign-line", span, message, help="Wapiti has it: `--from wapiti`" if wapiti else None)
+        raise wrong("bad-foreign-line", span, message, "Wapiti has it: `--from wapiti`" if wapiti else None)
     if match["anchor"]:
         if dialect.commands == "x":
-            return remark("bad-foreign-line", span, f"a row of {dialect.tool} is a whole number")
+            raise wrong("bad-foreign-line", span, f"a row of {dialect.tool} is a whole number")
         whose = "of a token that a column points to" if match["anchor"] == "*" else "of the first or last tokens"
-        return remark(
-            "not-converted", span, f"`{shortened(span.text)}` reads a value {whose}, which no place of ours names",
-            help="write this value into a column of its own, on each line of the data",
-        )  # fmt: skip
+        message = f"`{shortened(span.text)}` reads a value {whose}, which no place of ours names"
+        raise wrong(
+            "not-converted", span, message, "write this value into a column of its own, on each line of the data"
+        )
     if (match["regex"] is None) != (command in "xX"):
         message = f"`%{command}` takes {'no' if command in 'xX' else 'a'} regular expression"
-        return remark("bad-foreign-line", span, message)
+        raise wrong("bad-foreign-line", span, message)
     return Macro(
         command.lower(), command.isupper(), int(match["row"]), int(match["column"]), match["regex"] or "", span
     )
@@ -230,20 +228,18 @@ class _Alternatives:
     remarks: tuple[Diagnostic, ...] = ()
 
 
-def features_of(pattern: ForeignPattern, columns: Columns) -> PatternFeatures | Diagnostic:
-    """The features of a pattern, or the message why there are none."""
+def features_of(pattern: ForeignPattern, columns: Columns) -> PatternFeatures:
+    """The features of a pattern. DcrfError if it cannot be converted."""
     parts: dict[tuple[Feature, ...], tuple[Macro, _Alternatives]] = {}  # a macro that is repeated says nothing new
     for macro in pattern.macros:
         problem = columns.problem(macro.column)
         if problem is not None:
-            return remark("bad-foreign-line", macro.span, problem)
+            raise wrong("bad-foreign-line", macro.span, problem)
         alternatives = _COMMANDS[macro.command](macro, columns.names[macro.column])
-        if isinstance(alternatives, Diagnostic):
-            return alternatives
         parts.setdefault(alternatives.features, (macro, alternatives))
     if math.prod(map(len, parts)) > MOST_FEATURES:
         message = f"the tests of this pattern have more than {MOST_FEATURES} outcomes, each a feature here"
-        return remark("not-converted", pattern.span, message, help="split the pattern into several")
+        raise wrong("not-converted", pattern.span, message, "split the pattern into several")
     crosses = (itertools.chain.from_iterable(chosen) for chosen in itertools.product(*parts))
     features = tuple(dict.fromkeys(tuple(dict.fromkeys(factors)) for factors in crosses))
     alone = len(parts) == 1
@@ -291,10 +287,8 @@ def _value(macro: Macro, column: str) -> _Alternatives:
     return _Alternatives(((factor,),), differs=differs if far else None)
 
 
-def _test(macro: Macro, column: str) -> _Alternatives | Diagnostic:
+def _test(macro: Macro, column: str) -> _Alternatives:
     regex = _regex(macro)
-    if isinstance(regex, Diagnostic):
-        return regex
     if regex.always:
         return _Alternatives(((),), remarks=_hints(macro, regex))
     outside = [text is not None for text in _matches_outside(macro, regex)]
@@ -303,10 +297,8 @@ def _test(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     return _Alternatives(((Factor(holds),), (Factor(fails),)), differs=differs, remarks=_hints(macro, regex))
 
 
-def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
+def _match(macro: Macro, column: str) -> _Alternatives:
     regex = _regex(macro)
-    if isinstance(regex, Diagnostic):
-        return regex
     remarks = _hints(macro, regex, matched=True)
     if not regex.pattern:
         return _Alternatives(((),), remarks=remarks)  # nothing is matched, everywhere
@@ -317,7 +309,10 @@ def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     nowhere = not any(outside)
     # nor is it likely that a word has such a match: `_x`, `+1`, but not the `1` of `_x+1`
     apart = len(set(outside)) == len(outside) and all(text and not text.isalnum() for text in outside)
-    differs = None if nowhere or apart else _matched_outside(outside)
+    differs = None
+    if not nowhere and not apart:
+        shown = ", ".join(f"`{text or ''}`" for text in dict.fromkeys(outside))
+        differs = f"outside the sentence this matches {shown}; here each place outside is a value of its own"
     if abs(macro.row) > FARTHEST_TEST:
         differs = _FAR_OUTSIDE
     if regex.always:
@@ -329,11 +324,6 @@ def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     return _Alternatives(
         ((value,), (Factor(fails),)), inside=value if outside and nowhere else None, differs=differs, remarks=remarks
     )
-
-
-def _matched_outside(texts: Sequence[str | None]) -> str:
-    shown = ", ".join(f"`{text or ''}`" for text in dict.fromkeys(texts))
-    return f"outside the sentence this matches {shown}; here each place outside is a value of its own"
 
 
 def _outcomes(test: str, row: int, outside: Sequence[bool]) -> tuple[str, str]:
@@ -356,19 +346,18 @@ def _any(positions: Sequence[str], test: str) -> str:
     return f"({' or '.join([*positions, test])})" if positions else test
 
 
-_COMMANDS: Mapping[str, Callable[[Macro, str], _Alternatives | Diagnostic]] = {
-    "x": _value, "t": _test, "m": _match,
-}  # fmt: skip
+_COMMANDS: Mapping[str, Callable[[Macro, str], _Alternatives]] = {"x": _value, "t": _test, "m": _match}
 
 
 # regular expressions --------------------------------------------------------------------------------------------------
 
 
-def _regex(macro: Macro) -> WapitiRegex | Diagnostic:
+def _regex(macro: Macro) -> WapitiRegex:
     try:
         return wapiti_regex(macro.regex)
     except RegexProblem as problem:
-        return remark("bad-foreign-line", macro.span, f"Wapiti does not take this regular expression: {problem}")
+        message = f"Wapiti does not take this regular expression: {problem}"
+        raise wrong("bad-foreign-line", macro.span, message) from None
 
 
 def _matches_outside(macro: Macro, regex: WapitiRegex) -> list[str | None]:

@@ -37,21 +37,13 @@ class Conversion:
         return all(item.severity != "error" for item in self.remarks)
 
 
-@dataclass(frozen=True)
-class _Named:
-    """What the user says of the data."""
-
-    columns: Sequence[str] | None
-    label: str | None
-    data_columns: int | None
-
-
-_Converter = Callable[[Source, _Named], tuple[str, list[Diagnostic]]]
+# From the text, the names of the columns, that of the label, and how many columns the data have.
+_Converter = Callable[[Source, Sequence[str] | None, str | None, int | None], tuple[str, list[Diagnostic]]]
 _CONVERTERS: Mapping[str, _Converter] = {
-    "crfpp": lambda source, by: chain_template(source, CRFPP, by.columns, by.label, by.data_columns),
-    "wapiti": lambda source, by: chain_template(source, WAPITI, by.columns, by.label, by.data_columns),
-    "grmm": lambda source, by: grmm_template(source, by.columns, by.data_columns),
-    "sklearn-crfsuite": lambda source, by: crfsuite_template(source, by.columns),
+    "crfpp": lambda source, columns, label, count: chain_template(source, CRFPP, columns, label, count),
+    "wapiti": lambda source, columns, label, count: chain_template(source, WAPITI, columns, label, count),
+    "grmm": lambda source, columns, label, count: grmm_template(source, columns, count),
+    "sklearn-crfsuite": lambda source, columns, label, count: crfsuite_template(source, columns),
 }
 TOOLS: tuple[str, ...] = tuple(_CONVERTERS)
 
@@ -91,7 +83,7 @@ def convert_template(
         near = did_you_mean(tool, TOOLS, {"crf++": "crfpp", "crfsuite": "sklearn-crfsuite", "mallet": "grmm"})
         help = f"did you mean `{near}`?" if near else None
         raise DcrfError(Diagnostic("unknown-tool", f"`{tool}` is none of {', '.join(TOOLS)}", help=help))
-    template, more = _CONVERTERS[tool](source, _Named(columns, label, data_columns))
+    template, more = _CONVERTERS[tool](source, columns, label, data_columns)
     return Conversion(tool, template, (*remarks, *more))
 
 
@@ -118,17 +110,14 @@ def _guess(source: Source) -> tuple[str, Diagnostic | None]:
     known = sum(count for tool, count in found.items() if tool)
     if not lines or known < _FEWEST * len(lines) or statements > known:
         is_ours = lines and statements >= _FEWEST * len(lines)
-        message = (
-            f"`{source.name}` is a template of this language already"
-            if is_ours
-            else (f"`{source.name}` looks like no template of {', '.join(TOOLS)}")
-        )
+        message = f"`{source.name}` looks like no template of {', '.join(TOOLS)}"
+        if is_ours:
+            message = f"`{source.name}` is a template of this language already"
         help = None if is_ours else "say which it is: `--from crfpp`"
         raise DcrfError(Diagnostic("unknown-tool", message, help=help))
-    if found["grmm"]:
-        return "grmm", None
-    if found["wapiti"]:
-        return "wapiti", None
+    for tool in ("grmm", "wapiti"):
+        if found[tool]:
+            return tool, None
     if any("%x" in line for line in lines):
         message = f"`{source.name}` is taken for a template of CRF++; Wapiti reads the same lines"
         help = "`--from wapiti` takes Wapiti's prior, and says what differs there"

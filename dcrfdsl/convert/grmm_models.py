@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..foundation import DcrfError, Diagnostic, Source, Span, shortened
-from .foreign_patterns import lines_of, remark
-from .template_text import Clique, checked_names, fresh_name, template_text
+from .foreign_patterns import lines_of, remark, wrong
+from .template_text import checked_names, fresh_name, listed_statement, template_text
 
 LINE = re.compile(r"(?:new\s+)?(?:\w+\.)*(?P<name>\w+Template\w*)\s*\((?P<levels>[^()]*)\)\s*;?")
 MOST_LABELS = 100
@@ -50,11 +50,10 @@ def grmm_template(source: Source, names: Sequence[str] | None, data_labels: int 
         text = span.text.partition("//")[0].strip()
         if not text:
             continue
-        read = _shape(text, span)
-        if isinstance(read, Diagnostic):
-            remarks.append(read)
-        else:
-            found.append((*read, span))
+        try:
+            found.append((*_shape(text, span), span))
+        except DcrfError as error:
+            remarks += error.diagnostics
     if not found:
         message = f"`{source.name}` has no line that can be converted"
         raise DcrfError([*remarks, Diagnostic("nothing-converted", message)])
@@ -72,40 +71,36 @@ def grmm_template(source: Source, names: Sequence[str] | None, data_labels: int 
             remarks.append(remark("converts-differently", span, message, severity="note"))
         there.setdefault(sites, span.line)
         bias = f"clique {sites} as {fresh_name(f'{name}_bias', taken)}\n"
-        moves = Clique(f"clique {sites} as {fresh_name(f'{name}_{features}', taken)}", (features,)).text()
+        moves = listed_statement(f"clique {sites} as {fresh_name(f'{name}_{features}', taken)}", (features,))
         cliques.append([bias, moves])
     remarks.sort(key=lambda item: item.primary.span.start if item.primary else -1)
     data = [f"data grmm({', '.join(labels)}, {features}: bag)\n", *(f"label {label}\n" for label in labels)]
     training = ("# The variance of GRMM.\n", "train likelihood: prior = gaussian(variance = 10)\n")
-    text = template_text(
-        "Converted from a model file of GRMM by `dcrfdsl convert`.", [data, *cliques, training], left_out
-    )
+    headline = "Converted from a model file of GRMM by `dcrfdsl convert`."
+    text = template_text(headline, [data, *cliques, training], left_out)
     return text, [*([made_up] if made_up else []), *remarks]
 
 
-def _shape(text: str, span: Span) -> tuple[_Shape, tuple[int, ...]] | Diagnostic:
+def _shape(text: str, span: Span) -> tuple[_Shape, tuple[int, ...]]:
     match = LINE.fullmatch(text)
     if match is None:
-        message = (
-            f"a line of GRMM's model file makes a template, `new ACRF.BigramTemplate (0)`, found `{shortened(text)}`"
-        )
-        return remark("bad-foreign-line", span, message)
+        expected = "a line of GRMM's model file makes a template, `new ACRF.BigramTemplate (0)`"
+        raise wrong("bad-foreign-line", span, f"{expected}, found `{shortened(text)}`")
     name = match["name"]
     shape = SHAPES.get(name)
     if shape is None:
         help = REMEDIES.get(name, "write the clique by hand: `clique` takes any sites")
-        return remark("not-converted", span, f"nothing is known here of GRMM's `{shortened(name)}`", help=help)
+        raise wrong("not-converted", span, f"nothing is known here of GRMM's `{shortened(name)}`", help)
     arguments = [part.strip() for part in match["levels"].split(",")]
     if len(arguments) != shape.levels or not all(re.fullmatch("[0-9]{1,3}", part) for part in arguments):
-        message = (
-            f"`{name}` takes the number{'s' * (shape.levels > 1)} of {shape.levels} label{'s' * (shape.levels > 1)}"
-        )
-        return remark("bad-foreign-line", span, f"{message}, counted from 0")
+        plural = "s" * (shape.levels > 1)
+        message = f"`{name}` takes the number{plural} of {shape.levels} label{plural}, counted from 0"
+        raise wrong("bad-foreign-line", span, message)
     levels = tuple(map(int, arguments))
     if max(levels) >= MOST_LABELS:
-        return remark("bad-foreign-line", span, f"`{name}` reads label {max(levels)}, and no data have so many")
+        raise wrong("bad-foreign-line", span, f"`{name}` reads label {max(levels)}, and no data have so many")
     if len(set(levels)) < len(levels):
-        return remark("not-converted", span, f"`{name}` joins label {levels[0]} with itself at one place")
+        raise wrong("not-converted", span, f"`{name}` joins label {levels[0]} with itself at one place")
     return shape, levels
 
 

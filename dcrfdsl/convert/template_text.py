@@ -115,26 +115,19 @@ def _error(slug: str, message: str, help: str | None = None) -> DcrfError:
 LONG_LIST = 60  # characters of features on the line of a statement
 
 
-@dataclass(frozen=True)
-class Clique:
+def listed_statement(head: str, features: Sequence[str]) -> str:
     """A statement with a list: `clique tag as unigrams with states = all`, and its features as texts."""
-
-    head: str
-    features: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        if not self.features:
-            return f"{self.head}\n"
-        listed = ", ".join(self.features)
-        if len(listed) <= LONG_LIST:
-            return f"{self.head}: {listed}\n"
-        return "".join([f"{self.head}:\n", *(f"    {feature}\n" for feature in self.features)])
+    if not features:
+        return f"{head}\n"
+    listed = ", ".join(features)
+    if len(listed) <= LONG_LIST:
+        return f"{head}: {listed}\n"
+    return "".join([f"{head}:\n", *(f"    {feature}\n" for feature in features)])
 
 
 def template_text(headline: str, statements: Sequence[Sequence[str]], left_out: Iterable[str] = ()) -> str:
     """A template: its doc comment, the lines that could not be converted as comments, and blocks of statements."""
     left = [f"#   {printable(line)}\n" for line in left_out]
-    blocks = ["".join(block) for block in statements if block]
-    comment = "".join(["# Not converted:\n", *left]) if left else ""
-    text = f"dcrf 1\n## {printable(headline)}\n\n" + "\n".join([*([comment] if comment else []), *blocks])
+    blocks = ["".join(block) for block in (["# Not converted:\n", *left] if left else (), *statements) if block]
+    text = f"dcrf 1\n## {printable(headline)}\n\n" + "\n".join(blocks)
     return format_template(parse(text, "<converted>"))
