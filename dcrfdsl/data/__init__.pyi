@@ -7,6 +7,7 @@ from .corpus import (
     Corpus as Corpus,
     InternedColumn as InternedColumn,
     NumericColumn as NumericColumn,
+    StoredCorpus as StoredCorpus,
 )
 from .formats import (
     Chunk as Chunk,
@@ -67,4 +68,5 @@ from .tagged_output import (
     with_gold_kept as with_gold_kept,
     with_predictions_apart as with_predictions_apart,
 )
+from .weighted_bags import joined_bags as joined_bags
 from .word_columns import runs_of as runs_of, word_column as word_column

@@ -18,7 +18,7 @@ from ..foundation import DcrfError, Floats, Ints, Ints32, data_error, did_you_me
 from ..syntax import Column, ColumnType, DataSpec
 from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .number_cells import BadNumbers, NumberFormat, shown, vector_of_text
-from .weighted_bags import Item, bags_of_cells, item_of_text, joined
+from .weighted_bags import Item, bags_of_cells, item_of_text, joined_bags
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class _BagParts:
             raise _BadValues({code: str(error)}) from None
 
     def column(self) -> BagColumn:
-        return self._parts[0] if len(self._parts) == 1 else joined(self._parts)
+        return self._parts[0] if len(self._parts) == 1 else joined_bags(self._parts)
 
 
 def _check_encodable(values: Sequence[str]) -> None:

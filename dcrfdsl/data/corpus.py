@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -235,3 +235,27 @@ def joined_ranges(off: Offsets, chosen: Integers) -> tuple[Offsets, Ints]:
     lengths = np.diff(off)[chosen]
     joined = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return joined, np.repeat(off[:-1][chosen] - joined[:-1], lengths) + np.arange(joined[-1])
+
+
+@runtime_checkable
+class StoredCorpus(Protocol):
+    """A data set that is not in memory, as training takes it and its record describes it."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+
+    @property
+    def num_sentences(self) -> int: ...
+
+    @property
+    def num_tokens(self) -> int: ...
+
+    @property
+    def sha256(self) -> str:
+        """A hash of its content."""
+
+    def lengths(self) -> Ints:
+        """Tokens per sentence."""

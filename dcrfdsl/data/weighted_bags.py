@@ -134,7 +134,7 @@ def merged(off: Offsets, codes: Codes, weights: Floats, names: Sequence[str]) ->
     return BagColumn(off, codes, np.empty(0) if (weights == 1.0).all() else weights, names)
 
 
-def joined(parts: Iterable[BagColumn]) -> BagColumn:
+def joined_bags(parts: Iterable[BagColumn]) -> BagColumn:
     """The column of the tokens of all parts, one part after the other."""
     numbers: dict[str, int] = {}
     offs: list[Ints] = [np.zeros(1, np.int64)]

@@ -26,7 +26,7 @@ from .model_explanations import ModelExplanations as ModelExplanations
 from .model_scores import ModelScores as ModelScores
 from .predicting_model import unusable_weight as unusable_weight
 from .prediction import Prediction as Prediction
-from .predictor import Predictor as Predictor
+from .predictor import Predictor as Predictor, gold_of as gold_of, impossible_gold as impossible_gold
 from .record import (
     InductionRound as InductionRound,
     StartRecord as StartRecord,
@@ -38,5 +38,4 @@ from .record import (
 )
 from .reporting import sentence_graph as sentence_graph
 from .serialization import model_as_bytes as model_as_bytes, model_from_bytes as model_from_bytes
-from .supervised_data import gold_of as gold_of, impossible_gold as impossible_gold
 from .trained_model import TrainedModel as TrainedModel, changed_functions as changed_functions, load as load

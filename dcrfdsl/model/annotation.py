@@ -52,10 +52,7 @@ def annotated(
         for s, annotation in _spans(calibration, part, threads, decode):
             number = int(numbers[first + s])
             found[number].append(annotation)
-    for n, text in enumerate(texts):
-        if found[n]:
-            found[n] = _of_characters(found[n], text, data)
-    return found
+    return [_of_characters(of_text, text, data) for of_text, text in zip(found, texts, strict=True)]
 
 
 def _spans(
@@ -81,15 +78,16 @@ def data_of_texts(spec: ModelSpec) -> DataSpec:
     data = spec.data
     if data is None or data.format != "spans":
         form = "no data" if data is None else f"`{data.format}`"
-        raise data_error(
-                "bad-argument", f"the data of this model are {form}, which has tokens, and no running texts",
-                help="`tag` takes tokens; a model of texts has `data spans(word = token, …)`",
-            )  # fmt: skip
+        message = f"the data of this model are {form}, which has tokens, and no running texts"
+        remedy = "`tag` takes tokens; a model of texts has `data spans(word = token, …)`"
+        raise data_error("bad-argument", message, help=remedy)
     return data
 
 
 def _of_characters(found: list[Annotation], text: Text, data: DataSpec) -> list[Annotation]:
     """Annotations with tokens as offsets, as characters, from left to right, the longer of two first."""
+    if not found:
+        return []
     tokens, whole, placed = tokens_of_text(text, data), text_within(text), []
     for one in found:
         start, end = tokens[one.start][0], tokens[one.end][1]

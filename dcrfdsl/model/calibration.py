@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, pairwise
-from typing import Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -21,16 +22,16 @@ from ..foundation import (
     Codes,
     Floats,
     Mask,
-    Offsets,
     data_error,
     did_you_mean,
     require_kind,
     require_whole,
+    spelling_remedy,
 )
 from ..inference import Workers
 from ..metrics import AMBIGUOUS, Evaluation, Reliability, best_temperature, isotonic_fit, known_segments, reliability_of
 from ..semantics import Case, LabelDiagrams, has_segments
-from .case_sums import PlacedCase, case_sums, sums_fit
+from .case_sums import Part, log_shares, sums_fit
 from .explanation import label_asked
 from .label_events import segment_set
 from .model_scores import ModelScores
@@ -149,13 +150,6 @@ class ModelCalibration(Generic[Model]):
         if predictor is None:  # there is no label that could be wrong
             nothing = {label: np.zeros(0) for label in self.model.labels}
             return Confidence(1.0, dict.fromkeys(self.model.labels, 1.0), nothing, (), True)
-        every = self._confidences(predictor, prediction, threads)
-        return every if isinstance(sentences, Corpus | Predictor) else every[0]
-
-    def _confidences(
-        self, predictor: Predictor, prediction: Prediction | None, threads: int | None
-    ) -> list[Confidence]:
-        """A `Confidence` for each sentence."""
         prediction = self.model.predict(predictor, threads=threads) if prediction is None else prediction
         parts = self.probabilities_of(predictor, prediction, KINDS, Workers(threads))
         off = predictor.corpus.sentence_off
@@ -167,7 +161,7 @@ class ModelCalibration(Generic[Model]):
                 found.kind.tolist(), parts.probabilities["segments", label].tolist(), strict=True,
             ):  # fmt: skip
                 of_segments[s].append(SegmentConfidence(label, types[kind], start, end, probability))
-        return [
+        every = [
             Confidence(
                 float(parts.probabilities["sentences", ""][s]),
                 {label: float(parts.probabilities["layers", label][s]) for label in self.model.labels},
@@ -177,6 +171,7 @@ class ModelCalibration(Generic[Model]):
             )
             for s, (start, end) in enumerate(pairwise(off.tolist()))
         ]
+        return every if isinstance(sentences, Corpus | Predictor) else every[0]
 
     def probabilities_of(
         self, predictor: Predictor, prediction: Prediction, kinds: Sequence[str], workers: Workers
@@ -185,9 +180,9 @@ class ModelCalibration(Generic[Model]):
         off = predictor.corpus.sentence_off
         segments = {}
         for label in self.model.labels:
-            found = label_segments(self.model.states[label], prediction.codes[label], off)
-            if found is not None:
-                segments[label] = found
+            if has_segments(states := self.model.states[label]):
+                mark, kind_of, types = mark_table(states)
+                segments[label] = LabelSegments(segments_of(prediction.codes[label], mark, kind_of, off), types)
         shares: dict[tuple[str, str], Floats] = {}
         exact = True
         if "tokens" in kinds:
@@ -204,24 +199,21 @@ class ModelCalibration(Generic[Model]):
         whole = [kind for kind in kinds if kind != "tokens" and not (is_same and kind == "layers")]
         if whole:
             cases = predicted_cases(predictor, prediction.codes, segments, whole)
-            logs, exact_sums = log_shares(predictor, cases, self.model.probability_weights, workers)
-            exact &= exact_sums
+            logs, sums = log_shares(predictor, cases, self.model.probability_weights, workers, {})
+            exact &= not sums.approximate
             names: list[tuple[str, str, int]] = [("sentences", "", len(off) - 1)] if "sentences" in whole else []
             names += [("layers", label, len(off) - 1) for label in self.model.labels if "layers" in whole]
             names += [("segments", label, len(of.found.start)) for label, of in segments.items() if "segments" in whole]
             ends = list(accumulate((count for _, _, count in names), initial=0))
             for (kind, label, _), (start, end) in zip(names, pairwise(ends), strict=True):
-                shares[kind, label] = np.exp(logs[start:end])
+                shares[kind, label] = np.exp(np.minimum(logs[start:end], 0.0))
         if is_same:
             shares["layers", self.model.labels[0]] = shares["sentences", ""]
-        maps = {(one.of, one.label): one for one in self._maps}
+        calibration = self.model.record.calibration
+        maps = {(one.of, one.label): one for one in (() if calibration is None else calibration.maps)}
         for key in shares.keys() & maps.keys():
             shares[key] = np.interp(shares[key], maps[key].corners, maps[key].values)
         return PredictedProbabilities(shares, segments, exact)
-
-    @property
-    def _maps(self) -> tuple[ConfidenceMap, ...]:
-        return () if self.model.record.calibration is None else self.model.record.calibration.maps
 
     # how far that is true -----------------------------------------------------------------------------------------
 
@@ -249,15 +241,10 @@ class ModelCalibration(Generic[Model]):
         >>> judged.total, judged.counts.shape
         (6, (5,))
         """
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        require_whole(bins, "bins")
-        _require_kind_of(of)
-        wanted = None if label is None else label_asked(self.model.labels, label)
-        total = reliability_of(np.zeros(0), np.zeros(0, np.bool_), bins)
-        for name, probabilities, right in self._judged(corpus, (of,), threads):
-            if wanted in (None, name[1]):
-                total += reliability_of(probabilities, right, bins)
-        return total
+        if of not in KINDS:
+            remedy = spelling_remedy(did_you_mean(of, KINDS), f"the kinds are {_listed(KINDS)}")
+            raise data_error("unknown-method", f"`{of}` is no kind of prediction", help=remedy)
+        return self._reliabilities(corpus, (of,), bins, threads, label)[of]
 
     def reliabilities(self, corpus: Corpus, *, bins: int = 10, threads: int | None = None) -> dict[str, Reliability]:
         """`reliability` of every kind of prediction, of all labels, by its name: sooner than a call each.
@@ -269,11 +256,18 @@ class ModelCalibration(Generic[Model]):
         >>> sorted(model.calibration.reliabilities(corpus))
         ['layers', 'segments', 'sentences', 'tokens']
         """
+        return self._reliabilities(corpus, KINDS, bins, threads)
+
+    def _reliabilities(
+        self, corpus: Corpus, kinds: Sequence[str], bins: int, threads: int | None, label: str | None = None
+    ) -> dict[str, Reliability]:
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_whole(bins, "bins")
-        found = {kind: reliability_of(np.zeros(0), np.zeros(0, np.bool_), bins) for kind in KINDS}
-        for (kind, _), probabilities, right in self._judged(corpus, KINDS, threads):
-            found[kind] += reliability_of(probabilities, right, bins)
+        wanted = None if label is None else label_asked(self.model.labels, label)
+        found = {kind: reliability_of(np.zeros(0), np.zeros(0, np.bool_), bins) for kind in kinds}
+        for (kind, name), probabilities, right in self._judged(corpus, kinds, threads):
+            if wanted in (None, name):
+                found[kind] += reliability_of(probabilities, right, bins)
         return found
 
     def _judged(
@@ -347,13 +341,6 @@ class ModelCalibration(Generic[Model]):
         return replace(before, maps=tuple(maps))
 
 
-def _require_kind_of(of: str) -> None:
-    if of not in KINDS:
-        guess = did_you_mean(of, KINDS)
-        remedy = f"did you mean `{guess}`?" if guess else f"the kinds are {_listed(KINDS)}"
-        raise data_error("unknown-method", f"`{of}` is no kind of prediction", help=remedy)
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -388,38 +375,6 @@ class LabelSegments(NamedTuple):
     types: Sequence[str]
 
 
-Part: TypeAlias = tuple[int, list[Case]]  # of a sentence by its number: the disjoint cases of what is predicted there
-
-
-def label_segments(states: Sequence[str], codes: Codes, sentence_off: Offsets) -> LabelSegments | None:
-    """None for a label without segments. codes [N]: the predicted states."""
-    if not has_segments(states):
-        return None
-    mark, kind, types = mark_table(states)
-    return LabelSegments(segments_of(codes, mark, kind, sentence_off), types)
-
-
-@dataclass(frozen=True, eq=False)
-class _SegmentCases:
-    """The cases of segments, kept by type, length and whether the sentence goes on beside them."""
-
-    cards: Sequence[int]
-    variable: int
-    states: Sequence[str]
-    kept: dict[tuple[str, int, bool, bool], list[Case]] = field(default_factory=dict)
-
-    def of(self, first: int, last: int, kind: str, length: int) -> list[Case]:
-        key = kind, last - first, first > 0, last + 1 < length
-        begin = int(first > 0)
-        if key not in self.kept:
-            diagrams = LabelDiagrams(self.cards)
-            end = begin + last - first
-            node = segment_set(diagrams, self.variable, self.states, (begin, end, kind), end + 1 + key[3])
-            self.kept[key] = list(diagrams.cases(node))
-        shift = first - begin
-        return [{(t + shift, v): bits for (t, v), bits in case.items()} for case in self.kept[key]]
-
-
 def predicted_cases(
     predictor: Predictor, codes: Mapping[str, Codes], segments: Mapping[str, LabelSegments], kinds: Sequence[str]
 ) -> list[Part]:
@@ -430,6 +385,14 @@ def predicted_cases(
     structure, off = predictor.structure, predictor.corpus.sentence_off.tolist()
     numbers = {label: m for m, label in enumerate(structure.states) if label in codes}
     spans = list(pairwise(off))
+
+    @cache
+    def of_segment(label: str, length: int, kind: str, has_left: bool, has_right: bool) -> list[Case]:
+        """The cases of a segment that begins the sentence, or comes after one token, and may go on after it."""
+        diagrams, first = LabelDiagrams(structure.graph.cards), int(has_left)
+        segment, end = (first, first + length - 1, kind), first + length
+        node = segment_set(diagrams, numbers[label], structure.states[label], segment, end + has_right)
+        return list(diagrams.cases(node))
 
     def whole(labels: Sequence[str]) -> list[Part]:
         listed = {label: codes[label].tolist() for label in labels}
@@ -442,31 +405,16 @@ def predicted_cases(
     for label in numbers if "layers" in kinds else ():
         parts += whole((label,))
     for label, (found, types) in segments.items() if "segments" in kinds else ():
-        cases = _SegmentCases(structure.graph.cards, numbers[label], structure.states[label])
         of = (np.searchsorted(predictor.corpus.sentence_off, found.start, side="right") - 1).tolist()
         for s, first, last, kind in zip(of, found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True):
             start, end = spans[s]
-            parts.append((s, cases.of(first - start, last - start, types[kind], end - start)))
+            cases, shift = (
+                of_segment(label, last - first + 1, types[kind], first > start, last + 1 < end),
+                first - start,
+            )
+            shift -= first > start
+            parts.append((s, [{(t + shift, v): bits for (t, v), bits in case.items()} for case in cases]))
     return parts
-
-
-def log_shares(predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers) -> tuple[Floats, bool]:
-    """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and whether it is exact."""
-    if not parts:
-        return np.empty(0), True
-    cases: list[PlacedCase] = [(s, {}) for s in range(predictor.corpus.num_sentences)]
-    ends = []
-    for s, of_part in parts:
-        cases += [(s, case) for case in of_part]
-        ends.append(len(cases))
-    sums = case_sums(predictor, cases, weights, workers)
-    log_z = sums.log_z
-    starts = [predictor.corpus.num_sentences, *ends][: len(ends)]
-    out = np.full(len(parts), np.nan)
-    for n, ((s, _), start, end) in enumerate(zip(parts, starts, ends, strict=True)):
-        if np.isfinite(log_z[s]):
-            out[n] = min(0.0, float(np.logaddexp.reduce(log_z[start:end], initial=-np.inf)) - log_z[s])
-    return out, not sums.approximate
 
 
 # words ---------------------------------------------------------------------------------------------------------------

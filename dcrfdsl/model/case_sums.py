@@ -1,10 +1,11 @@
 """log Z of sentences whose labels are restricted: each case of an event is a sequence with its states clamped.
 
     log p(case | x) = log Z of the labellings in the case − log Z
+    p(part | x)     = Σ over its disjoint cases of p(case | x)
 
 One factor of a single variable at each position restricts it, so a case adds no loop, and whatever is exact without
 it is exact with it. Not here: events and their cases (`label_events`), what is made of the sums
-(`event_probabilities`).
+(`event_probabilities`, `calibration`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ FEW_STATES = 128
 MOST_TOKENS = 2**20  # of the sequences that are bound at once
 
 PlacedCase = tuple[int, Case]  # of a sentence by its number
+Part = tuple[int, Sequence[Case]]  # of a sentence by its number: the disjoint cases of what is asked about there
 
 
 class CaseSums(NamedTuple):
@@ -37,6 +39,36 @@ class CaseSums(NamedTuple):
 def sums_fit(predictor: Predictor) -> bool:
     """Whether there are sums over the labellings of a case: not where a model is so wide that inference prunes it."""
     return not METHODS[predictor.structure.method[0]].thin or predictor.comparable_method[0] in _EXACT
+
+
+def log_shares(
+    predictor: Predictor, parts: Sequence[Part], weights: Floats, workers: Workers, log_z: dict[int, float]
+) -> tuple[Floats, CaseSums]:
+    """log p of each part [n] at `weights` [W], NaN in a sentence without any labelling; and the sums behind it.
+
+    log_z: of sentences, where it is known; gets that of the others. DcrfError if `sums_fit` does not hold.
+    """
+    if not parts:
+        return np.empty(0), CaseSums(np.empty(0), False, RunStatus())
+    whole = sorted({s for s, _ in parts} - log_z.keys())
+    cases: list[PlacedCase] = [(s, {}) for s in whole]
+    cases += [(s, case) for s, of_part in parts for case in of_part]
+    sums = case_sums(predictor, cases, weights, workers)
+    log_z |= dict(zip(whole, sums.log_z.tolist(), strict=False))
+    logs, end = np.full(len(parts), np.nan), len(whole)
+    for n, (s, of_part) in enumerate(parts):
+        start, end = end, end + len(of_part)
+        if np.isfinite(log_z[s]):
+            logs[n] = _log_sum(sums.log_z[start:end]) - log_z[s]
+    return logs, sums
+
+
+def _log_sum(logs: Floats) -> float:
+    """log Σ exp; -inf of nothing."""
+    peak = float(logs.max(initial=-np.inf))
+    if len(logs) < 2 or peak == -np.inf:
+        return peak
+    return peak + float(np.log(np.exp(logs - peak).sum()))
 
 
 def case_sums(predictor: Predictor, cases: Sequence[PlacedCase], weights: Floats, workers: Workers) -> CaseSums:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Corpus
-from ..foundation import CORPUS, DcrfError, Mask, data_error, require_kind, require_whole
+from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole
 from ..metrics import (
     Evaluation,
     Interval,
@@ -197,12 +197,8 @@ def _common_metrics(
 
 def _names(counts: Sequence[Mapping[str, SentenceCounts]]) -> list[str]:
     """The names of all scores in order; one model may find segments of types that another does not."""
-    return sorted({name: None for one in counts for name in one}, key=_place)
-
-
-def _place(name: str) -> tuple[int, str]:
-    """Scores by token first, sentences last, types behind all segments of their label."""
-    return KINDS.index(name.partition("(")[0]), name
+    names = {name for one in counts for name in one}  # by token first, sentences last, types behind all segments
+    return sorted(names, key=lambda name: (KINDS.index(name.partition("(")[0]), name))
 
 
 def _score(
@@ -221,16 +217,12 @@ def _score(
 def _cases(models: Sequence[str], evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[ComparedCases]:
     units = {f"tokens({label})": [correct_tokens(one, [label])[0] for one in evaluations] for label in labels}
     units["sentences"] = [correct_sentences(one, labels)[0] for one in evaluations]
-    return [
-        _mcnemar(unit, name, right[0], other)
-        for unit, right in units.items()
-        for name, other in zip(models[1:], right[1:], strict=True)
-    ]
-
-
-def _mcnemar(unit: str, model: str, first: Mask, other: Mask) -> ComparedCases:
-    only_first, only_other = int((first & ~other).sum()), int((other & ~first).sum())
-    return ComparedCases(unit, model, only_first, only_other, mcnemar(only_first, only_other))
+    cases = []
+    for unit, (first, *others) in units.items():
+        for name, other in zip(models[1:], others, strict=True):
+            only_first, only_other = int((first & ~other).sum()), int((other & ~first).sum())
+            cases.append(ComparedCases(unit, name, only_first, only_other, mcnemar(only_first, only_other)))
+    return cases
 
 
 def _differing(predictions: Sequence[Mapping[str, tuple[str, ...]]], off: Sequence[int]) -> tuple[int, ...]:

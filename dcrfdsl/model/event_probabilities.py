@@ -3,23 +3,23 @@
     P(event | x) = Σ over the disjoint cases of the event of exp(log Z of the case − log Z)
 
 Whichever of the event and its complement is less likely is summed, in log space, so that probabilities near 0 and
-near 1 keep their digits. Not here: what an event means (`label_events`), log Z of a case (`case_sums`).
+near 1 keep their digits. Not here: what an event means (`label_events`), sums over cases (`case_sums`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from ..data import Corpus, EncodedLabels, encode_labels, unknown_by_label
-from ..foundation import DcrfError, Floats, cached_property, data_error, require_kind, require_list
+from ..foundation import DcrfError, cached_property, data_error, require_kind, require_list
 from ..inference import CliqueMarginal, RunStatus, Workers
-from ..semantics import ALL, NONE, Case, LabelDiagrams, event_problem
+from ..semantics import ALL, NONE, LabelDiagrams, event_problem
 from ..syntax import Condition
-from .case_sums import CaseSums, PlacedCase, case_sums
+from .case_sums import CaseSums, log_shares
 from .label_events import EventReader, Known
 from .predicting_model import PredictingModel
 from .prediction import no_labelling
@@ -52,21 +52,17 @@ class EventProbability(NamedTuple):
 
 @dataclass(frozen=True)
 class _Question:
-    """An event in one sentence. cases: how many the event has, and its complement."""
+    """An event in one sentence. cases: how many the event has (`ALL`), and its complement (`NONE`)."""
 
     sentence: int
     diagrams: LabelDiagrams
     node: int
-    cases: tuple[int, int]
-
-    def of(self, end: int) -> list[Case]:
-        """The cases of the event, or with NONE those of its complement."""
-        return list(self.diagrams.cases(self.node, end))
+    cases: Mapping[int, int]
 
     @property
     def smaller_side(self) -> int:
         """The one with fewer cases."""
-        return ALL if self.cases[0] <= self.cases[1] else NONE
+        return ALL if self.cases[ALL] <= self.cases[NONE] else NONE
 
     @cached_property
     def depth(self) -> int:
@@ -76,12 +72,14 @@ class _Question:
     @property
     def size(self) -> int:
         """States in the cases that may be summed, at most."""
-        return (sum(self.cases) if self.other_fits else min(self.cases)) * self.depth
+        counts = self.cases.values()
+        return (sum(counts) if self.other_fits else min(counts)) * self.depth
 
     @property
     def other_fits(self) -> bool:
         """Whether the other side may be summed too."""
-        return max(self.cases) <= MOST_CASES and max(self.cases) * self.depth <= MOST_ENTRIES
+        most = max(self.cases.values())
+        return most <= MOST_CASES and most * self.depth <= MOST_ENTRIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,10 @@ class ModelEvents:
         waiting: list[_Question] = []
         entries = 0
         for s, length in enumerate(lengths):
-            known = _of_sentence(labellings, off[s], length)
+            known = {
+                name: {label: sets[off[s] : off[s] + length] for label, sets in of_labels.items()}
+                for name, of_labels in labellings.items()
+            }
             try:
                 asked = list(self._questions(predictor, events, s, length, known))
             except DcrfError as error:
@@ -192,9 +193,8 @@ class ModelEvents:
             waiting += asked
             entries += sum(question.size for question in asked)
             if s + 1 == len(lengths) or entries > MOST_ENTRIES:
-                sentences = range(len(out), s + 1)
-                answers = iter(self._answers(predictor, waiting, sentences, workers))
-                out += [[EventProbability(text, *next(answers)) for text in texts] for _ in sentences]
+                answers = iter(self._answers(predictor, waiting, workers))
+                out += [[EventProbability(text, *next(answers)) for text in texts] for _ in range(len(out), s + 1)]
                 waiting, entries = [], 0
         return out
 
@@ -205,26 +205,45 @@ class ModelEvents:
         diagrams = LabelDiagrams(predictor.structure.graph.cards)
         for event in events:
             node = self.reader.diagram(event, length, known, diagrams)
-            question = _Question(sentence, diagrams, node, (diagrams.count(node, ALL), diagrams.count(node, NONE)))
-            if min(question.cases) > MOST_CASES:
-                message = f"the event falls into {min(question.cases):,} cases, and at most {MOST_CASES:,} are summed"
+            cases = {end: diagrams.count(node, end) for end in (ALL, NONE)}
+            if min(cases.values()) > MOST_CASES:
+                message = f"the event falls into {min(cases.values()):,} cases, and at most {MOST_CASES:,} are summed"
                 remedy = "ask for an event of fewer positions at once, or for several events"
                 raise event_problem(event, "reads-too-much", message, help=remedy)
-            yield question
+            yield _Question(sentence, diagrams, node, cases)
 
     def _answers(
-        self, predictor: Predictor, questions: Sequence[_Question], sentences: range, workers: Workers
+        self, predictor: Predictor, questions: Sequence[_Question], workers: Workers
     ) -> list[tuple[float, float, float, bool, bool]]:
         """Of each question value, log, log_not, exact, converged. DcrfError if a sentence has no labelling."""
-        shares = _Shares(
-            lambda cases: case_sums(predictor, cases, self.model.probability_weights, workers), questions, sentences
-        )
-        if lost := [s for s, log_z in shares.log_z.items() if log_z == -np.inf]:
-            corpus = predictor.corpus
-            raise no_labelling(
-                corpus.token_line[corpus.sentence_off[lost]].tolist() if corpus.num_sentences > 1 else ()
-            )
-        return shares.answers()
+        log = {end: np.full(len(questions), np.nan) for end in (ALL, NONE)}
+        log_z: dict[int, float] = {}
+
+        def add(asked: Sequence[tuple[int, int]]) -> CaseSums:
+            """Sums the cases of some questions' sides."""
+            parts = [
+                (questions[n].sentence, list(questions[n].diagrams.cases(questions[n].node, side))) for n, side in asked
+            ]
+            logs, sums = log_shares(predictor, parts, self.model.probability_weights, workers, log_z)
+            for (n, side), value in zip(asked, logs.tolist(), strict=True):
+                log[side][n] = value
+            return sums
+
+        smaller = [(n, question.smaller_side) for n, question in enumerate(questions)]
+        first = add(smaller)
+        # a larger part of the probability loses digits, and estimates need both parts
+        larger = [
+            (n, NONE if side == ALL else ALL)
+            for n, side in smaller
+            if questions[n].other_fits and (first.approximate or log[side][n] > HALF)
+        ]
+        second, corpus = add(larger), predictor.corpus
+        if lost := [s for s, own in log_z.items() if own == -np.inf]:
+            several = corpus.num_sentences > 1
+            raise no_labelling(corpus.token_line[corpus.sentence_off[lost]].tolist() if several else ())
+        approximate, converged = first.approximate or second.approximate, (first.status + second.status).converged
+        both = (_both(*logs, approximate) for logs in zip(log[ALL].tolist(), log[NONE].tolist(), strict=True))
+        return [(float(np.exp(one)), one, other, not approximate, converged) for one, other in both]
 
 
 def _in_sentence(error: DcrfError, corpus: Corpus, sentence: int) -> DcrfError:
@@ -235,70 +254,14 @@ def _in_sentence(error: DcrfError, corpus: Corpus, sentence: int) -> DcrfError:
     return DcrfError([replace(each, message=f"{each.message} (the one at {place})") for each in error.diagnostics])
 
 
-class _Shares:
-    """log P of events and of their complements, from log Z of cases.
-
-    sums: log Z of cases.   log_z: of each sentence by its number, over all labellings.
-    """
-
-    def __init__(
-        self, sums: Callable[[Sequence[PlacedCase]], CaseSums], questions: Sequence[_Question], sentences: range
-    ):
-        self._sums, self._questions = sums, questions
-        self._status, self.approximate = RunStatus(), False
-        self.log_z: dict[int, float] = {}
-        self._log = {end: np.full(len(questions), np.nan) for end in (ALL, NONE)}
-        sides = [question.smaller_side for question in questions]
-        self._fill(list(enumerate(sides)), whole=sentences)
-        # a larger part of the probability loses digits, and estimates need both parts
-        self._fill(
-            [
-                (n, NONE if side == ALL else ALL)
-                for n, (side, question) in enumerate(zip(sides, questions, strict=True))
-                if question.other_fits and (self.approximate or self._log[side][n] > HALF)
-            ]
-        )
-
-    def _fill(self, asked: Sequence[tuple[int, int]], whole: range = range(0)) -> None:
-        """Sums the cases of some questions' sides; first, all labellings of the sentences `whole`."""
-        cases: list[PlacedCase] = [(s, {}) for s in whole]
-        ends = []
-        for n, side in asked:
-            cases += [(self._questions[n].sentence, case) for case in self._questions[n].of(side)]
-            ends.append(len(cases))
-        if not cases:
-            return
-        out = self._sums(cases)
-        self._status, self.approximate = self._status + out.status, self.approximate or out.approximate
-        self.log_z |= dict(zip(whole, out.log_z.tolist(), strict=False))
-        start = len(whole)
-        for (n, side), end in zip(asked, ends, strict=True):
-            log_z = self.log_z[self._questions[n].sentence]
-            self._log[side][n] = _log_sum(out.log_z[start:end] - log_z) if np.isfinite(log_z) else np.nan
-            start = end
-
-    def answers(self) -> list[tuple[float, float, float, bool, bool]]:
-        """Of each question value, log, log_not, exact, converged."""
-        return [
-            (float(np.exp(log)), log, log_not, not self.approximate, self._status.converged)
-            for log, log_not in (self._both(n) for n in range(len(self._questions)))
-        ]
-
-    def _both(self, n: int) -> tuple[float, float]:
-        """log P of the event and of its complement: of the likelier one by the other, which has the digits."""
-        log, log_not = float(self._log[ALL][n]), float(self._log[NONE][n])
-        if self.approximate and not np.isnan(log + log_not):  # two estimates, which need not sum to 1
-            total = np.logaddexp(log, log_not)
-            return float(log - total), float(log_not - total)
-        if np.isnan(log) or log_not < log:
-            return _log_rest(log_not), min(log_not, 0.0)
-        return min(log, 0.0), _log_rest(log)
-
-
-def _log_sum(logs: Floats) -> float:
-    """log Σ exp; -inf of nothing."""
-    peak = logs.max(initial=-np.inf)
-    return float(peak + np.log(np.exp(logs - peak).sum())) if np.isfinite(peak) else -np.inf
+def _both(log: float, log_not: float, approximate: bool) -> tuple[float, float]:
+    """log P of the event and of its complement: of the likelier one by the other, which has the digits."""
+    if approximate and not np.isnan(log + log_not):  # two estimates, which need not sum to 1
+        total = np.logaddexp(log, log_not)
+        return float(log - total), float(log_not - total)
+    if np.isnan(log) or log_not < log:
+        return _log_rest(log_not), min(log_not, 0.0)
+    return min(log, 0.0), _log_rest(log)
 
 
 def _log_rest(log: float) -> float:
@@ -306,9 +269,6 @@ def _log_rest(log: float) -> float:
     if log >= 0.0:
         return -np.inf
     return float(np.log(-np.expm1(log)) if log > HALF else np.log1p(-np.exp(log))) + 0.0  # no -0.0
-
-
-# the labellings that an event may name --------------------------------------------------------------------------------
 
 
 def _predicted(model: PredictingModel, predictor: Predictor, workers: Workers) -> dict[str, list[int]]:
@@ -337,11 +297,3 @@ def _gold(model: PredictingModel, predictor: Predictor, workers: Workers) -> dic
 
 
 _LABELLINGS = {"gold": _gold, "predicted": _predicted}
-
-
-def _of_sentence(labellings: Mapping[str, Mapping[str, list[int]]], start: int, length: int) -> Known:
-    """The part of the labellings that belongs to one sentence."""
-    return {
-        name: {label: sets[start : start + length] for label, sets in of_labels.items()}
-        for name, of_labels in labellings.items()
-    }

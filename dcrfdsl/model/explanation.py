@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import Corpus
 from ..features import FeatureExtractor
-from ..foundation import Floats, Ints, data_error, did_you_mean, quoted_names, require_whole
+from ..foundation import Floats, Ints, data_error, did_you_mean, quoted_names, require_whole, spelling_remedy
 from ..graph import FactorGraph, ModelGraph, assignment_states, best_order, order_cost
 from ..inference import (
     BIAS,
@@ -108,21 +108,14 @@ class Explanation:
         )
 
 
-class Question(NamedTuple):
-    """The variable (its number) and position that are asked about, two of its states, and their probabilities."""
-
-    variable: int
-    position: int
-    chosen: int
-    runner_up: int
-    probabilities: tuple[float, float]
-
-
 def explain_position(
     model: PredictingModel, sentence: Sentence | Corpus, position: int, label: str | None, against: str | None
 ) -> Explanation:
     """Why a position of a sentence, from 0, has its label and not `against`; see `TrainedModel.explain`."""
-    name, predictor = label_asked(model.labels, label), _one_sentence(model, sentence)
+    if isinstance(sentence, Corpus) and sentence.num_sentences != 1:
+        message = f"`explain` takes one sentence, and the corpus has {sentence.num_sentences:,}"
+        raise data_error("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`")
+    name, predictor = label_asked(model.labels, label), model.prepare(sentence)
     require_whole(position, "position", least=0)
     length = 0 if predictor is None else predictor.corpus.num_tokens
     if predictor is None or position >= length:
@@ -130,18 +123,7 @@ def explain_position(
         raise data_error("no-such-position", message, help="positions count from 0")
     chosen = int(model.predict(predictor, threads=1).codes[name][position])
     probabilities = model.marginals(predictor, threads=1)[0][name][position]
-    return explain_label(
-        predictor, model.weights, question_of(model.states, name, position, chosen, probabilities, against)
-    )
-
-
-def _one_sentence(model: PredictingModel, sentence: Sentence | Corpus) -> Predictor | None:
-    if not isinstance(sentence, Corpus):
-        return model.prepare(sentence)
-    if sentence.num_sentences != 1:
-        message = f"`explain` takes one sentence, and the corpus has {sentence.num_sentences:,}"
-        raise data_error("no-such-sentence", message, help="give it `corpus.slice(n, n + 1)`")
-    return model.prepare(sentence)
+    return explain_label(predictor, model.weights, name, position, chosen, probabilities, against)
 
 
 def label_asked(labels: Sequence[str], label: str | None) -> str:
@@ -151,62 +133,34 @@ def label_asked(labels: Sequence[str], label: str | None) -> str:
     listed = ", ".join(quoted_names(tuple(labels)))
     if label is None:
         raise data_error("no-such-label", "the model has several labels", help=f"say which: {listed}")
-    guess = did_you_mean(label, labels)
-    remedy = f"did you mean `{guess}`?" if guess else f"its labels are {listed}"
+    remedy = spelling_remedy(did_you_mean(label, labels), f"its labels are {listed}")
     raise data_error("no-such-label", f"`{label}` is no label of the model", help=remedy)
 
 
-def question_of(
-    states: Mapping[str, tuple[str, ...]], label: str, position: int, chosen: int, probabilities: Floats,
+def explain_label(
+    predictor: Predictor, weights: Floats, label: str, place: int, chosen: int, probabilities: Floats,
     against: str | None,
-) -> Question:  # fmt: skip
-    """The question why a label is `chosen` and not `against`, by default the likeliest other state.
+) -> Explanation:  # fmt: skip
+    """Explains why a label of the only sentence of a corpus has the state `chosen` at position `place`, from 0, and not
+    `against`, by default the likeliest other one, at `weights` [W].
 
-    probabilities: of all states there. DcrfError if there is no such other state.
-    """
-    names = states[label]
-    if against is not None:
-        other = _state_number(names, against, label)
-        if other == chosen:
-            message = f"`{against}` is what the model chooses there"
-            raise data_error("no-other-state", message, help="compare with another state")
-    else:
-        others = np.where(np.arange(len(names)) == chosen, -1.0, probabilities)
-        other = int(others.argmax())
-        if others[other] <= 0.0:
-            message = f"`{names[chosen]}` is the only possible state of `{label}` at position {position + 1}"
-            raise data_error("no-other-state", message, help="ask about another position")
-    both = float(probabilities[chosen]), float(probabilities[other])
-    return Question(list(states).index(label), position, chosen, other, both)
-
-
-def _state_number(states: Sequence[str], state: str, label: str) -> int:
-    """The number of a state; DcrfError with the nearest one if there is none of this name."""
-    if state in states:
-        return list(states).index(state)
-    guess = did_you_mean(state, states)
-    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(tuple(states)))}"
-    raise data_error("no-such-state", f"`{state}` is no state of `{label}`", help=remedy)
-
-
-def explain_label(predictor: Predictor, weights: Floats, question: Question) -> Explanation:
-    """Explains one label of the only sentence of a corpus at `weights` [W].
-
-    Inference is exact wherever that fits, else what the template asks for. DcrfError where one of the two states is
-    impossible there.
+    probabilities: of all states there. Inference is exact wherever that fits, else what the template asks for.
+    DcrfError where there is no such other state, or one of the two is impossible there.
     """
     structure, data = predictor.structure, predictor.bind()
+    of_label = structure.states[label]
+    other = _other_state(label, of_label, place, chosen, probabilities, against)
     states, extractor, names = structure.states, structure.extractor, tuple(structure.states)
     potentials, width = data.potentials(weights), len(names)
-    position = 0 if question.variable in data.graph.of_sentence else question.position
-    graph, variable = sequence_graph(data, potentials, 0), position * width + question.variable
+    number = names.index(label)
+    position = 0 if number in data.graph.of_sentence else place
+    graph, variable = sequence_graph(data, potentials, 0), position * width + number
     method = _method(graph, inference_settings(structure.spec))
-    first, one = _best_with(graph, method, variable, question.chosen)
-    second, other = _best_with(graph, method, variable, question.runner_up)
-    label, of_label = names[question.variable], states[names[question.variable]]
-    for found, state in ((first, question.chosen), (second, question.runner_up)):
+    first, status = _best(graph.with_evidence({variable: chosen}), method)
+    second, of_other = _best(graph.with_evidence({variable: other}), method)
+    for found, state in ((first, chosen), (second, other)):
         if found is None:
-            message = f"no possible labelling has `{label}` = `{of_label[state]}` at position {question.position + 1}"
+            message = f"no possible labelling has `{label}` = `{of_label[state]}` at position {place + 1}"
             raise data_error("no-other-state", message, help="compare with another state")
     assert first is not None and second is not None
     terms = [term for term in differing_terms(data, potentials, 0, first, second) if term.difference]
@@ -216,19 +170,38 @@ def explain_label(predictor: Predictor, weights: Floats, question: Question) -> 
     best = _best(graph_without(data, potentials, 0, decisive), method)[0] if decisive else first
     return Explanation(
         label,
-        question.position,
-        of_label[question.chosen],
-        of_label[question.runner_up],
-        question.probabilities,
+        place,
+        of_label[chosen],
+        of_label[other],
+        (float(probabilities[chosen]), float(probabilities[other])),
         (_labelling(data, first, states), _labelling(data, second, states)),
         margin,
         tuple(_named(term, data, states, extractor) for term in terms),
         tuple(_named(term, data, states, extractor) for term in decisive),
         of_label[int((first if best is None else best)[variable])],
         isinstance(method, ExactSettings),
-        one + other,
+        status + of_other,
         tuple(names[variable] for variable in sorted(data.graph.of_sentence)),
     )
+
+
+def _other_state(
+    label: str, states: tuple[str, ...], position: int, chosen: int, probabilities: Floats, against: str | None
+) -> int:
+    """The number of the state to compare with. DcrfError if there is none."""
+    if against is not None:
+        if against not in states:
+            remedy = spelling_remedy(did_you_mean(against, states), f"its states are {', '.join(quoted_names(states))}")
+            raise data_error("no-such-state", f"`{against}` is no state of `{label}`", help=remedy)
+        if states.index(against) == chosen:
+            message = f"`{against}` is what the model chooses there"
+            raise data_error("no-other-state", message, help="compare with another state")
+        return states.index(against)
+    others = np.where(np.arange(len(states)) == chosen, -1.0, probabilities)
+    if others.max() <= 0.0:
+        message = f"`{states[chosen]}` is the only possible state of `{label}` at position {position + 1}"
+        raise data_error("no-other-state", message, help="ask about another position")
+    return int(others.argmax())
 
 
 def _method(graph: FactorGraph, settings: MethodSettings) -> MethodSettings:
@@ -239,27 +212,22 @@ def _method(graph: FactorGraph, settings: MethodSettings) -> MethodSettings:
     return settings if settings.method in ("trp", "bp") else TrpSettings()
 
 
-def _best_with(graph: FactorGraph, method: MethodSettings, variable: int, state: int) -> tuple[Ints | None, RunStatus]:
-    """The best labelling in which a variable has a state; None if there is none."""
-    return _best(graph.with_evidence({variable: state}), method)
-
-
 def _best(graph: FactorGraph, method: MethodSettings) -> tuple[Ints | None, RunStatus]:
+    """The best labelling; None if none is possible."""
     found = infer_graph(graph, "map", method)
     return (None if found.status.impossible else found.assignment), found.status
 
 
 def _decisive(data: BoundData, terms: Sequence[ScoreTerm], margin: float) -> list[ScoreTerm]:
     """The fewest features whose terms sum to more than the margin. Each adds what it adds, so the largest go first."""
-    of_features = [term for term in terms if _is_observed(term, data) and term.difference > 0]
+    of_features = [  # not of a bias or a constraint
+        term
+        for term in terms
+        if term.feature != BIAS and data.graph.kinds[term.kind].template.clique >= 0 and term.difference > 0
+    ]
     sums = np.cumsum([term.difference for term in of_features])
     enough = np.flatnonzero(sums > margin + CLOSE * max(1.0, abs(margin)))
     return of_features[: int(enough[0]) + 1] if margin > 0 and len(enough) else []
-
-
-def _is_observed(term: ScoreTerm, data: BoundData) -> bool:
-    """Whether a term is of a feature, not of a bias or a constraint."""
-    return term.feature != BIAS and data.graph.kinds[term.kind].template.clique >= 0
 
 
 def _labelling(data: BoundData, codes: Ints, states: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -298,9 +266,6 @@ def _sites(scope: Sequence[int], number: int, graph: ModelGraph) -> tuple[tuple[
         return tuple((names[label], t) for t in range(max(0, last - template.segment_length + 1), last + 1))
     seen_as = {} if template.plain is None else dict(zip(template.variables, template.plain.variables, strict=True))
     return tuple((names[seen_as.get(v % width, v % width)], v // width) for v in scope)
-
-
-# in words -------------------------------------------------------------------------------------------------------------
 
 
 def contribution_words(one: Contribution) -> tuple[str, str, str, str]:

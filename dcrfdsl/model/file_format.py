@@ -88,41 +88,32 @@ _SUM_AT = LENGTH_BYTES + len(_MAGIC)
 _HEADER_AT = _SUM_AT + len(_BLANK_SUM)  # the shortest beginning that can be checked
 
 
-# writing ----------------------------------------------------------------------------------------------------------
-
-
 def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Writes `arrays` and `header` (JSON values) to `path`; replaces an existing model only once all is on disk.
 
     Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged. The arrays are
     written one after another from where they lie: of none there is a copy but for what its narrowest form takes.
     """
-    write_whole(path, _summed(_pieces(arrays, header)))
+    write_whole(path, _pieces(arrays, header))
 
 
 def model_bytes(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
     """The bytes that `write_model` writes."""
-    return b"".join(_summed(_pieces(arrays, header)))
-
-
-def _summed(pieces: list[memoryview]) -> list[memoryview]:
-    """The pieces of a file with its checksum; the first, which holds the digits, becomes three."""
-    digits = memoryview(f"{_checksum(*pieces):08x}".encode())
-    return [pieces[0][:_SUM_AT], digits, pieces[0][_HEADER_AT:], *pieces[1:]]
+    return b"".join(_pieces(arrays, header))
 
 
 def _pieces(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> list[memoryview]:
-    """The file with a blank checksum: its head, and each array in its narrowest form."""
-    blank = f"crc32:{_BLANK_SUM.decode()}"
+    """The file in pieces: its head up to the checksum, the checksum, the rest of the head, and each array in its
+    narrowest form.
+    """
     narrow, forms = narrowed(arrays)
     record = {
-        "checksum": blank, "format": "dcrfdsl-model", "version": FORMAT_VERSION, "header": dict(header),
-        "narrow": forms,
+        "checksum": f"crc32:{_BLANK_SUM.decode()}", "format": "dcrfdsl-model", "version": FORMAT_VERSION,
+        "header": dict(header), "narrow": forms,
     }  # fmt: skip
-    return in_pieces(narrow, {_KEY: json.dumps(record, separators=(",", ":"))})
-
-
-# reading ----------------------------------------------------------------------------------------------------------
+    head, *others = in_pieces(narrow, {_KEY: json.dumps(record, separators=(",", ":"))})
+    digits = memoryview(f"{_checksum(head, *others):08x}".encode())
+    return [head[:_SUM_AT], digits, head[_HEADER_AT:], *others]
 
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -269,9 +260,6 @@ def _checksum(start: memoryview, *rest: memoryview) -> int:
     for piece in rest:
         value = zlib.crc32(piece, value)
     return value
-
-
-# errors -----------------------------------------------------------------------------------------------------------
 
 
 def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> DcrfError:

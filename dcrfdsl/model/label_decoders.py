@@ -79,7 +79,9 @@ def _joint(
 ) -> Prediction:
     """The best labelling. One that has to keep to `once`, or gets a bound, is searched on from what inference finds."""
     if predictor.structure.graph.num_latents:
-        return _joint_over_latents(predictor, weights, workers, temperature)
+        nbest = nbest_labellings(predictor, weights, workers, 1, temperature)
+        scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
+        return _prediction(predictor, nbest.first(predictor.labels, predictor.corpus.lengths()), nbest.status, scores)
     data, method = predictor.bound
     potentials, searches = data.potentials_at(weights, predictor.constant_weights), predictor.structure.once_constraint
     best = Decoded.empty(data, approximate=method.approximate)
@@ -98,17 +100,11 @@ def _joint(
     return _prediction(predictor, _codes(predictor, found.labelling), found.status, found.scores, found.bounds)
 
 
-def _joint_over_latents(predictor: Predictor, weights: Floats, workers: Workers, temperature: float) -> Prediction:
-    nbest = nbest_labellings(predictor, weights, workers, 1, temperature)
-    scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
-    return _prediction(predictor, nbest.first(predictor.labels, predictor.corpus.lengths()), nbest.status, scores)
-
-
 def _marginal(
     predictor: Predictor, _: MethodSettings, __: str | None, weights: Floats, workers: Workers, temperature: float
 ) -> Prediction:
     marginals, status = predictor.marginals(_tempered(predictor, weights, temperature), workers)
-    likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in predictor.of_labels(marginals)]
+    likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in marginals[: len(predictor.labels)]]
     return _prediction(predictor, likeliest, status)
 
 
@@ -150,7 +146,7 @@ def _codes(predictor: Predictor, labelling: Codes) -> list[Codes]:
     if width == 1:
         return [np.maximum(labelling, 0)]
     table = np.maximum(labelling, 0).reshape(-1, width)
-    return [np.ascontiguousarray(codes) for codes in predictor.of_labels(list(table.T))]
+    return [np.ascontiguousarray(codes) for codes in table.T[: len(predictor.labels)]]
 
 
 def _tempered(predictor: Predictor, weights: Floats, temperature: float) -> Floats:

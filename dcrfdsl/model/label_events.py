@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..data import ENDS, STARTS, mark_table
-from ..foundation import DcrfError, Mask, Span, cached_property, did_you_mean, quoted_names
+from ..foundation import DcrfError, Mask, Span, cached_property, did_you_mean, quoted_names, spelling_remedy
 from ..graph import views_seen
 from ..semantics import (
     ConditionReader,
@@ -142,11 +142,12 @@ class EventReader:
         assert isinstance(term, Reference)
         if term.name not in self._number and term.name not in self._tables.views:
             column = self.spec.column(term.name) is not None
-            guess = did_you_mean(term.name, [*self._number, *self.spec.views_by_name, *_LABELLINGS])
             message = (
                 f"`{term.name}` is {'a column of the data, which is known' if column else 'no label of the model'}"
             )
-            remedy = f"did you mean `{guess}`?" if guess else self._listed()
+            remedy = spelling_remedy(
+                did_you_mean(term.name, [*self._number, *self.spec.views_by_name, *_LABELLINGS]), self._listed()
+            )
             raise event_problem(term, "bad-event", message, help=remedy)
         self._offset(term)
 
@@ -164,8 +165,8 @@ class EventReader:
         views = self._tables.views
         states = list(dict.fromkeys(views[term.name][1])) if term.name in views else self.states[term.name]
         if state not in states:
-            guess = did_you_mean(state, [*states, *_LABELLINGS])
-            remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(tuple(states)))}"
+            listed = f"its states are {', '.join(quoted_names(tuple(states)))}"
+            remedy = spelling_remedy(did_you_mean(state, [*states, *_LABELLINGS]), listed)
             if state in _LABELLINGS:
                 remedy = f"write `{term.name}[3] = {state}`, with `=`"
             message = f"`{state}` is no state of `{term.name}`"
@@ -233,8 +234,9 @@ class EventReader:
             raise event_problem(call, "bad-event", message, help=named if with_segments else "the model has none")
         types = mark_table(self.states[label])[2]
         if kind not in types:
-            guess = did_you_mean(kind, types)
-            remedy = f"did you mean `{guess}`?" if guess else f"the types are {', '.join(quoted_names(tuple(types)))}"
+            remedy = spelling_remedy(
+                did_you_mean(kind, types), f"the types are {', '.join(quoted_names(tuple(types)))}"
+            )
             raise event_problem(call, "no-such-state", f"`{label}` has no segments of type `{kind}`", help=remedy)
         if not 1 <= first <= last:
             message = f"no segment reaches from position {first} to {last}"

@@ -7,7 +7,7 @@ Got as `model.explanations`. Not here: why a position has its label (`explanatio
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from ..foundation import (
     quoted_names,
     require_kind,
     require_whole,
+    spelling_remedy,
 )
 from ..graph import GraphDrawing, assignment_states
 from ..optimizers import BoostingRound
@@ -72,10 +73,12 @@ class ModelExplanations:
         text = functools.cache(self._feature_text)
         cliques, features, assignments = self.model.parameters.origins()
         names = [template.name for template in self.model.graph.templates[: len(self.model.parameters.cliques)]]
-        if clique is not None and not any(clique == name or fnmatchcase(name, clique) for name in names):
-            raise _no_clique(clique, names)
-        wanted = np.array([clique is None or clique == name or fnmatchcase(name, clique) for name in names], bool)
-        chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
+        matches = [clique is None or clique == name or fnmatchcase(name, clique) for name in names]
+        if clique is not None and not any(matches):
+            listed = ", ".join(quoted_names(tuple(dict.fromkeys(names))))
+            remedy = spelling_remedy(did_you_mean(clique, names), f"the cliques are {listed}")
+            raise data_error("unknown-clique", f"the model has no clique `{clique}`", help=remedy)
+        chosen = np.flatnonzero(np.array(matches, bool)[cliques]) if len(names) else np.zeros(0, np.int64)
         strongest: list[Row] = []
         for weight in chosen[np.argsort(-np.abs(self.model.weights[chosen]), kind="stable")].tolist():
             if len(strongest) == top:
@@ -128,29 +131,26 @@ class ModelExplanations:
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_whole(sentence, "sentence", least=0)
-        return drawn_with_labels(self.model, corpus, sentence)
+        if not 0 <= sentence < corpus.num_sentences:
+            raise missing_sentence(corpus, sentence)
+        prediction = self.model.predict(corpus.slice(sentence, sentence + 1), threads=1)
+
+        def told(name: str, position: int) -> tuple[str, tuple[str, ...], str]:
+            if name not in prediction.codes:
+                return "", (), ""
+            state = prediction.states[name][int(prediction.codes[name][position])]
+            return state, (f"labelled {state}",), ""
+
+        return sentence_drawing(self.model, corpus, sentence, told)
 
     def _feature_text(self, clique: int, feature: int) -> str:
-        return (
-            "bias"
-            if feature < 0
-            else self.model.extractor.describe(self.model.graph.templates[clique].feature_set, feature)
-        )
+        number = self.model.graph.templates[clique].feature_set
+        return "bias" if feature < 0 else self.model.extractor.describe(number, feature)
 
     def _row(self, weight: int, clique: int, text: str, assignment: int) -> Row:
         template = self.model.graph.templates[clique]
         states = assignment_states(template, assignment, list(self.model.states.values()))
         return template.name, text, states, float(self.model.weights[weight])
-
-
-def _no_clique(clique: str, names: Sequence[str]) -> DcrfError:
-    guess = did_you_mean(clique, names)
-    listed = ", ".join(quoted_names(tuple(dict.fromkeys(names))))
-    remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {listed}"
-    return data_error("unknown-clique", f"the model has no clique `{clique}`", help=remedy)
-
-
-# drawn sentences ------------------------------------------------------------------------------------------------------
 
 
 def sentence_drawing(model: PredictingModel, corpus: Corpus, number: int, told: Told) -> GraphDrawing:
@@ -162,21 +162,6 @@ def sentence_drawing(model: PredictingModel, corpus: Corpus, number: int, told: 
     pairs = [relations[model.graph.templates[n].clique].local(0, sentence.sentence_off) for n in model.graph.relational]
     drawing = sentence_graph(model.graph, sentence, 0, model.extractor, rows, pairs, told)
     return replace(drawing, title=f"sentence {number + 1} of {corpus.file}")
-
-
-def drawn_with_labels(model: PredictingModel, corpus: Corpus, number: int) -> GraphDrawing:
-    """The graph of a sentence whose circles say the labels that the model gives."""
-    if not 0 <= number < corpus.num_sentences:
-        raise missing_sentence(corpus, number)
-    prediction = model.predict(corpus.slice(number, number + 1), threads=1)
-
-    def told(name: str, position: int) -> tuple[str, tuple[str, ...], str]:
-        if name not in prediction.codes:
-            return "", (), ""
-        state = prediction.states[name][int(prediction.codes[name][position])]
-        return state, (f"labelled {state}",), ""
-
-    return sentence_drawing(model, corpus, number, told)
 
 
 def missing_sentence(corpus: Corpus, number: int) -> DcrfError:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
+from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..features import view_label, view_map
 from ..foundation import CORPUS, Codes, Diagnostic, Floats, data_error, require_kind, warn_of
 from ..inference import Labellings, RunStatus, Workers
@@ -78,12 +78,12 @@ class ModelScores:
         >>> model.scores.log_likelihood(corpus) < 0
         True
         """
-        return float(self._log_likelihood(corpus, threads))
+        return float(ExactSum(self._log_probabilities(corpus, threads).tolist()))
 
-    def _log_likelihood(self, corpus: Corpus, threads: int | None) -> ExactSum:
-        """`log_likelihood` as a sum that can go on with other sentences."""
+    def _log_probabilities(self, corpus: Corpus, threads: int | None) -> Floats:
+        """The terms of `log_likelihood`, [n]."""
         self.require_log_z("no likelihood")
-        return ExactSum(self.gold_log_probabilities(corpus, Workers(threads))(self.model.probability_weights).tolist())
+        return self.gold_log_probabilities(corpus, Workers(threads))(self.model.probability_weights)
 
     def gold_log_probabilities(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
         """The terms of `log_likelihood` as a function of weights [W]; all other work is done once."""
@@ -118,15 +118,7 @@ class ModelScores:
     def _rank_risk(self, corpus: Corpus, threads: int | None) -> RankRiskSum:
         """`rank_risk` as sums that can go on with other sentences."""
         self.require_log_z("no rank risk")
-        return self._rank_risk_of(corpus, Workers(threads))(self.model.weights)
-
-    def _rank_risk_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRiskSum]:
-        """`rank_risk` as a function of weights [W]; all other work is done once."""
-        require_kind(corpus, Corpus, "corpus", CORPUS)
-        gold = encode_labels(self.model.spec, self.model.states, corpus)
-        return rank_risk_of(
-            Predictor.of(self.model.structure, corpus), Predictor.of(self.model.structure, corpus, gold), gold, workers
-        )
+        return rank_risk_of(self.model, corpus, Workers(threads))(self.model.weights)
 
     def sentence_terms(self, corpus: Corpus, *, threads: int | None = None) -> dict[str, Floats]:
         """The terms [n] of `log_likelihood` and `rank_risk`, of those that the template names: a sum, and a mean.
@@ -136,10 +128,7 @@ class ModelScores:
         """
         named, terms = {call.name for call in self.model.spec.evaluate}, dict[str, Floats]()
         if "log_likelihood" in named:
-            self.require_log_z("no likelihood")
-            terms["log_likelihood"] = self.gold_log_probabilities(corpus, Workers(threads))(
-                self.model.probability_weights
-            )
+            terms["log_likelihood"] = self._log_probabilities(corpus, threads)
         if "rank_risk" in named:
             terms["rank_risk"] = self._rank_risk(corpus, threads).risks
         return terms
@@ -203,7 +192,15 @@ class ModelScores:
                 continue
             prediction = self.model.predict(part, threads=threads, decode=decode)
             if on_status is not None:
-                on_status(self._with_pruning(prediction.status, corpus, Workers(threads)), corpus)
+                status = prediction.status
+                if status.pruning.positions:  # with what pruning leaves out of gold data
+                    gold, weights = (
+                        encode_labels(self.model.spec, self.model.states, corpus),
+                        self.model.probability_weights,
+                    )
+                    of_gold = Predictor.of(self.model.structure, corpus).pruning(weights, Workers(threads), gold)
+                    status = replace(status, pruning=of_gold)
+                on_status(status, corpus)
             empty = self.empty_metrics(corpus)
             remarks = empty if remarks is None else [remark for remark in remarks if remark in empty]
             tallies = added(tallies, self.tallies(corpus, prediction, threads))
@@ -281,14 +278,6 @@ class ModelScores:
         """The name of that metric, as `segments(y).f1`; of a risk, of what it leaves of 1."""
         return first_metric(self.model.spec.evaluate, {label: self.model.states[label] for label in self.model.labels})
 
-    def _with_pruning(self, status: RunStatus, corpus: Corpus, workers: Workers) -> RunStatus:
-        """The status of a pruned run, with what pruning leaves out of gold data."""
-        if not status.pruning.positions:
-            return status
-        gold = encode_labels(self.model.spec, self.model.states, corpus)
-        report = Predictor.of(self.model.structure, corpus).pruning(self.model.probability_weights, workers, gold)
-        return replace(status, pruning=report)
-
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
     ) -> Callable[[Floats, Voters | None], float]:
@@ -308,7 +297,7 @@ class ModelScores:
             log_probabilities = self.gold_log_probabilities(corpus, workers)
             return lambda weights, _: float(log_probabilities(weights).sum())
         if first == "rank_risk":
-            rank = self._rank_risk_of(corpus, workers)
+            rank = rank_risk_of(self.model, corpus, workers)
             return lambda weights, _: goodness(first, rank(weights).mean.value)
         predictor = Predictor.of(self.model.structure, corpus)
         by_rule, by_votes = decoder_of(predictor, decode, stage), VotedDecoder(predictor, workers, stage)
@@ -331,7 +320,9 @@ class ModelScores:
             self.model.states,
             known_values=self.model.known_values.__getitem__,
             views=self._views(),
-            log_likelihood=lambda: self._log_likelihood(corpus, threads) if with_probabilities else 0.0,
+            log_likelihood=(
+                lambda: ExactSum(self._log_probabilities(corpus, threads).tolist()) if with_probabilities else 0.0
+            ),
             rank_risk=lambda: self._rank_risk(corpus, threads).counts if with_probabilities else (0.0, 0, 0),
         )
 
@@ -343,9 +334,6 @@ def _predicted_codes(corpus: Corpus, prediction: Prediction) -> dict[str, Codes]
         for states in codes.values():
             states[off[s] : off[s + 1]] = -1
     return codes
-
-
-# the rank risk --------------------------------------------------------------------------------------------------------
 
 
 class RankRisk(NamedTuple):
@@ -372,15 +360,15 @@ class RankRiskSum(NamedTuple):
         return RankRisk(float(total) / sentences if sentences else 0.0, at_least)
 
 
-def rank_risk_of(
-    free: Predictor, clamped: Predictor, gold: EncodedLabels, workers: Workers
-) -> Callable[[Floats], RankRiskSum]:
-    """The risk as a function of weights [W]. clamped: as `free`, but clamped to the gold labels of the corpus.
+def rank_risk_of(model: PredictingModel, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRiskSum]:
+    """The risk on a corpus as a function of weights [W]; all other work is done once.
 
     Leaves out sentences with a label that is not a single known state, and those whose gold labelling is impossible.
     """
-    corpus, labels = free.corpus, range(len(gold.codes))
-    off = corpus.sentence_off
+    require_kind(corpus, Corpus, "corpus", CORPUS)
+    gold = encode_labels(model.spec, model.states, corpus)
+    free, clamped = Predictor.of(model.structure, corpus), Predictor.of(model.structure, corpus, gold)
+    labels, off = range(len(gold.codes)), corpus.sentence_off
     unknown = np.concatenate([[0], np.cumsum(gold.partial)])
     complete = (unknown[off[1:]] == unknown[off[:-1]]) & (np.diff(off) > 0)
     count = int(np.clip(CODES // max(1, gold.codes.size), FEWEST, MOST))

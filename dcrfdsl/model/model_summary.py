@@ -17,16 +17,13 @@ from ..semantics import template_listing, to_text
 from .model_explanations import ModelExplanations
 from .predicting_model import PredictingModel
 from .record import content_hash, versions
-from .reporting import StrongWeights, TransitionWeights, stage_runs, training_blocks, transition_blocks
+from .reporting import StrongWeights, TransitionWeights, training_blocks, transition_blocks
 
 MOST_WEIGHTS = 20  # of a clique
 MOST_STATES = 30  # of a heat map, on either side
 MOST_SORTED = 5_000_000  # weights among which notebooks look for the strongest, within a second or so
 MOST_NAMED = 12  # states of a label
 MOST_MAPS = 5  # of transitions
-
-
-# weights ----------------------------------------------------------------------------------------------------------
 
 
 def strong_weights(model: PredictingModel) -> list[StrongWeights]:
@@ -80,9 +77,6 @@ def _largest(table: Floats) -> Ints:
     return np.sort(used[np.argsort(-strength[used], kind="stable")[:MOST_STATES]])
 
 
-# the record -------------------------------------------------------------------------------------------------------
-
-
 def identity_of(model: PredictingModel, corpus: Corpus, seed: int) -> list[tuple[str, str]]:
     """Versions, hashes and seeds of a report and its model."""
     from .. import __version__
@@ -109,15 +103,8 @@ def identity_of(model: PredictingModel, corpus: Corpus, seed: int) -> list[tuple
     return [*rows, *((f"{name}, at training", version) for name, version in record.versions.items())]
 
 
-# in notebooks --------------------------------------------------------------------------------------------------------
-
-
 def model_html(model: PredictingModel) -> str:
     """What a model consists of: facts, its strongest weights, and on demand transitions, training and template."""
-    return notebook_html(_model_blocks(model))
-
-
-def _model_blocks(model: PredictingModel) -> Iterator[Block]:
     record = model.record
     facts = [
         *((f"label {label}", _states(model.states[label])) for label in model.labels),
@@ -129,15 +116,14 @@ def _model_blocks(model: PredictingModel) -> Iterator[Block]:
     if record.stage:
         how = "converged" if record.converged else "not converged"
         facts.append((f"stage {record.stage}", f"{record.end} after {record.iterations:,} iterations, {how}"))
-    yield TextTable("A trained model", ["what", "value"], facts, (0, 1))
-    yield from _strongest(model)
+    blocks: list[Block] = [TextTable("A trained model", ["what", "value"], facts, (0, 1)), *_strongest(model)]
     if maps := transition_weights(model):
         shown = transition_blocks(maps[:MOST_MAPS])
         if len(maps) > MOST_MAPS:
             shown.append(Paragraph(f"{len(maps) - MOST_MAPS:,} more cliques are left out.", kind="note"))
-        yield Fold("Transitions", shown)
-    yield Fold("Training", training_blocks(stage_runs(record.stages), record.tuning.get("trials", ())))
-    yield Fold("Template", [template_listing(to_text(model.spec))])
+        blocks.append(Fold("Transitions", shown))
+    blocks.append(Fold("Training", training_blocks(record.stages, record.tuning.get("trials", ()))))
+    return notebook_html([*blocks, Fold("Template", [template_listing(to_text(model.spec))])])
 
 
 def _states(states: Sequence[str]) -> str:

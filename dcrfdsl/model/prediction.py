@@ -127,9 +127,6 @@ def require_possible(prediction: Prediction, corpus: Corpus | None = None) -> Pr
     return prediction
 
 
-# in notebooks ---------------------------------------------------------------------------------------------------------
-
-
 def _shown(prediction: Prediction) -> Iterator[Block]:
     corpus = prediction.corpus
     if corpus is None:
@@ -206,22 +203,13 @@ def _segments(prediction: Prediction, label: str, words: Sequence[str], first: i
 
 
 def _columns(prediction: Prediction, words: Sequence[str], first: int) -> list[Stretch]:
-    """Each word with its label of every layer."""
-    layers = [
-        [(text, hue + NEXT_LAYER * number) for text, hue in _layer(prediction, label, first, len(words))]
-        for number, label in enumerate(prediction.codes)
-    ]
+    """Each word with its label of every layer: text and hue. States of one type of segment have one hue, and O has no
+    text.
+    """
+    layers: list[list[tuple[str, int]]] = []
+    for number, (label, codes) in enumerate(prediction.codes.items()):
+        states, shown = prediction.states[label], codes[first : first + len(words)].tolist()
+        hue = mark_table(states)[1].tolist() if has_segments(states) else range(len(states))
+        texts = ["" if has_segments(states) and state == OUTSIDE else state for state in states]
+        layers.append([(texts[code], hue[code] + NEXT_LAYER * number) for code in shown])
     return [Stretch(word, labels) for word, *labels in zip(words, *layers, strict=True)]
-
-
-def _layer(prediction: Prediction, label: str, first: int, length: int) -> list[tuple[str, int]]:
-    """Text and hue of a label at some tokens. States of one type of segment have one hue, and O has no text."""
-    states, codes = prediction.states[label], _plain(prediction.codes[label][first : first + length])
-    if not has_segments(states):
-        return [(states[code], code) for code in codes]
-    kind = mark_table(states)[1].tolist()
-    return [("" if states[code] == OUTSIDE else states[code], kind[code]) for code in codes]
-
-
-def _plain(codes: Codes) -> list[int]:
-    return [int(code) for code in codes]

@@ -1,7 +1,8 @@
 """A model without its weights, and a corpus bound to it: log Z, probabilities and samples at any weights.
 
 `ModelStructure` keeps the graphs that it has unrolled. A `Predictor` is a corpus with its features, which are extracted
-once. Not here: labellings (`label_decoders`), the model as users see it (`trained_model`), inference (`inference`).
+once; `gold_of` has known labels in the form that graphs take. Not here: labellings (`label_decoders`), the model as
+users see it (`trained_model`), inference (`inference`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..features import FeatureExtractor, FeatureRows, Pairs
-from ..foundation import CORPUS, DcrfError, Floats, Mask, cached_property, data_error, require_kind
+from ..foundation import CORPUS, DcrfError, Diagnostic, Floats, Mask, cached_property, data_error, require_kind
 from ..graph import (
     FREE,
     Gold,
@@ -24,7 +24,12 @@ from ..graph import (
     PieceTemplate,
     clamp_rows,
     clamped_graph,
+    fill_memories,
+    hidden_tables,
+    known_runs,
     restricted_graph,
+    segment_shape,
+    variable_names,
     with_constraints_apart,
 )
 from ..inference import (
@@ -59,15 +64,18 @@ from ..semantics import (
     MethodSettings,
     ModelSpec,
     Observed,
+    SegmentMemory,
     TrpSettings,
     enforced_onces,
     guiding_stage,
     inference_settings,
+    segment_states,
+    unrolled_spec,
 )
-from .supervised_data import gold_of
 
 LARGEST = 1e100  # value of a feature: a product with weights, and sums of them, are then finite
 EVENT = "event on"  # before the name of a variable: the factor that restricts it
+SHOWN = 5  # sentences named in a message
 KEPT_RESTRICTED = 4  # binders of graphs with restricted labels
 
 
@@ -221,8 +229,6 @@ class Predictor:
         remedy = "give numbers in a unit in which they are near 1"
         return data_error("bad-value", message, file=corpus.file, line=line, help=remedy)
 
-    # binding ----------------------------------------------------------------------------------------------------------
-
     def bind(
         self, *, programs: bool = False, latents_first: bool = False, graph: ModelGraph | None = None
     ) -> BoundData:
@@ -307,8 +313,6 @@ class Predictor:
             name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
         return name, chosen
 
-    # probabilities ----------------------------------------------------------------------------------------------------
-
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
         """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self.bound
@@ -351,13 +355,52 @@ class Predictor:
         data = self.bind(programs=True)
         return draw_samples(data, data.potentials_at(weights, self.constant_weights), count, seed, workers)
 
-    # layout -----------------------------------------------------------------------------------------------------------
-
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the labels, in the order of the graph's variables."""
         return self.structure.graph.variables[: self.structure.graph.num_labels]
 
-    def of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
-        """Of values by variable those of labels."""
-        return of_variables[: self.structure.graph.num_labels]
+
+def gold_of(
+    spec: ModelSpec,
+    states: Mapping[str, Sequence[str]],
+    extractor: FeatureExtractor,
+    corpus: Corpus,
+    encoded: EncodedLabels,
+) -> Gold:
+    """The known values of every variable: of labels as read, of memories as labels imply them, of latents none."""
+    spec, states = unrolled_spec(spec, states)
+    names = variable_names(spec)
+    codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
+    codes[: len(spec.labels)] = encoded.codes
+    tables = hidden_tables(spec, states)
+    observed = [extractor.observed_codes(corpus, [table.observed for table in memory]) for memory in tables]
+    fill_memories(codes, tables, observed, {name: m for m, name in enumerate(names)}, corpus.sentence_off)
+    sets = [*encoded.sets, *((),) * (len(names) - len(spec.labels))]
+    for memory in spec.memories:
+        if isinstance(memory, SegmentMemory):
+            clique = next(clique for clique in spec.cliques if clique.segmental)
+            label, run = names.index(memory.label), names.index(memory.name)
+            listed = states[memory.label]
+            codes[run], sets[run] = known_runs(
+                segment_states(memory, listed), segment_shape(spec, clique, listed), codes[label], sets[label],
+                corpus.sentence_off,
+            )  # fmt: skip
+    return Gold(codes, tuple(sets))
+
+
+def impossible_gold(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:
+    """The error about sentences whose gold labels agree with no labelling that the hard constraints allow."""
+    if not len(sentences):
+        return []
+    lines = ", ".join(str(corpus.token_line[corpus.sentence_off[s]]) for s in sentences[:SHOWN])
+    more = f" and {len(sentences) - SHOWN} more" if len(sentences) > SHOWN else ""
+    return [
+        Diagnostic(
+            "broken-constraint",
+            f"no labelling satisfies the constraints and the gold labels of the sentence{'s' * (len(sentences) > 1)} "
+            f"at line{'s' * (len(sentences) > 1)} {lines}{more}",
+            location=f"{corpus.file}:{corpus.token_line[corpus.sentence_off[sentences[0]]]}",
+            help="correct the data, or relax the `forbid` or `require` that rules these labels out",
+        )
+    ]

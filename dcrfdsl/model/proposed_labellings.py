@@ -66,26 +66,39 @@ def best_proposed(predictor: Predictor, parts: Sequence[Part], weights: Floats, 
     off, few = corpus.sentence_off.tolist(), min(FEW * (count + EXTRA), MOST_PAIRS)
     for sentence, first, last in zip(sentences, off[:-1], off[1:], strict=True):
         sentence.propose(_of_one(predictor, likeliest[:, first:last]), at=count + EXTRA)
-        if not sentence.complete and _possible(predictor, last - first) <= few:
+        possible = float(np.prod(_cards(predictor, last - first), dtype=float))  # without what constraints forbid
+        if not sentence.complete and possible <= few:
             _propose_all(predictor, sentence, last - first)
     left: Sequence[int] = range(len(sentences))
     found = [_NONE] * len(sentences)
-    for most in (count + EXTRA + 1, pool + few + 1):
-        _sum(predictor, sentences, left, weights, workers, most)
+
+    def rank(most: int) -> None:
+        """Sums `most` further labellings at most of each sentence that is left, and ranks all that were summed."""
+        cases: list[PlacedCase] = []
+        keys: list[bytes] = []
+        for s in left:
+            taken = sentences[s].waiting[:most]
+            del sentences[s].waiting[:most]
+            cases += [(s, _case(predictor, _codes(predictor, key))) for key in taken]
+            keys += taken
+        if cases:
+            sums = sums_of_cases(predictor, cases, weights, workers)
+            for (s, _), key, log_sum in zip(cases, keys, sums.log_z.tolist(), strict=True):
+                sentences[s].summed[key] = log_sum
         for s in left:
             found[s] = _ranked(predictor, sentences[s], log_z[s], count)
+
+    for most in (count + EXTRA + 1, pool + few + 1):
+        rank(most)
         left = [s for s in left if not found[s].exact]
     while pool < MOST_PAIRS:
         left = [s for s in left if not found[s].exact and len(found[s]) < count]
         if not left:
             break
         pool = min(GROWTH * pool, MOST_PAIRS)
-        _propose(
-            predictor, sentences, left, best_labellings(_only(parts, left), weights, settings, pool, workers), pool
-        )
-        _sum(predictor, sentences, left, weights, workers, pool)
-        for s in left:
-            found[s] = _ranked(predictor, sentences[s], log_z[s], count)
+        more = best_labellings(_only(parts, left), weights, settings, pool, workers)
+        _propose(predictor, sentences, left, more, pool)
+        rank(pool)
     unproven = sum(not one.exact for one in found)
     compared = 0 if method.approximate else unproven
     return NBest(tuple(found), replace(joint.status, approximate=unproven > 0, compared=compared))
@@ -101,28 +114,6 @@ def _propose(
         for codes in table:
             sentences[s].propose(_of_one(predictor, codes))
         sentences[s].complete = pairs.exact and len(pairs) < pool
-
-
-def _sum(
-    predictor: Predictor,
-    sentences: Sequence[_Sentence],
-    numbers: Sequence[int],
-    weights: Floats,
-    workers: Workers,
-    most: int,
-) -> None:
-    """Sums over the latent states of `most` labellings at most of each of some sentences, in order."""
-    cases: list[PlacedCase] = []
-    keys: list[bytes] = []
-    for s in numbers:
-        taken = sentences[s].waiting[:most]
-        del sentences[s].waiting[:most]
-        cases += [(s, _case(predictor, _codes(predictor, key))) for key in taken]
-        keys += taken
-    if cases:
-        sums = sums_of_cases(predictor, cases, weights, workers)
-        for (s, _), key, log_sum in zip(cases, keys, sums.log_z.tolist(), strict=True):
-            sentences[s].summed[key] = log_sum
 
 
 def _of_one(predictor: Predictor, codes: Codes) -> Codes:
@@ -151,12 +142,10 @@ def _case(predictor: Predictor, codes: Codes) -> dict[tuple[int, int], int]:
 
 def _ranked(predictor: Predictor, sentence: _Sentence, log_z: float, count: int) -> Labellings:
     """The `count` best of the labellings that were summed, and whether they are proven to be the best there are."""
-    labels = predictor.labels
-    keys = list(sentence.summed)
-    codes = [_codes(predictor, key) for key in keys]
-    scores = np.array([sentence.summed[key] for key in keys], np.float64)
+    codes = [_codes(predictor, key) for key in sentence.summed]
+    scores = np.array(list(sentence.summed.values()), np.float64)
     complete = sentence.complete and not sentence.waiting and not np.isnan(log_z)
-    return ranked_candidates(labels, codes, scores, log_z, count, complete=complete)
+    return ranked_candidates(predictor.labels, codes, scores, log_z, count, complete=complete)
 
 
 def _cards(predictor: Predictor, length: int) -> list[int]:
@@ -167,11 +156,6 @@ def _cards(predictor: Predictor, length: int) -> list[int]:
         for variable in range(graph.num_labels)
         for t in range(length)
     ]
-
-
-def _possible(predictor: Predictor, length: int) -> float:
-    """How many labellings a sentence may have, without what constraints forbid."""
-    return float(np.prod(_cards(predictor, length), dtype=float))
 
 
 def _propose_all(predictor: Predictor, sentence: _Sentence, length: int) -> None:

@@ -11,15 +11,19 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..data import BagColumn, Corpus, InternedColumn
+from ..data import BagColumn, Corpus, InternedColumn, StoredCorpus
 from ..foundation import Floats, IncompatibleState, data_error, figure, notebook_html, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
 from ..semantics import MethodSettings, TrainSettings
 
+# Fields of a record that are those of an outcome.
+_OF_OUTCOME = (
+    "objective", "iterations", "evaluations", "converged", "reason", "seconds", "gradient_norm", "gap", "path",
+)  # fmt: skip
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 
@@ -166,9 +170,9 @@ class TrainingRecord:
 
     def _repr_html_(self) -> str:
         """For notebooks: each stage with its curves."""
-        from .reporting import stage_runs, training_blocks  # here, as few programs run in notebooks
+        from .reporting import training_blocks  # here, as few programs run in notebooks
 
-        return notebook_html(training_blocks(stage_runs(self.stages), self.tuning.get("trials", ())))
+        return notebook_html(training_blocks(self.stages, self.tuning.get("trials", ())))
 
     @property
     def stages(self) -> list[Mapping[str, Any]]:
@@ -207,13 +211,8 @@ class TrainingRecord:
         if earlier.stage:
             before = (*before, {name: value for name, value in asdict(earlier).items() if name != "before"})
         return cls(
+            **{name: getattr(outcome, name) for name in _OF_OUTCOME},
             stage=stage,
-            objective=outcome.objective,
-            iterations=outcome.iterations,
-            evaluations=outcome.evaluations,
-            converged=outcome.converged,
-            reason=outcome.reason,
-            seconds=outcome.seconds,
             inference=inference,
             sentences=corpus.num_sentences,
             tokens=corpus.num_tokens,
@@ -222,11 +221,8 @@ class TrainingRecord:
             notes=tuple(notes),
             versions=dict(versions()),
             before=before,
-            gradient_norm=outcome.gradient_norm,
-            gap=outcome.gap,
             curve=tuple(curve),
             rounds=tuple(rounds),
-            path=outcome.path,
             decode=settings.decode or "",
         )
 
@@ -264,24 +260,7 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
     return weights, record
 
 
-class StoredData(Protocol):
-    """Training data that is not in memory, as a record describes it."""
-
-    @property
-    def file(self) -> str: ...
-
-    @property
-    def num_sentences(self) -> int: ...
-
-    @property
-    def num_tokens(self) -> int: ...
-
-    @property
-    def sha256(self) -> str:
-        """A hash of its content."""
-
-
-TrainingData: TypeAlias = Corpus | StoredData
+TrainingData: TypeAlias = Corpus | StoredCorpus
 
 
 @functools.cache

@@ -19,14 +19,7 @@ from ..inference import RunStatus
 from ..metrics import Evaluation, unseen_values
 from ..semantics import is_implied, to_text
 from .calibration import probability_notes
-from .explanation import (
-    Explanation,
-    contribution_words,
-    explain_label,
-    explanation_remarks,
-    explanation_verdict,
-    question_of,
-)
+from .explanation import contribution_words, explain_label, explanation_remarks, explanation_verdict
 from .model_explanations import missing_sentence, sentence_drawing
 from .model_scores import ModelScores
 from .model_summary import identity_of, strong_weights, transition_weights
@@ -41,7 +34,6 @@ from .reporting import (
     Term,
     Why,
     error_list,
-    stage_runs,
 )
 
 MOST_TERMS = 8  # of an explanation
@@ -91,6 +83,10 @@ def findings_on(
     errors = error_list(evaluation, {label: marginals[label] for label in model.labels if marginals})
     listed = errors.first(choices.errors)
     word = word_column(corpus, model.labels)
+    count = len(prediction.status.impossible)
+    impossible = [f"no labelling is possible in {count:,} sentence{'s' * (count != 1)}; nothing is right there"] * (
+        count > 0
+    )
     return Findings(
         corpus=corpus,
         evaluation=evaluation,
@@ -106,12 +102,13 @@ def findings_on(
         weights=strong_weights(model),
         transitions=transition_weights(model),
         sentences=[_drawn(labelled, number) for number in choices.sentences or _unasked(corpus, listed)],
-        stages=stage_runs(model.record.stages),
+        stages=model.record.stages,
         trials=model.record.tuning.get("trials", ()),
         identity=identity_of(model, corpus, choices.sampling.seed),
         template=to_text(model.spec),
         notes=[
-            *_decoding_notes(prediction),
+            *impossible,
+            *_convergence(prediction.status, "the labels"),
             *(one.message for one in ModelScores(model).empty_metrics(corpus)),
             *notes,
         ],
@@ -144,12 +141,6 @@ def _marginals(model: PredictingModel, corpus: Corpus, threads: int | None) -> t
     return marginals, [*notes, *_convergence(status, "the probabilities")]
 
 
-def _decoding_notes(prediction: Prediction) -> Iterator[str]:
-    if number := len(prediction.status.impossible):
-        yield f"no labelling is possible in {number:,} sentence{'s' * (number != 1)}; nothing is right there"
-    yield from _convergence(prediction.status, "the labels")
-
-
 def _convergence(status: RunStatus, what: str) -> list[str]:
     if status.converged:
         return []
@@ -162,9 +153,6 @@ def _new_words(model: PredictingModel, corpus: Corpus, word: str | None) -> Mask
     if word is None or word not in model.known_values or not isinstance(column, InternedColumn):
         return None
     return unseen_values(column, model.known_values[word])
-
-
-# explanations -----------------------------------------------------------------------------------------------------
 
 
 def _whys(labelled: _Labelled, errors: ErrorList, most: int) -> Iterator[tuple[int, Why]]:
@@ -192,21 +180,13 @@ def _why(labelled: _Labelled, sentence: Predictor, label: str, token: int, posit
         return None
     probabilities = labelled.marginals[label][token] if labelled.marginals else np.zeros(len(states[label]))
     try:
-        question = question_of(states, label, position, chosen, probabilities, against)
-        return _in_words(explain_label(sentence, labelled.model.weights, question))
+        explained = explain_label(sentence, labelled.model.weights, label, position, chosen, probabilities, against)
     except DcrfError as error:
         return Why(against or "", 0.0, (), (0, 0.0), (error.diagnostics[0].message,))
-
-
-def _in_words(explanation: Explanation) -> Why:
-    terms = [Term(one.score, *contribution_words(one)) for one in explanation.contributions[:MOST_TERMS]]
-    rest = explanation.contributions[MOST_TERMS:]
-    lines = (*explanation_remarks(explanation), *explanation_verdict(explanation))
-    left_out = len(rest), sum(one.score for one in rest)
-    return Why(explanation.runner_up, explanation.margin, tuple(terms), left_out, lines)
-
-
-# drawn sentences --------------------------------------------------------------------------------------------------
+    terms, rest = explained.contributions[:MOST_TERMS], explained.contributions[MOST_TERMS:]
+    words = tuple(Term(one.score, *contribution_words(one)) for one in terms)
+    lines = (*explanation_remarks(explained), *explanation_verdict(explained))
+    return Why(explained.runner_up, explained.margin, words, (len(rest), sum(one.score for one in rest)), lines)
 
 
 def _unasked(corpus: Corpus, errors: ErrorList) -> Sequence[int]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from ..data import Corpus, EncodedLabels, InternedColumn, SentenceReader, corpus_from_rows, encode_known_labels
-from ..foundation import Codes, DcrfError, Floats, data_error, did_you_mean, require_list
+from ..foundation import Codes, DcrfError, Floats, data_error, did_you_mean, require_list, spelling_remedy
 from ..inference import Labellings
 from ..semantics import ModelSpec, spare_columns
 
@@ -98,8 +98,9 @@ class Sentences:
         if isinstance(given, Mapping):
             for label in given:
                 if label not in self.labels:
-                    near = did_you_mean(str(label), self.labels)
-                    named = f"did you mean `{near}`?" if near else f"its labels are {', '.join(self.labels)}"
+                    named = spelling_remedy(
+                        did_you_mean(str(label), self.labels), f"its labels are {', '.join(self.labels)}"
+                    )
                     raise _bad_given(f"`{label}` is no label of the model", named)
             return given
         require_list(given, "given", "labels, or a dict of such lists")

@@ -71,9 +71,6 @@ class _Header(BaseModel, extra="forbid"):
     guides: list[str] = []
 
 
-# writing ------------------------------------------------------------------------------------------------------------
-
-
 def write_to_file(path: str | Path, model: PredictingModel) -> None:
     """Writes the model file, whole or not at all. DcrfError if it cannot be written, or has weights that no reader
     would take.
@@ -113,9 +110,6 @@ def _stored(model: PredictingModel) -> tuple[dict[str, NDArray[Any]], dict[str, 
         **({"guides": list(model.guides)} if model.guides else {}),
     }
     return arrays, header
-
-
-# reading ------------------------------------------------------------------------------------------------------------
 
 
 def model_from_file(
@@ -173,7 +167,9 @@ def _restored(
     weights = array(arrays, "weights", np.float64)
     _check_weights(weights, parameters.num_weights)
     record = TrainingRecord.restore(header.record)
-    _check_record(record, len(weights))
+    for done in record.path:
+        if not -1 <= done.weight < len(weights):
+            raise IncompatibleState(f"a round of boosting moved weight {done.weight}, and there are {len(weights):,}")
     voters = arrays.part("voters.")
     model = make(
         spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
@@ -190,7 +186,9 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
     """
     if not all(clique.sites for clique in spec.cliques):
         raise IncompatibleState("a clique has no sites")
-    names = variable_names(_unrolled(spec, states))
+    if missing := [name for name in variable_names(spec) if not states.get(name)]:
+        raise IncompatibleState(f"`{missing[0]}` has no state")
+    names = variable_names(unrolled_spec(spec, states)[0])  # with the memories that `once` stands for
     if tuple(states) != names:
         raise IncompatibleState(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
     for name, listed in states.items():
@@ -220,16 +218,6 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
         most_here = MOST_SEEN if clique.states == "seen" and not clique.features else MOST_ASSIGNMENTS
         if math.prod(size + 2 for size in sizes) > most_here:
             raise IncompatibleState(f"clique `{clique.label}` has too many assignments")
-
-
-def _unrolled(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> ModelSpec:
-    """The specification with the memories that `once` stands for; `IncompatibleState` where a variable has no
-    states.
-    """
-    missing = [name for name in variable_names(spec) if not states.get(name)]
-    if missing:
-        raise IncompatibleState(f"`{missing[0]}` has no state")
-    return unrolled_spec(spec, states)[0]
 
 
 def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
@@ -274,13 +262,6 @@ def _guides(
         guides[stage][at] = own
         _check_weights(guides[stage], num_weights)
     return guides
-
-
-def _check_record(record: TrainingRecord, num_weights: int) -> None:
-    """`IncompatibleState` if the record names weights that the model does not have."""
-    for done in record.path:
-        if not -1 <= done.weight < num_weights:
-            raise IncompatibleState(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
 
 
 def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> dict[str, frozenset[str]]:

@@ -95,8 +95,6 @@ class TrainedModel(PredictingModel):
                 raise AttributeError(f"`TrainedModel.{name}` has moved: it is {_MOVED[name]}")
             raise AttributeError(f"a `{type(self).__name__}` has no attribute `{name}`")
 
-    # parts ------------------------------------------------------------------------------------------------------------
-
     @property
     def scores(self) -> ModelScores:
         """How good it is on gold data: log-likelihood, rank risk, confusions, scores of data in parts."""
@@ -120,8 +118,6 @@ class TrainedModel(PredictingModel):
     def explanations(self) -> ModelExplanations:
         """What it has learned, by names: its weights, the rounds of boosting, its graph of a sentence."""
         return ModelExplanations(self)
-
-    # texts ------------------------------------------------------------------------------------------------------------
 
     def tokenize(self, text: Text) -> list[tuple[int, int]]:
         """The tokens of a text, as the model's data are cut: the first character of each, and the last one, excluded.
@@ -173,8 +169,6 @@ class TrainedModel(PredictingModel):
             return annotated(self.calibration, [texts], 1 if threads is None else threads, decode)[0]
         require_list(texts, "texts", "texts")
         return annotated(self.calibration, list(texts), threads, decode)
-
-    # gold data --------------------------------------------------------------------------------------------------------
 
     def evaluate(
         self,
@@ -264,8 +258,6 @@ class TrainedModel(PredictingModel):
         found = findings_on(self, corpus, prediction, values, choices, threads)
         return write_report(path, f"Report on {Path(corpus.file).name}" if title is None else title, found)
 
-    # explanations -----------------------------------------------------------------------------------------------------
-
     def explain(
         self,
         sentence: Sentence | Corpus,
@@ -291,8 +283,6 @@ class TrainedModel(PredictingModel):
         """
         return explain_position(self, sentence, position, label, against)
 
-    # rounds -----------------------------------------------------------------------------------------------------------
-
     def at_round(self, rounds: int) -> TrainedModel:
         """The model as it was after some rounds of boosting (`train adaboost`).
 
@@ -302,8 +292,6 @@ class TrainedModel(PredictingModel):
         """
         require_whole(rounds, "rounds", least=0)
         return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
-
-    # files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, whole or not at all.
@@ -338,8 +326,6 @@ class TrainedModel(PredictingModel):
         ('part',)
         """
         return _loaded(path, registered, unchecked=unchecked)
-
-    # objects ------------------------------------------------------------------------------------------------------
 
     # A pickled model is its file, so it stays readable as long as model files do, and caches are left behind.
 

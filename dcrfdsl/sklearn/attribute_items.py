@@ -15,7 +15,7 @@ import numpy as np
 
 from ..crfsuite import BadItem, ItemSequence
 from ..data import DataFrame, column_values, sentence_starts
-from .input_errors import input_errors, misfit
+from .input_errors import input_errors, misfit, shown
 from .label_forms import GoldLabels
 from .sentences import Sentences, plain_items
 
@@ -66,15 +66,15 @@ def item_errors(sentences: Sentences, n: int) -> Iterator[None]:
 def _made(sequence: Any, place: str, at: Callable[[int], str]) -> ItemSequence:
     if isinstance(sequence, str | bytes | Mapping):
         help = "X is a list of sequences, and a sequence is a list of items: write `[sequence]` for a single one"
-        raise misfit(f"found {_shown(sequence)}, expected a list of items", place, help)
+        raise misfit(f"found {shown(sequence)}, expected a list of items", place, help)
     try:
         listed = list(sequence)
     except TypeError:
-        raise misfit(f"found {_shown(sequence)}, expected a list of items", place) from None
+        raise misfit(f"found {shown(sequence)}, expected a list of items", place) from None
     for n, item in enumerate(listed):
         if isinstance(item, str | bytes):  # CRFsuite would take its letters
             help = f"{_ITEM_HELP}: write `[attribute]` for a single one"
-            raise misfit(f"found {_shown(item)}, expected an item", at(n), help)
+            raise misfit(f"found {shown(item)}, expected an item", at(n), help)
     try:
         return ItemSequence(listed)
     except Exception as error:  # an object may raise anything where it is asked for its number
@@ -126,17 +126,12 @@ def with_texts(gold: GoldLabels, sentences: Sentences) -> list[list[str]]:
         odd = next((at for at, label in enumerate(labels) if not isinstance(label, str)), None)
         if odd is not None:
             place = f"{gold.place.format(n)}[{odd}]"
-            raise misfit(f"found {_shown(labels[odd])}, expected a text", place, "write `str(label)`", "bad-value")
+            raise misfit(f"found {shown(labels[odd])}, expected a text", place, "write `str(label)`", "bad-value")
         cut = next((at for at, label in enumerate(labels) if "\0" in label), None)
         if cut is not None:
-            message = f"the label {_shown(labels[cut])} has a NUL, where a label ends in CRFsuite's models"
+            message = f"the label {shown(labels[cut])} has a NUL, where a label ends in CRFsuite's models"
             raise misfit(
                 message, f"{gold.place.format(n)}[{cut}]", "name it without, or use `SequenceTagger`", "bad-value"
             )
         found.append(list(labels))
     return [list(own) for own in sentences.split(found[0])] if sentences.rows else found
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"

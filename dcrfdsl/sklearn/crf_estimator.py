@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,32 +27,14 @@ from .label_forms import object_array, read_labels
 from .sentences import Sentences
 from .sequence_estimator import SequenceEstimator, not_fitted, required
 
-# The parameters of this estimator by those of CRFsuite.
-_PARAMETERS: Mapping[str, str] = {
+# What CRFsuite calls parameters of this estimator; the others have its names, `calibration.eta` with a dot.
+_NAMES: Mapping[str, str] = {
     "min_freq": "feature.minfreq",
     "all_possible_states": "feature.possible_states",
     "all_possible_transitions": "feature.possible_transitions",
-    "c1": "c1",
-    "c2": "c2",
-    "max_iterations": "max_iterations",
-    "num_memories": "num_memories",
-    "epsilon": "epsilon",
-    "period": "period",
-    "delta": "delta",
-    "linesearch": "linesearch",
-    "max_linesearch": "max_linesearch",
-    "calibration_eta": "calibration.eta",
-    "calibration_rate": "calibration.rate",
-    "calibration_samples": "calibration.samples",
-    "calibration_candidates": "calibration.candidates",
-    "calibration_max_trials": "calibration.max_trials",
     "pa_type": "type",
-    "c": "c",
-    "error_sensitive": "error_sensitive",
-    "averaging": "averaging",
-    "variance": "variance",
-    "gamma": "gamma",
 }
+_OWN = ("algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls")  # no parameters of CRFsuite
 _LABELS = ("y",)
 
 
@@ -124,8 +106,6 @@ class CRF(SequenceEstimator):
     training_log_: Any = field(init=False)
     _tagger: Tagger | None = field(default=None, init=False)
 
-    # training -------------------------------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any = None, X_dev: Any = None, y_dev: Any = None, **others: Any) -> Self:
         """Trains a model, in place of one that was trained before. Returns the estimator.
 
@@ -139,7 +119,11 @@ class CRF(SequenceEstimator):
         refuse_others("fit", others)
         required(X, y, ("X", "y"))
         required(X_dev, y_dev, ("X_dev", "y_dev"))
-        parameters = {name: getattr(self, own) for own, name in _PARAMETERS.items() if getattr(self, own) is not None}
+        parameters = {
+            _NAMES.get(one.name, one.name.replace("calibration_", "calibration.")): value
+            for one in fields(self)
+            if one.init and one.name not in _OWN and (value := getattr(self, one.name)) is not None
+        }
         with input_errors(), _trainer_errors():
             make = self.trainer_cls or Trainer
             trainer = make(algorithm=self.algorithm or "lbfgs", params=parameters, verbose=bool(self.verbose))
@@ -154,8 +138,6 @@ class CRF(SequenceEstimator):
                     content = _trained(trainer, os.path.join(folder, "model.crfsuite"), holdout)
         self.model_, self.training_log_, self._tagger = content, trainer.logparser, _opened(content)
         return self
-
-    # predicting -----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of each sequence: an array [S] of lists of labels; with a data frame an array [rows].
@@ -208,8 +190,6 @@ class CRF(SequenceEstimator):
         found = [label for own in _tagged(tagger, items, sentences) for label in own]
         right = [label == other for label, other in zip(gold, found, strict=True)]
         return sum(map(bool, right)) / max(1, len(right))
-
-    # what is inside -------------------------------------------------------------------------------------------------
 
     @property
     def tagger_(self) -> Tagger:

@@ -36,6 +36,12 @@ def input_errors() -> Iterator[None]:
         raise InputError(error.diagnostics) from None
 
 
+def shown(value: object) -> str:
+    """A value as messages show it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
 def misfit(message: str, place: str, help: str | None = None, slug: str = "bad-sentence") -> InputError:
     """The error about a value at a place such as `y[2]`."""
     return InputError(Diagnostic(slug, message, location=place, help=help))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import DataFrame
-from .input_errors import misfit
+from .input_errors import misfit, shown
 from .sentences import Sentences, plain_items
 
 Labels = Mapping[str, Sequence[Any]]  # of a sentence: by label, a value a token
@@ -32,10 +32,6 @@ class Form:
     words: str
     split: Callable[[Any, Sequence[str]], Labels]
     join: Callable[[Labels], Any]
-
-
-def _split_tokens(sentence: Any, labels: Sequence[str]) -> Labels:
-    return {labels[0]: sentence}
 
 
 def _split_tuples(sentence: Any, labels: Sequence[str]) -> Labels:
@@ -61,7 +57,11 @@ class _Odd(Exception):
 
 
 FORMS: Mapping[str, Form] = {
-    "labels": Form("a list of labels", _split_tokens, lambda labels: list(next(iter(labels.values())))),
+    "labels": Form(
+        "a list of labels",
+        lambda sentence, labels: {labels[0]: sentence},
+        lambda labels: list(next(iter(labels.values()))),
+    ),
     "tuples": Form(
         "a list of tuples of labels", _split_tuples, lambda labels: list(zip(*labels.values(), strict=True))
     ),
@@ -160,7 +160,7 @@ def _form_of(sentence: Any, labels: Sequence[str], place: str) -> str:
             return "labels"
     listed = ", ".join(f"`{label}`" for label in labels)
     expected = FORMS["labels"].words if len(labels) == 1 else f"tuples or dicts of the labels {listed}, one a token"
-    raise misfit(f"`{place}` is {_shown(sentence)}, expected {expected}", place)
+    raise misfit(f"`{place}` is {shown(sentence)}, expected {expected}", place)
 
 
 def _split(sentence: Any, form: str, labels: Sequence[str], place: str) -> Labels:
@@ -170,12 +170,7 @@ def _split(sentence: Any, form: str, labels: Sequence[str], place: str) -> Label
         except _Odd:
             pass
     names = "" if form == "labels" else f", each with {', '.join(f'`{label}`' for label in labels)}"
-    raise misfit(f"`{place}` is {_shown(sentence)}, expected {FORMS[form].words}{names}", place)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    raise misfit(f"`{place}` is {shown(sentence)}, expected {FORMS[form].words}{names}", place)
 
 
 def _check_length(own: Labels, tokens: int, of_x: str, of_y: str, unit: str, place: str) -> None:

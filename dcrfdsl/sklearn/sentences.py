@@ -205,9 +205,6 @@ def _of_columns(data: DataSpec, columns: Sequence[Column]) -> DataSpec:
     return data.model_copy(update={"columns": tuple(columns)})
 
 
-# corpora, and the place of what does not fit ------------------------------------------------------------------------
-
-
 def _of_rows(
     items: Sequence[Any], wanted: DataSpec, optional: Sequence[str], places: Sequence[str], help: str | None = None
 ) -> Corpus:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -86,8 +86,6 @@ class SequenceTagger(SequenceEstimator):
         if settings:
             self._settings = settings
 
-    # parameters -----------------------------------------------------------------------------------------------------
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, settings included.
 
@@ -123,7 +121,12 @@ class SequenceTagger(SequenceEstimator):
         require_whole(points, "points", least=2)
         with input_errors():
             resolved = resolved_with(self.template, self._settings, self.stage)
-            return range_values(resolved, points, self.stage, tuple(self.registered or ()))
+            ranges = tuned_ranges(resolved, stage=self.stage, registered=tuple(self.registered or ()))
+        values = {name: grid_values(span, points) for name, span in ranges.items()}
+        return {
+            name: [value.value if isinstance(value, Number) else value_text(value) for value in own]
+            for name, own in values.items()
+        }
 
     def read(self, path: str | os.PathLike[str]) -> tuple[list[Any], list[Any] | None]:
         """A data file in the template's format as lists: X and y, y None if the file has no labels.
@@ -145,8 +148,6 @@ class SequenceTagger(SequenceEstimator):
             warnings.warn(warning, DcrfWarning, stacklevel=2)
         X = listed(corpus, [column.name for column in data.columns if column.name not in labels])
         return X, listed(corpus, labels) if set(labels) <= set(corpus.columns) else None
-
-    # training -------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, X_dev: Any = None, y_dev: Any = None, **others: Any) -> Self:
         """Trains a model, in place of one that was trained before. Returns the estimator.
@@ -185,8 +186,6 @@ class SequenceTagger(SequenceEstimator):
             return corpus, usual_form(labels)
         gold = read_labels(y, sentences, labels, f"y{suffix}")
         return with_labels(sentences, gold.sentences, data, gold.place), gold.form
-
-    # predicting -----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
         """The labels of each sentence, in the form of the y of `fit`: an array [S] of lists of labels.
@@ -268,8 +267,6 @@ class SequenceTagger(SequenceEstimator):
         with input_errors():
             return self.model_.annotate(X, threads=threads_of(self.threads))
 
-    # scores ---------------------------------------------------------------------------------------------------------
-
     def evaluate(self, X: Any, y: Any = None) -> dict[str, float | int]:
         """The metrics of the template on gold data, by name, rates from 0 to 1.
 
@@ -341,17 +338,6 @@ def resolved_with(template: Template, settings: Mapping[str, Any], stage: str | 
     spec: ModelSpec = resolved.require(unchecked=True)
     changed = load_text(to_text(spec), "<template>", overrides, stage)
     return replace(changed, directories=resolved.directories)
-
-
-def range_values(
-    resolved: Resolved, points: int, stage: str | None, registered: Collection[str]
-) -> dict[str, list[Any]]:
-    """Values of each constant of the template that has a `tune` range, as parameters take them."""
-    ranges = tuned_ranges(resolved, stage=stage, registered=registered)
-    return {
-        name: [value.value if isinstance(value, Number) else value_text(value) for value in grid_values(span, points)]
-        for name, span in ranges.items()
-    }
 
 
 def _text(name: str, value: Any) -> str:

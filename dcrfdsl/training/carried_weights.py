@@ -8,8 +8,8 @@ same variables at the same offsets. What is new begins at 0. Not here: how train
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -31,14 +31,14 @@ def carried_weights(earlier: TrainedModel, model: TrainedModel) -> tuple[Floats,
         remedy = "start from a model without `kernel.CLIQUE`"
         raise data_error("cannot-start-from", message, help=remedy)
     weights, is_carried = np.zeros(model.num_weights), np.zeros(model.num_weights, bool)
-    origins, goals = _Origins(earlier), _Origins(model)
-    features = _FeatureMap(earlier.extractor, model.extractor)
+    origins, goals = _weights_of_cliques(earlier), _weights_of_cliques(model)
+    feature_of = _feature_map(earlier.extractor, model.extractor)
     for old, new in _same_cliques(earlier, model):
         source, goal = earlier.graph.templates[old], model.graph.templates[new]
         assignments = _assignment_map(_sites(earlier, source), _sites(model, goal))
-        where, feature, assignment = origins.of(old)
-        keys = _keys(features.of(source.feature_set, goal.feature_set, feature), assignments[assignment], goal)
-        there, known_feature, known_assignment = goals.of(new)
+        where, feature, assignment = origins[old]
+        keys = _keys(feature_of(source.feature_set, goal.feature_set, feature), assignments[assignment], goal)
+        there, known_feature, known_assignment = goals[new]
         known = _keys(known_feature, known_assignment, goal)
         order = np.argsort(known, kind="stable")
         place = np.minimum(np.searchsorted(known[order], keys), max(len(known) - 1, 0))
@@ -56,18 +56,12 @@ def carried_weights(earlier: TrainedModel, model: TrainedModel) -> tuple[Floats,
     )
 
 
-class _Origins:
-    """The weights of a model by clique."""
-
-    def __init__(self, model: TrainedModel):
-        cliques, self._features, self._assignments = model.parameters.origins()
-        self._order = np.argsort(cliques, kind="stable")
-        self._ends = np.searchsorted(cliques[self._order], np.arange(len(model.parameters.cliques) + 1))
-
-    def of(self, clique: int) -> tuple[Ints, Ints, Ints]:
-        """The numbers of its weights, their features (-1 for the bias), and their assignments."""
-        where = self._order[self._ends[clique] : self._ends[clique + 1]]
-        return where, self._features[where], self._assignments[where]
+def _weights_of_cliques(model: TrainedModel) -> list[tuple[Ints, Ints, Ints]]:
+    """Of each clique the numbers of its weights, their features (-1 for the bias), and their assignments."""
+    cliques, features, assignments = model.parameters.origins()
+    order = np.argsort(cliques, kind="stable")
+    ends = np.searchsorted(cliques[order], np.arange(1, len(model.parameters.cliques)))
+    return [(where, features[where], assignments[where]) for where in np.split(order, ends)]
 
 
 def _same_cliques(earlier: TrainedModel, model: TrainedModel) -> Iterable[tuple[int, int]]:
@@ -126,23 +120,19 @@ def _keys(features: Ints, assignments: Ints, goal: CliqueTemplate) -> Ints:
     return np.where((features < NONE) | (assignments < 0), NONE, keys)
 
 
-@dataclass
-class _FeatureMap:
-    """Features of one model in another, by their texts; the texts of a feature set are built once."""
+def _feature_map(earlier: FeatureExtractor, later: FeatureExtractor) -> Callable[[int, int, Ints], Ints]:
+    """The features of set `goal` of one model that have the texts of these features of set `source` of another; -2
+    where there is none. -1, the bias, stays -1.
+    """
 
-    earlier: FeatureExtractor
-    later: FeatureExtractor
-    _maps: dict[tuple[int, int], Ints] = field(default_factory=dict)
+    @cache  # the texts of a feature set are built once
+    def numbers(source: int, goal: int) -> Ints:
+        ids = {text: number for number, text in enumerate(later.told_apart(goal))}
+        return np.array([ids.get(text, NONE - 1) for text in earlier.told_apart(source)], np.int64)
 
-    def of(self, source: int, goal: int, features: Ints) -> Ints:
-        """The features of set `goal` that have the texts of these features of set `source`; -1, the bias, stays -1.
-
-        -2 where there is none.
-        """
+    def mapped(source: int, goal: int, features: Ints) -> Ints:
         if source < 0 or goal < 0 or not (features >= 0).any():
             return np.where(features < 0, features, NONE - 1)
-        if (source, goal) not in self._maps:
-            ids = {text: number for number, text in enumerate(self.later.told_apart(goal))}
-            texts = self.earlier.told_apart(source)
-            self._maps[source, goal] = np.array([ids.get(text, NONE - 1) for text in texts], np.int64)
-        return np.where(features < 0, features, self._maps[source, goal][features])
+        return np.where(features < 0, features, numbers(source, goal)[features])
+
+    return mapped

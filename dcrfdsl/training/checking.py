@@ -11,32 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
-from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
+from ..data import Corpus, StoredCorpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
 from ..features import RegisteredFeature
-from ..foundation import CORPUS, DcrfError, Diagnostic, Ints, require_callable, require_kind
+from ..foundation import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
 _DATA = f"{CORPUS}, or its parts, as `open_parts` gives them"
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Template` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
-
-
-@runtime_checkable
-class StoredCorpus(Protocol):
-    """Training data that is not in memory, as `parts.CorpusParts`."""
-
-    @property
-    def sha256(self) -> str: ...
-
-    @property
-    def file(self) -> str: ...
-
-    @property
-    def columns(self) -> Mapping[str, Any]: ...
-
-    def lengths(self) -> Ints: ...
 
 
 @runtime_checkable

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from ..criteria import TrainingProblem
 from ..data import Corpus
-from ..features import Lexicon
 from ..foundation import DcrfError, IncompatibleState, data_error, recalled
 from ..model import TrainedModel, TrainingData, content_hash, header_of, read_model, write_model
 from ..optimizers import NotNow, RunState
@@ -75,18 +74,14 @@ def fingerprint_of(
 def _files(model: TrainedModel) -> Iterator[tuple[str, str]]:
     """The contents of the files that the template names."""
     spec, lexicons = model.spec, model.extractor.lexicons.by_name
-    for declared in spec.lexicons:
-        yield f"lexicon `{declared.name}` in `{declared.path}`", _hash_of_lexicon(lexicons[declared.name])
+    for declared in spec.lexicons:  # what is looked up, so that blank lines and the ends of lines do not count
+        one = lexicons[declared.name]
+        yield f"lexicon `{declared.name}` in `{declared.path}`", _hash_of_text([one.entries, one.values])
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
     for variable in variables:
         if isinstance(variable.domain, StateFile):
-            states = json.dumps(model.states[variable.name])
-            yield f"states of `{variable.name}` in `{variable.domain.path}`", _hash_of_texts([states])
-
-
-def _hash_of_lexicon(lexicon: Lexicon) -> str:
-    """Of what is looked up, so that blank lines and the ends of lines do not count."""
-    return _hash_of_texts([json.dumps([lexicon.entries, lexicon.values])])
+            states = _hash_of_text(model.states[variable.name])
+            yield f"states of `{variable.name}` in `{variable.domain.path}`", states
 
 
 def _hash_of_features(model: TrainedModel) -> str:
@@ -102,7 +97,7 @@ def _hash_of_features(model: TrainedModel) -> str:
 def _rows(problem: TrainingProblem) -> Iterator[NDArray[Any]]:
     """The features of all positions of the training data, and the pairs of relational cliques."""
     parts: Iterable[Any] = [problem]
-    if isinstance(problem, PartedProblem) and problem.learned is not None:
+    if isinstance(problem, PartedProblem):
         parts = map(read_compiled, problem.learned.paths)
     for part in parts:
         for fields in (*part.rows, *part.relations.values()):
@@ -117,11 +112,8 @@ def _hash_of(arrays: Iterable[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _hash_of_texts(texts: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-# what differs ---------------------------------------------------------------------------------------------------------
+def _hash_of_text(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:
@@ -155,11 +147,10 @@ def _difference(name: str, before: str, now: str) -> str:
 
 def _changed_line(before: str, now: str) -> str:
     """The first line of a template that is not as it was."""
-    lines = [
-        line for line in difflib.ndiff(before.splitlines(), now.splitlines()) if line[:2] in ("- ", "+ ") and line[2:]
-    ]
-    was = next((line[2:].strip() for line in lines if line[0] == "-"), "")
-    became = next((line[2:].strip() for line in lines if line[0] == "+"), "")
+    lines = list(difflib.ndiff(before.splitlines(), now.splitlines()))
+    was, became = (
+        next((line[2:].strip() for line in lines if line[:2] == mark and line[2:]), "") for mark in ("- ", "+ ")
+    )
     if was and became:
         return f"the template or a setting had `{was}` and has `{became}`"
     return f"the template or a setting had `{was}`" if was else f"the template or a setting now has `{became}`"
@@ -266,9 +257,6 @@ def _read(path: str | os.PathLike[str], fingerprint: Mapping[str, str]) -> dict[
 def _not_sound(path: str | os.PathLike[str], detail: str) -> DcrfError:
     message = f"`{os.fspath(path)}` is not a sound checkpoint: {detail}"
     return data_error("cannot-resume", message, help="train without resuming")
-
-
-# plain values and arrays ----------------------------------------------------------------------------------------------
 
 
 def _flattened(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:

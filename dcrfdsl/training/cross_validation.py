@@ -27,6 +27,7 @@ from ..foundation import (
     did_you_mean,
     require_kind,
     require_whole,
+    spelling_remedy,
     warn_of,
 )
 from ..metrics import Evaluation, LabelTables, Tally, added, label_tables, values_of
@@ -34,7 +35,7 @@ from ..optimizers import Iteration
 from ..semantics import Resolved, stage_chain
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit
-from .side_by_side import run_side_by_side
+from .side_by_side import LOST_TRIAL, run_side_by_side
 
 FOLDS = 5
 NO_LABEL = "_"  # for a sentence without any possible labelling, as `tag` writes it
@@ -194,9 +195,8 @@ def _groups(corpus: Corpus, name: str) -> Ints:
     column = corpus.columns.get(name)
     if not isinstance(column, InternedColumn):
         texts = [name for name, one in corpus.columns.items() if isinstance(one, InternedColumn)]
-        guess = did_you_mean(name, texts)
         message = f"`{name}` is no column of texts, by which sentences could be grouped"
-        remedy = f"did you mean `{guess}`?" if guess else f"the columns of texts are {', '.join(texts)}"
+        remedy = spelling_remedy(did_you_mean(name, texts), f"the columns of texts are {', '.join(texts)}")
         raise data_error("bad-folds", message, help=remedy, file=corpus.file)
     return np.unique(column.codes[corpus.sentence_off[:-1]], return_inverse=True)[1].astype(np.int64)
 
@@ -239,7 +239,12 @@ class FoldTraining:
         is_parallel = isinstance(plan.jobs, Executor) or plan.jobs > 1
         here = replace(self, on_iteration=None)  # which could not be sent
         ended = (
-            (held for _, held in run_side_by_side(here, numbers, plan.jobs, should_stop, "a fold"))
+            (
+                held
+                for _, held in run_side_by_side(
+                    here, numbers, plan.jobs, should_stop, LOST_TRIAL._replace(what="a fold")
+                )
+            )
             if is_parallel
             else (self.run_elsewhere(number, should_stop) for number in numbers)
         )

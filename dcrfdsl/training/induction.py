@@ -41,29 +41,20 @@ class _Gains:
     fires: Floats  # equal for crosses that fire at the same instances
 
 
-def require_known_labels(problem: TrainingProblem) -> None:
-    """DcrfError where a label is not known: gains need the counts of gold labels."""
-    if (problem.gold.codes < 0).any():
-        message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
-        raise data_error("cannot-sum-out", message, help="train by `likelihood`, which sums them out")
-
-
-def _induce_settings(settings: TrainSettings) -> InduceSettings:
-    """The settings of the criterion; TypeError unless it is `induce`."""
-    if not isinstance(settings.criterion, InduceSettings):
-        raise TypeError(f"found the criterion `{settings.criterion.method}`, expected `induce`")
-    return settings.criterion
-
-
 def induce_round(
     problem: TrainingProblem, extractor: FeatureExtractor, settings: TrainSettings
 ) -> tuple[TrainingProblem, FeatureExtractor, InductionRound]:
     """One round at `problem.weights`: the data and the extractor with the best new features, and a summary."""
-    criterion = _induce_settings(settings)
+    criterion = settings.criterion
+    assert isinstance(criterion, InduceSettings)
     marginals = Marginals(problem, settings)
     gains, num_candidates = [], 0
     for feature_set in range(len(extractor.conjunctions)):
-        cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(problem, c)]
+        cliques = [  # not relational ones, whose marginals are not computed
+            clique
+            for clique, own in enumerate(extractor.set_of_clique)
+            if own == feature_set and not problem.graph.templates[clique].relational
+        ]
         crossable = _crossable(problem, extractor, feature_set, cliques, criterion.group)
         if not cliques or not crossable.any():
             continue
@@ -74,45 +65,31 @@ def induce_round(
         kept = np.sort(np.argsort(-count, kind="stable")[: criterion.candidates])
         num_candidates += len(kept)
         candidates = often[kept], seldom[kept], fire_off, fire_row
-        gains += [_gains_of(problem, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
+        gains += [_gains_of(problem, settings, c, marginals.of_clique(c), candidates) for c in cliques]
     best = _best(gains, extractor, problem, criterion.per_round)
     if not best:
         return problem, extractor, InductionRound(num_candidates, 0, 0)
     return _grown(problem, extractor, best, num_candidates)
 
 
-# candidates ---------------------------------------------------------------------------------------------------------
-
-
-def _takes_part(problem: TrainingProblem, clique: int) -> bool:
-    """Whether a clique can have new features: relational ones cannot, as their marginals are not computed."""
-    return not problem.graph.templates[clique].relational
+_PLACES = (Here, At, Window, Several)
 
 
 def _crossable(
-    problem: TrainingProblem,
-    extractor: FeatureExtractor,
-    feature_set: int,
-    cliques: Sequence[int],
-    group: str | None,
+    problem: TrainingProblem, extractor: FeatureExtractor, feature_set: int, cliques: Sequence[int], group: str | None
 ) -> Mask:
     """Which features of a set may be members of a cross, conjunctions included."""
-    spec = problem.spec
     listed = None
     if group is not None:
         features = [
             feature
             for c in cliques
-            for feature in spec.cliques[c].features
+            for feature in problem.spec.cliques[c].features
             if isinstance(feature, Reference) and feature.name == group and isinstance(feature.place, _PLACES)
         ]
-        listed = expand_features(spec, features)[0]
-    conjunctions = extractor.conjunctions[feature_set]
-    base = extractor.indicators(feature_set, listed)
-    return np.concatenate([base, np.ones(len(conjunctions.members), np.bool_)])
-
-
-_PLACES = (Here, At, Window, Several)
+        listed = expand_features(problem.spec, features)[0]
+    conjunctions = np.ones(len(extractor.conjunctions[feature_set].members), np.bool_)
+    return np.concatenate([extractor.indicators(feature_set, listed), conjunctions])
 
 
 class Marginals:
@@ -157,12 +134,12 @@ def _gains_of(
     settings: TrainSettings,
     clique: int,
     marginal: Floats,
-    often: Ints32,
-    seldom: Ints32,
-    fire_off: Ints,
-    fire_row: Ints32,
+    candidates: tuple[Ints32, Ints32, Ints, Ints32],
 ) -> _Gains:
-    """The gain of every cross with every assignment of a clique that may have a weight."""
+    """The gain of every cross with every assignment of a clique that may have a weight. candidates: the members of each
+    cross, and the rows where each feature fires.
+    """
+    often, seldom, fire_off, fire_row = candidates
     template, spec = problem.graph.templates[clique], problem.spec.cliques[clique]
     off, rows = problem.sentence_off, problem.rows[template.feature_set]
     sentence, anchor = instances_of(template, off)
@@ -181,9 +158,6 @@ def _gains_of(
     )  # fmt: skip
     members = often[cross].astype(np.int64), seldom[cross].astype(np.int64)
     return _Gains(clique, *members, assignment.astype(np.int64), count, gain, fires)
-
-
-# the best -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -231,18 +205,13 @@ def _weights_of_conjunctions(extractor: FeatureExtractor, parameters: Parameters
     """(clique, feature, assignment) of every weight of a conjunction."""
     weights: set[tuple[int, int, int]] = set()
     for clique, of_clique in enumerate(parameters.cliques):
-        if (first := _first(extractor, clique)) is not None:
+        if (feature_set := extractor.set_of_clique[clique]) >= 0:
+            first = extractor.conjunctions[feature_set].first
             runs = of_clique.run_off[first:]
             features = first + np.repeat(np.arange(len(runs) - 1), np.diff(runs))
             assignments = of_clique.entry[runs[0] :].tolist()
             weights.update((clique, f, a) for f, a in zip(features.tolist(), assignments, strict=True))
     return weights
-
-
-def _first(extractor: FeatureExtractor, clique: int) -> int | None:
-    """The number of the first conjunction among the features of a clique; None if it has no features."""
-    feature_set = extractor.set_of_clique[clique]
-    return extractor.conjunctions[feature_set].first if feature_set >= 0 else None
 
 
 def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int], int]]:
@@ -300,8 +269,13 @@ def _moved(values: Floats, places: Ints, size: int) -> Floats:
 
 
 def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
-    """The stage with the features that the rounds add, and a summary of each round. Iterations count on."""
-    require_known_labels(stage.problem)
+    """The stage with the features that the rounds add, and a summary of each round. Iterations count on.
+
+    DcrfError where a label is not known.
+    """
+    if (stage.problem.gold.codes < 0).any():
+        message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
+        raise data_error("cannot-sum-out", message, help="train by `likelihood`, which sums them out")
     problem, extractor = stage.problem, stage.model.extractor
     rounds: list[InductionRound] = []
     limits: dict[str, int] = {"max_iterations": criterion.iterations}

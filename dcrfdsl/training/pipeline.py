@@ -9,18 +9,17 @@ themselves, the file of a checkpoint (`checkpoints`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..criteria import Criterion, TrainingProblem
+from ..criteria import TrainingProblem
 from ..data import Corpus, raise_if_any
 from ..foundation import (
     DcrfError,
     Diagnostic,
-    Floats,
     IncompatibleState,
     data_error,
     in_a_line,
@@ -29,8 +28,8 @@ from ..foundation import (
     warn_of,
 )
 from ..inference import Workers, resolve_decode_rule
-from ..model import InductionRound, StartRecord, TrainedModel, TrainingData, TrainingRecord, impossible_gold
-from ..optimizers import Iteration as Iteration, NotNow, Outcome, RunState, Voters
+from ..model import InductionRound, StartRecord, TrainedModel, TrainingRecord, impossible_gold
+from ..optimizers import Iteration as Iteration, NotNow, RunState, Voters
 from ..semantics import (
     InduceSettings,
     ModelSpec,
@@ -54,21 +53,6 @@ from .training_logs import TrainingLog
 from .untrained_model import assemble, known_columns, number_columns, refuse_undecodable
 
 
-@dataclass
-class StageRun:
-    """A stage that begins.   state: of the layers below it.   curve: its iterations before the checkpoint."""
-
-    state: RunState
-    curve: list[Iteration]
-    is_ready: bool = False  # whether all that its run needs is there; before, there is nothing to go on from
-
-    def restore_curve(self, stage: Stage) -> None:
-        """To be called when the run begins, after the stage has added its features."""
-        if self.curve:
-            stage.curve[:] = self.curve
-        self.is_ready = True
-
-
 class StageRuns:
     """The stages of a training in order, which go on from what `state` has saved, if anything."""
 
@@ -78,6 +62,9 @@ class StageRuns:
         self._saved_done: list[dict[str, Any]] = saved["done"]
         self._saved_curve = [Iteration(*step) for step in saved["curve"]]
         self._done: list[dict[str, Any]] = []
+        self._is_ready = (
+            False  # whether all that the present run needs is there; before, there is nothing to go on from
+        )
 
     def is_done(self, number: int) -> bool:
         """Whether stage `number` had ended at the checkpoint."""
@@ -91,19 +78,25 @@ class StageRuns:
         weights = recalled(saved, "weights", model.num_weights)
         return model.with_weights(weights, TrainingRecord.restore(saved["record"]), voters)
 
-    def begin(self, number: int, stage: Stage) -> StageRun:
-        """Stage `number` begins. If the checkpoint was within it, it goes on from there."""
+    def begin(self, number: int, stage: Stage) -> RunState:
+        """Stage `number` begins, and goes on from what is returned, if the checkpoint was within it."""
+        self._is_ready = False
         if self.is_done(number):  # it runs again, for what later stages need of it
-            return StageRun(RunState(), [])
-        run = StageRun(self._state.below("stage"), self._saved_curve if number == len(self._saved_done) else [])
+            return RunState()
 
         def remember() -> dict[str, Any]:
-            if not run.is_ready:
+            if not self._is_ready:
                 raise NotNow
             return {"done": self._done, "curve": [list(step) for step in stage.curve]}
 
         self._state.keep("stages", remember)
-        return run
+        return self._state.below("stage")
+
+    def restore_curve(self, number: int, stage: Stage) -> None:
+        """To be called when the run of stage `number` begins, after the stage has added its features."""
+        if self._saved_curve and number == len(self._saved_done):
+            stage.curve[:] = self._saved_curve
+        self._is_ready = True
 
     def add(self, number: int, model: TrainedModel) -> None:
         """Stage `number` has ended with this model."""
@@ -260,10 +253,11 @@ def _run_stages(
         else:
             if saving is not None:
                 saving.is_suspended = runs.is_done(number)
-            trained, problem = _after(running, corpus, runs.begin(number, running), asked.jobs)
+            trained, problem = _after(running, corpus, runs, number, asked.jobs)
             runs.add(number, trained)
         problem = replace(problem, earlier={**problem.earlier, label: trained.weights})
-        trained = with_guides(trained, problem.earlier)
+        pruning = [stage for stage in guiding_stages(trained.spec) if stage in problem.earlier]
+        trained = replace(trained, guides={stage: problem.earlier[stage] for stage in pruning} or trained.guides)
     return trained
 
 
@@ -288,7 +282,7 @@ def _begun(
 
 
 def _after(
-    stage: Stage, corpus: Corpus | CorpusParts, run: StageRun, jobs: int
+    stage: Stage, corpus: Corpus | CorpusParts, runs: StageRuns, number: int, jobs: int
 ) -> tuple[TrainedModel, TrainingProblem]:
     """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     LOGGER.info("stage %s begins: %d weights", stage.label, stage.model.num_weights)
@@ -296,6 +290,7 @@ def _after(
         stage.observers.on_stage(stage.label)
     if stage.observers.log is not None:
         stage.observers.log.stage(stage.label, stage.model.num_weights)
+    state = runs.begin(number, stage)
     rounds: Sequence[InductionRound] = ()
     if isinstance(stage.settings.criterion, InduceSettings):
         stage, rounds = with_induced_features(stage, stage.settings.criterion)
@@ -303,42 +298,23 @@ def _after(
     if stage.settings.clique_kernels:
         stage = with_candidate_vectors(stage)
     stage = replace(stage, earlier=stage.last)
-    run.restore_curve(stage)
+    runs.restore_curve(number, stage)
     objective = stage.objective()
     if isinstance(corpus, Corpus):
         raise_if_any(impossible_gold(corpus, objective.contradictions()))
-    outcome = best_of_restarts(stage, objective, run.state, jobs if isinstance(corpus, Corpus) else 1)
-    record = _record_of(stage, corpus, objective, outcome, rounds)
-    LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
-    model = stage.model.with_weights(outcome.weights, record, outcome.voters)
-    return with_support_vectors_only(model) if stage.settings.clique_kernels else model, problem
-
-
-def _record_of(
-    stage: Stage, corpus: TrainingData, objective: Criterion, outcome: Outcome, rounds: Sequence[InductionRound]
-) -> TrainingRecord:
+    outcome = best_of_restarts(stage, objective, state, jobs if isinstance(corpus, Corpus) else 1)
     try:
         refuse_not_finite(stage, outcome)
         notes = diagnostics_of(stage, objective, outcome)
     finally:
         objective.close()
-    return TrainingRecord.of(
-        stage.label,
-        stage.settings,
-        outcome,
-        corpus,
-        objective.inference_description,
-        notes,
-        stage.model.record,
-        stage.curve,
-        rounds,
+    inference, earlier = objective.inference_description, stage.model.record
+    record = TrainingRecord.of(
+        stage.label, stage.settings, outcome, corpus, inference, notes, earlier, stage.curve, rounds
     )
-
-
-def with_guides(trained: TrainedModel, weights: Mapping[str, Floats]) -> TrainedModel:
-    """The model with the weights of the stages that prune for it. weights: of the stages that have run."""
-    needed = {stage: weights[stage] for stage in guiding_stages(trained.spec) if stage in weights}
-    return replace(trained, guides=needed) if needed else trained
+    LOGGER.info("stage %s ends after %d iterations: %s", stage.label, outcome.iterations, outcome.reason)
+    model = stage.model.with_weights(outcome.weights, record, outcome.voters)
+    return with_support_vectors_only(model) if stage.settings.clique_kernels else model, problem
 
 
 def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:

@@ -1,8 +1,8 @@
-"""Several trainings at once, each in a process of its own: the trials of a search, the folds of a cross-validation.
+"""Several trainings at once, each in a process of its own: trials of a search, folds, runs from random starts.
 
     task, task, … -> result, result, …   in the order of the tasks
 
-Not here: what a task is (`tuning`, `cross_validation`), processes (`foundation.process_pools`).
+Not here: what a task is (`tuning`, `cross_validation`, `restarts`), processes (`foundation.process_pools`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..foundation import data_error, new_event, processes
 from ..inference import Workers
@@ -37,11 +37,17 @@ class Work(Protocol[Task_contra, Result_co]):
         """Does a task in another process; `should_stop` is polled as it goes on."""
 
 
-class _Done(NamedTuple, Generic[Result]):
-    """warned: what the task warned about, which is said in this process."""
+class LostProcess(NamedTuple):
+    """What is said where a process is lost. what: it trained."""
 
-    result: Result
-    warned: tuple[Warning | str, ...] = ()
+    slug: str
+    what: str
+    remedy: str
+
+
+LOST_TRIAL = LostProcess("lost-trial", "a trial", "run fewer at once")
+
+_Done: TypeAlias = tuple[Result, tuple[Warning | str, ...]]  # a result, and what its task warned about
 
 
 def run_side_by_side(
@@ -49,18 +55,18 @@ def run_side_by_side(
     tasks: Sequence[Task],
     jobs: int | Executor,
     should_stop: Callable[[], bool] | None,
-    what: str = "a trial",
+    lost: LostProcess = LOST_TRIAL,
 ) -> Iterator[tuple[int, Result]]:
     """Number (from 0) and result of each task, in their order, with up to `jobs` of them at once, or as many as this
     executor runs.
 
     Once `should_stop` returns True no task begins; those that run in processes of ours end after their iteration. The
-    threads of `work` are divided among processes of ours. DcrfError where a process is lost. what: a task in words.
+    threads of `work` are divided among processes of ours. DcrfError where a process is lost, in the words of `lost`.
     """
     if isinstance(jobs, Executor):
         submitted: list[Future[_Done[Result] | None]] = [jobs.submit(_run, work, task) for task in tasks]
         try:
-            yield from _results(submitted, should_stop, what)
+            yield from _results(submitted, should_stop, lost)
         finally:
             for future in submitted:
                 future.cancel()
@@ -70,50 +76,51 @@ def run_side_by_side(
     stop = new_event()
     with processes(jobs, _begin, share, stop) as pool:  # which cancels what waits: a pool that ends minds who else does
         futures = [pool.submit(_run_here, task) for task in tasks]
-        yield from _results(futures, should_stop, what, stop.set)
+        yield from _results(futures, should_stop, lost, stop.set)
 
 
 def _results(
     futures: Sequence[Future[_Done[Result] | None]],
     should_stop: Callable[[], bool] | None,
-    what: str,
+    lost: LostProcess,
     stop: Callable[[], None] | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """The results in order, with their numbers, but of those that never began. stop: asks those that run to end."""
     is_stopped = False
     try:
         for number, future in enumerate(futures):
-            while not future.done():
+            while True:
                 if not is_stopped and should_stop is not None and should_stop():
                     is_stopped = True
                     for waiting in reversed(futures):  # so that none takes the place of one that is cancelled
                         waiting.cancel()
                     if stop is not None:
                         stop()
+                if future.done():
+                    break
                 wait([future], timeout=_POLL_SECONDS)
             if future.cancelled():
                 continue
             done = future.result()
             if done is not None:  # None: a process had taken the task, and not begun it
-                for warning in done.warned:
+                result, warned = done
+                for warning in warned:
                     warnings.warn(warning, stacklevel=2)
-                yield number, done.result
+                yield number, result
     except BrokenProcessPool:
-        message = f"a process that trained {what} has died; most often memory ran out"
-        remedy = "run fewer at once"
-        raise data_error("lost-trial", message, help=remedy) from None
+        message = f"a process that trained {lost.what} has died; most often memory ran out"
+        raise data_error(lost.slug, message, help=lost.remedy) from None
 
 
 def _run(work: Work[Any, Result], task: Any) -> _Done[Result]:
     """A task in a worker of somebody else's executor."""
-    return _Done(work.run_elsewhere(task))
+    return work.run_elsewhere(task), ()
 
 
 _here: tuple[Work[Any, Any], Any] | None = None  # in a process of ours: the work, and the event that stops it
 
 
 def _begin(work: Work[Any, Any], stop: Any) -> None:
-    """A process of ours begins."""
     global _here
     _here = work, stop
 
@@ -126,4 +133,4 @@ def _run_here(task: Any) -> _Done[Any] | None:
     with warnings.catch_warnings(record=True) as caught:  # a process of ours has one thread, as this requires
         warnings.simplefilter("always")
         result = work.run_elsewhere(task, stop.is_set)
-    return _Done(result, tuple({str(warning.message): warning.message for warning in caught}.values()))
+    return result, tuple({str(warning.message): warning.message for warning in caught}.values())

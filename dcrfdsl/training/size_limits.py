@@ -109,7 +109,8 @@ def statement_sizes(
         )
         cells = math.prod(map(float, cards)) if (tables or len(cards) == 1) and not moves else 0.0
         has = features[number] if number < len(features) else 0
-        everything = (clique.states or ("all" if _only_bias(clique) else "seen")) == "all"
+        only_bias = all(isinstance(one, Apply) and one.function == "bias" for one in clique.features)
+        everything = (clique.states or ("all" if only_bias else "seen")) == "all"
         weights = math.prod(map(float, weighed)) * (1 + has) if everything and tables else 0.0
         size, words = CELL_BYTES * cells + WEIGHT_BYTES * weights, _by(*cards)
         if weights * WEIGHT_BYTES > CELL_BYTES * cells and has:
@@ -157,10 +158,6 @@ def _pruned(spec: ModelSpec, stage: str | None) -> bool:
     return all(isinstance(one, PrunedSettings) for one in (*asked, inference_settings(spec)))
 
 
-def _only_bias(clique: CliqueSpec) -> bool:
-    return all(isinstance(one, Apply) and one.function == "bias" for one in clique.features)
-
-
 def _label_of(spec: ModelSpec, name: str) -> str:
     """The variable behind a name, which may be a view."""
     view = spec.views_by_name.get(name)
@@ -172,16 +169,11 @@ def _by(*cards: int) -> str:
     shown = f"{product:,.0f}" if product < 1e15 else f"{product:.2g}"
     if len(cards) < 2:
         return shown
-    powers = [f"{card:,}^{count}" if count > 3 else " × ".join([f"{card:,}"] * count) for card, count in _runs(cards)]
+    powers = []
+    for card, equal in itertools.groupby(cards):
+        count = len(list(equal))
+        powers.append(f"{card:,}^{count}" if count > 3 else " × ".join([f"{card:,}"] * count))
     return f"{' × '.join(powers)} states, {shown} entries"
-
-
-def _runs(cards: Sequence[int]) -> list[tuple[int, int]]:
-    """Each run of equal numbers, with its length."""
-    return [(card, len(list(run))) for card, run in itertools.groupby(cards)]
-
-
-# refusals -------------------------------------------------------------------------------------------------------------
 
 
 def refuse_too_large(
@@ -239,9 +231,6 @@ def _gigabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB" if size < 1e15 else f"{size / 1e9:.1g} GB"
 
 
-# what multiplies --------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def naming_statements(spec: ModelSpec, states: States | None) -> Iterator[None]:
     """Errors about tables or memory that come from within get the places of the statements that multiply."""
@@ -251,18 +240,16 @@ def naming_statements(spec: ModelSpec, states: States | None) -> Iterator[None]:
         message = "the computation needs more memory than there is"
         raise DcrfError(_named(spec, states, Diagnostic("out-of-memory", message))) from None
     except DcrfError as error:
-        known = [one if _is_placed(one) else _named(spec, states, one) for one in error.diagnostics]
+        known = [_named(spec, states, one) for one in error.diagnostics]
         if known == list(error.diagnostics):
             raise
         raise DcrfError(known) from None
 
 
-def _is_placed(one: Diagnostic) -> bool:
-    return one.slug not in NAMED_FOR or one.primary is not None or one.location is not None
-
-
 def _named(spec: ModelSpec, states: States | None, one: Diagnostic) -> Diagnostic:
-    """A diagnostic with the statements that make tables large."""
+    """A diagnostic about tables or memory, if it has no place yet, with the statements that make tables large."""
+    if one.slug not in NAMED_FOR or one.primary is not None or one.location is not None:
+        return one
     if states is None or any(name not in states for name in (label.name for label in spec.labels)):
         return one
     sizes = statement_sizes(spec, states)

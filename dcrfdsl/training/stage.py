@@ -30,7 +30,6 @@ from ..optimizers import (
     RunState,
     Voters,
     Watch,
-    WeightUnits,
     ignores_start,
     largest_weights,
     minimise_parts,
@@ -103,7 +102,12 @@ class Stage:
         else:
             objective = CRITERIA[self.settings.criterion.method](self.problem, self.settings)
         if type(objective).weights_of is Criterion.weights_of and not self.settings.clique_kernels:
-            objective.units, objective.curvature = self._units(objective), self._curvature
+            parameters, penalty = self.problem.parameters, objective.penalty
+            precision = np.zeros(parameters.num_weights) if penalty is None else penalty.precision
+            moments = self.problem.feature_moments()
+            objective.units = weight_units(self.problem.graph, parameters, moments, precision)
+            in_parts = isinstance(self.problem, PartedProblem)
+            objective.curvature = None if in_parts else self.problem.curvature
         if self.continues:
             if ignores_start(objective, self.settings.optimizer):
                 message = f"stage `{self.label}` is solved without a start, so a model to start from changes nothing"
@@ -111,16 +115,6 @@ class Stage:
                 raise data_error("idle-start", message, help=remedy)
             objective.reference = objective.start(np.zeros(self.problem.parameters.num_weights)).copy()
         return objective
-
-    def _units(self, objective: Criterion) -> WeightUnits | None:
-        """The units of the weights of numbers."""
-        problem, penalty = self.problem, objective.penalty
-        precision = np.zeros(problem.parameters.num_weights) if penalty is None else penalty.precision
-        return weight_units(problem.graph, problem.parameters, problem.feature_moments(), precision)
-
-    @property
-    def _curvature(self) -> Callable[[], Floats] | None:
-        return None if isinstance(self.problem, PartedProblem) else self.problem.curvature
 
     def report(self, step: Iteration) -> None:
         """Adds an iteration to the learning curve, and passes it on."""
@@ -199,19 +193,14 @@ class _Watch:
             self._is_impatient = patience is not None and step.iteration - self._best.iteration >= patience
         step = step._replace(start=self._number) if self._number else step
         self._stage.report(step)
-        self._log(step)
+        LOGGER.debug("%s: iteration %d, objective %.6g", self._stage.label, step.iteration, step.objective)
+        if self._stage.observers.log is not None:  # with how inference ended in it
+            before, self._status = self._status, self._objective.status_so_far
+            self._stage.observers.log.iteration(self._stage.label, step, self._status.since(before))
         is_stopped = self._stage.is_stopped()
         if self._stage.observers.after_iteration is not None:
             self._stage.observers.after_iteration(is_stopped)
         return self._is_impatient or is_stopped
-
-    def _log(self, step: Iteration) -> None:
-        """Logs an iteration, with how inference ended in it."""
-        LOGGER.debug("%s: iteration %d, objective %.6g", self._stage.label, step.iteration, step.objective)
-        log = self._stage.observers.log
-        if log is not None:
-            before, self._status = self._status, self._objective.status_so_far
-            log.iteration(self._stage.label, step, self._status.since(before))
 
     def _remember(self) -> dict[str, Any]:
         if self._is_impatient:
@@ -224,32 +213,23 @@ class _Watch:
         if patience is None or best is None or (outcome.converged and self._score >= best.score):
             return outcome
         why = f"no better dev score for {patience} iterations" if self._is_impatient else outcome.reason
-        outcome = _with_weights(
-            outcome, best.weights, self._objective, f"{why}; weights of iteration {best.iteration} kept"
+        path, reason = outcome.path[: best.iteration], f"{why}; weights of iteration {best.iteration} kept"
+        if np.array_equal(best.weights, outcome.weights):
+            return replace(outcome, path=path)
+        value, gradient = self._objective.value_and_gradient(best.weights)
+        return replace(
+            outcome,
+            weights=best.weights,
+            objective=value,
+            evaluations=outcome.evaluations + 1,
+            converged=False,
+            reason=reason,
+            stalled=False,
+            gradient_norm=float(np.linalg.norm(gradient)),
+            gap=self._objective.gap(gradient),
+            voters=None,  # they come from all iterations, later ones included
+            path=path,
         )
-        return replace(outcome, path=outcome.path[: best.iteration])
-
-
-def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reason: str) -> Outcome:
-    """The outcome with the weights of an earlier iteration; unchanged if it has these weights."""
-    if np.array_equal(weights, outcome.weights):
-        return outcome
-    value, gradient = objective.value_and_gradient(weights)
-    return replace(
-        outcome,
-        weights=weights,
-        objective=value,
-        evaluations=outcome.evaluations + 1,
-        converged=False,
-        reason=reason,
-        stalled=False,
-        gradient_norm=float(np.linalg.norm(gradient)),
-        gap=objective.gap(gradient),
-        voters=None,  # they come from all iterations, later ones included
-    )
-
-
-# ways to minimise -----------------------------------------------------------------------------------------------------
 
 
 def minimise_objective(

@@ -19,10 +19,16 @@ OUTWEIGHED = 0.01  # the same where a prior asks for it: less is what any prior 
 
 def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
     """The messages about a stage, a sentence or two each."""
-    return [
-        *_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective),
-        *_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome),
-    ]  # fmt: skip
+    notes = _of_inference(objective, outcome)
+    if stage.settings.patience is not None and stage.dev is None:
+        notes.append("`patience` changes nothing without held-out data, which `--dev` gives")
+    asked, name = stage.settings.infer or inference_settings(stage.model.spec), stage.settings.criterion.method
+    trained_under = objective.inference_description
+    if trained_under == "exact" and not isinstance(asked, AutoSettings) and asked.method != "exact":
+        notes.append(
+            f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"
+        )
+    return [*notes, *_of_groups(stage, outcome), *_worse_than_before(stage, objective, outcome)]
 
 
 def _worse_than_before(stage: Stage, objective: Criterion, outcome: Outcome) -> Iterator[str]:
@@ -79,21 +85,7 @@ def _of_groups(stage: Stage, outcome: Outcome) -> Sequence[str]:
     return [f"{note}; 0 as a whole: {', '.join(empty[:NAMED])}{more}"]
 
 
-def _idle_patience(stage: Stage) -> Sequence[str]:
-    idle = stage.settings.patience is not None and stage.dev is None
-    return ["`patience` changes nothing without held-out data, which `--dev` gives"] if idle else []
-
-
-def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
-    """The message that a stage trained under `exact`, although its settings name another method."""
-    asked = stage.settings.infer or inference_settings(stage.model.spec)
-    name = stage.settings.criterion.method
-    if objective.inference_description != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
-        return []
-    return [f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"]
-
-
-def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
+def _of_inference(objective: Criterion, outcome: Outcome) -> list[str]:
     """Messages about inference, with numbers summed over the whole training."""
     status, notes = objective.status_so_far, []
     method = objective.inference_description

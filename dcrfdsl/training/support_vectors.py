@@ -80,25 +80,16 @@ def _with_dual_weights(parameters: Parameters, clique: int, count: int, states: 
 
 def with_support_vectors_only(model: TrainedModel) -> TrainedModel:
     """The model without the positions whose weights are all 0."""
-    for number, kernel in enumerate(model.extractor.observation_kernels):
-        model = _with_used_vectors(model, number, kernel)
-    return model
-
-
-def _with_used_vectors(model: TrainedModel, number: int, kernel: ObservationKernel) -> TrainedModel:
-    """The model without those positions of one kernel."""
-    clique, parameters = kernel.clique, model.parameters
-    begin = parameters.entry_start(clique)
-    states = model.graph.templates[clique].num_assignments
-    end = begin + kernel.size * states
-    dual = model.weights[begin:end].reshape(kernel.size, states)
-    kept = np.flatnonzero(dual.any(axis=1))
     kernels = list(model.extractor.observation_kernels)
-    kernels[number] = kernel.only(kept)
-    return replace(
-        model,
-        extractor=model.extractor.with_observation_kernels(kernels),
-        parameters=_with_dual_weights(parameters, clique, len(kept), states),
-        weights=np.concatenate([model.weights[:begin], dual[kept].ravel(), model.weights[end:]]),
-        voters=None,
-    )
+    parameters, weights = model.parameters, model.weights
+    for number, kernel in enumerate(kernels):
+        begin = parameters.entry_start(kernel.clique)
+        states = model.graph.templates[kernel.clique].num_assignments
+        end = begin + kernel.size * states
+        dual = weights[begin:end].reshape(kernel.size, states)
+        kept = np.flatnonzero(dual.any(axis=1))
+        kernels[number] = kernel.only(kept)
+        parameters = _with_dual_weights(parameters, kernel.clique, len(kept), states)
+        weights = np.concatenate([weights[:begin], dual[kept].ravel(), weights[end:]])
+    extractor = model.extractor.with_observation_kernels(kernels)
+    return replace(model, extractor=extractor, parameters=parameters, weights=weights, voters=None)

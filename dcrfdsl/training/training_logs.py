@@ -64,7 +64,7 @@ class LineFile:
         ensure_writable(path)
         self._path, self._what, self._option, self._append = path, what, option, append
         self._is_begun = False
-        self._failure: OSError | None = None
+        self.failure: OSError | None = None  # why a line could not be written; later lines are dropped
         self._opened = ExitStack()
         self._file: IO[str] | None = None
 
@@ -87,14 +87,9 @@ class LineFile:
         with suppress(OSError):  # all lines are there: each was flushed
             self._opened.close()
 
-    @property
-    def failure(self) -> OSError | None:
-        """Why a line could not be written; later lines are dropped. None so far."""
-        return self._failure
-
     def write(self, line: str, head: str = "") -> None:
         """Writes a line.   head: stands before the first one."""
-        if self._failure is not None or self._file is None:
+        if self.failure is not None or self._file is None:
             return
         try:
             if not self._is_begun:
@@ -105,7 +100,7 @@ class LineFile:
             self._file.write(line)
             self._file.flush()
         except OSError as error:
-            self._failure = error
+            self.failure = error
 
     def _whole_lines(self) -> int:
         """The bytes up to the end of the last whole line: a training that was killed may have left part of one."""

@@ -19,7 +19,7 @@ from ..features import RegisteredFeature
 from ..foundation import CORPUS, DcrfError, data_error, require_kind, require_whole, warn_of
 from ..model import TrainedModel, model_as_bytes, model_from_bytes
 from ..optimizers import Iteration
-from ..semantics import ModelSpec, Resolved, stage_chain, stage_settings, tuned_ranges, with_constants
+from ..semantics import Resolved, stage_chain, stage_settings, tuned_ranges, with_constants
 from ..syntax import Number, Value, value_text
 from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
@@ -182,37 +182,35 @@ class ConstantSearch:
         while values is not None and all(trial.complete for trial in self._trials):
             key = tuple(values.values())
             if key not in scores:
-                scores[key] = self._add(values, self.data.run(values, self.on_iteration, self.should_stop))
+                scores[key] = self._add(*self.data.run(values, self.on_iteration, self.should_stop))
             values = _next(proposals, scores[key])
 
     def _run_together(self, proposals: Proposals, plan: SearchPlan) -> None:
         """Runs several trials at once; they are numbered, reported and compared in the order of the search."""
         every = list({tuple(values.values()): values for values in proposals}.values())
-        for number, sent in run_side_by_side(self.data, every, plan.jobs, self.should_stop):
-            model = sent.model
-            if isinstance(model, bytes):
-                model = model_from_bytes(TrainedModel, model, "<trial>", self.data.registered or {})
-            self._add(every[number], replace(sent, model=model))
+        functions = self.data.registered or {}
+        for _, (trial, sent) in run_side_by_side(self.data, every, plan.jobs, self.should_stop):
+            self._add(
+                trial, model_from_bytes(TrainedModel, sent, "<trial>", functions) if isinstance(sent, bytes) else sent
+            )
         if self._best is None:
             raise KeyboardInterrupt  # it was to stop before any trial began
 
-    def _add(self, values: Values, ended: Ended) -> float:
-        """Adds a trial that has ended with these values. Returns its score."""
-        self._metric = ended.metric or self._metric
-        shown = {name: _plain(value) for name, value in values.items()}
-        trial = Trial(len(self._trials) + 1, shown, ended.dev, ended.seconds, ended.complete, self._metric)
+    def _add(self, trial: Trial, model: TrainedModel | DcrfError) -> float:
+        """Numbers and adds a trial that has ended with this model, or without one. Returns its score."""
+        self._metric = trial.metric or self._metric
+        trial = replace(trial, number=len(self._trials) + 1, metric=self._metric)
         self._trials.append(trial)
         if self.on_trial is not None:
             self.on_trial(trial)
-        assert not isinstance(ended.model, bytes)
-        has_model = isinstance(ended.model, TrainedModel)
+        has_model = isinstance(model, TrainedModel)
         if (
             self._best is None
             or isinstance(self._best[1], DcrfError)
             or (has_model and _is_better(trial, self._best[0]))
         ):
-            self._best = trial, ended.model
-        return ended.dev
+            self._best = trial, model
+        return trial.dev
 
 
 def _next(proposals: Proposals, score: float) -> Values | None:
@@ -233,23 +231,6 @@ def _plain(value: Value) -> float | str:
     return value.value if isinstance(value, Number) else value_text(value)
 
 
-# trials ---------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A trial that has ended.   metric, dev: the score on the held-out data, and its name.   seconds: of training and
-    scoring.   complete: whether it ran to its end.   model: or why there is none: its weights became infinite; as the
-    content of its file, without feature functions, where it comes from another process.
-    """
-
-    model: TrainedModel | DcrfError | bytes
-    metric: str
-    dev: float
-    seconds: float
-    complete: bool
-
-
 @dataclass(frozen=True)
 class TrialData:
     """What all trials of a search have in common. The fields are arguments of `tune`."""
@@ -266,46 +247,41 @@ class TrialData:
         values: Values,
         on_iteration: Callable[[Iteration], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
-    ) -> Ended:
-        """Trains with these values on the training data, and scores on the held-out data."""
-        begun = time.perf_counter()
+    ) -> tuple[Trial, TrainedModel | DcrfError]:
+        """Trains with these values on the training data, and scores on the held-out data: the trial, not yet numbered,
+        and its model, or why there is none: its weights became infinite.
+        """
+        begun, spec = time.perf_counter(), self.resolved.spec
+        trial = Trial(0, {name: _plain(value) for name, value in values.items()}, math.nan, 0.0)
+        looks_at_dev = any(
+            stage_settings(spec, entry.label).patience is not None for entry in stage_chain(spec, self.stage)
+        )
         try:
-            model = self._trained(values, on_iteration, should_stop)
+            model = fit(
+                with_constants(self.resolved, values),
+                self.corpus,
+                stage=self.stage,
+                dev=self.dev if looks_at_dev else None,
+                threads=self.threads,
+                registered=self.registered,
+                on_iteration=on_iteration,
+                should_stop=should_stop,
+                unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
+            )
         except DcrfError as error:
             if any(diagnostic.slug != "not-finite" for diagnostic in error.diagnostics):
                 raise
-            return Ended(error, "", math.nan, time.perf_counter() - begun, complete=True)
+            return replace(trial, seconds=time.perf_counter() - begun), error
         metric, dev = model.scores.first_score(self.dev, threads=self.threads)
-        is_stopped = should_stop is not None and should_stop()
-        return Ended(model, metric, dev, time.perf_counter() - begun, not is_stopped)
-
-    def _trained(
-        self,
-        values: Values,
-        on_iteration: Callable[[Iteration], None] | None,
-        should_stop: Callable[[], bool] | None,
-    ) -> TrainedModel:
-        return fit(
-            with_constants(self.resolved, values),
-            self.corpus,
-            stage=self.stage,
-            dev=self.dev if _needs_dev(self.resolved.spec, self.stage) else None,
-            threads=self.threads,
-            registered=self.registered,
-            on_iteration=on_iteration,
-            should_stop=should_stop,
-            unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
-        )
+        complete, seconds = should_stop is None or not should_stop(), time.perf_counter() - begun
+        return replace(trial, dev=dev, seconds=seconds, complete=complete, metric=metric), model
 
     def with_threads(self, threads: int) -> TrialData:
         return replace(self, threads=threads)
 
-    def run_elsewhere(self, values: Values, should_stop: Callable[[], bool] | None = None) -> Ended:
+    def run_elsewhere(
+        self, values: Values, should_stop: Callable[[], bool] | None = None
+    ) -> tuple[Trial, bytes | DcrfError]:
         """A trial in another process. Its model comes back as a file, without feature functions."""
-        ended = self.run(values, should_stop=should_stop)
-        return replace(ended, model=model_as_bytes(ended.model)) if isinstance(ended.model, TrainedModel) else ended
-
-
-def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:
-    """Whether training itself looks at the held-out data."""
-    return any(stage_settings(spec, entry.label).patience is not None for entry in stage_chain(spec, stage))
+        trial, model = self.run(values, should_stop=should_stop)
+        return trial, model_as_bytes(model) if isinstance(model, TrainedModel) else model

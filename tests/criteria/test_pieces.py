@@ -23,7 +23,7 @@ from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Workers
 from dcrfdsl.inference.piece_methods import PieceMethod, no_cases
 from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE
-from dcrfdsl.model.supervised_data import gold_of as full_gold
+from dcrfdsl.model.predictor import gold_of as full_gold
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site

@@ -16,8 +16,7 @@ from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.inference.workers import Workers
 from dcrfdsl.semantics import stage_settings
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.training.pipeline import _untrained
-from dcrfdsl.training.untrained_model import assemble
+from dcrfdsl.training.pipeline import TrainingRequest, _begun
 
 LENGTHS = [2, pytest.param(3, marks=pytest.mark.long)]
 
@@ -27,7 +26,7 @@ def labelled(text: str, labels: tuple[tuple[str, str], ...]) -> Criterion:
     spec = resolved.require(unchecked=True)
     rows = [[(word, p, q) for word, (p, q) in zip("aba", labels, strict=False)]]
     corpus = dcrfdsl.corpus_from_rows(rows, spec.data)
-    _, problem = _untrained(assemble(spec, corpus, resolved.directories, {}), Workers(1))
+    _, problem = _begun(resolved, spec, corpus, TrainingRequest(), Workers(1))
     return CRITERIA["likelihood"](problem, stage_settings(spec, None))
 
 

@@ -15,7 +15,7 @@ from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.model.supervised_data import gold_of as full_gold
+from dcrfdsl.model.predictor import gold_of as full_gold
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 

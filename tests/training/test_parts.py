@@ -110,11 +110,11 @@ def untrained(resolved: Resolved, parts: CorpusParts, registered: dict[str, Regi
 
 
 def in_memory(resolved: Resolved, path: Path) -> tuple[TrainedModel, object]:
-    from dcrfdsl.training.pipeline import _untrained
+    from dcrfdsl.training.pipeline import TrainingRequest, _begun
 
     spec = resolved.require(unchecked=True)
     corpus = read_corpus(path, spec.data)
-    return _untrained(assemble(spec, corpus, resolved.directories, {}), Workers(1))
+    return _begun(resolved, spec, corpus, TrainingRequest(), Workers(1))
 
 
 @pytest.mark.parametrize("case", LEARNED)

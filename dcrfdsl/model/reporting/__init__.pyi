@@ -2,13 +2,11 @@ from .findings import (
     DrawnSentence as DrawnSentence,
     Findings as Findings,
     Sampling as Sampling,
-    StageRun as StageRun,
     StrongWeights as StrongWeights,
     TransitionWeights as TransitionWeights,
 )
 from .model_sections import (
     setting_words as setting_words,
-    stage_runs as stage_runs,
     training_blocks as training_blocks,
     transition_blocks as transition_blocks,
 )

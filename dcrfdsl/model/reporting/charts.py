@@ -77,7 +77,7 @@ def line_chart(title: str, lines: Sequence[Series], x_name: str, y_name: str) ->
     plane = _Plane(_span(x for x, _ in every), (low, high), log=log)
     parts = plane.frame(x_name, f"{y_name} (log scale)" if log else y_name, _ticks(*plane.xs))
     for number, one in enumerate(kept):
-        points = _thinned(one.points)
+        points = [*one.points[: -1 : max(1, math.ceil(len(one.points) / MOST_POINTS))], *one.points[-1:]]
         path = " ".join(f"{plane.x(x):.1f},{plane.y(y):.1f}" for x, y in points)
         colour = f"c{number % COLOURS}"
         parts.append(Markup('<polyline class="line {}" points="{}"><title>{}</title></polyline>').format(
@@ -119,9 +119,6 @@ def reliability_chart(title: str, found: Reliability) -> Markup:
     return _svg(title, parts)
 
 
-# parts --------------------------------------------------------------------------------------------------------------
-
-
 def _svg(title: str, parts: Iterable[Markup]) -> Markup:
     whole = Markup('<svg class="chart" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>')
     return whole.format(WIDTH, HEIGHT, printable(title), Markup("").join(parts))
@@ -157,11 +154,6 @@ def _wide(span: tuple[float, float]) -> tuple[float, float]:
     low, high = span
     room = max(1e-9, abs(low) * 0.01) if low == high else 0.0
     return low - room, high + room
-
-
-def _thinned(points: Sequence[Point]) -> Sequence[Point]:
-    step = max(1, math.ceil(len(points) / MOST_POINTS))
-    return [*points[:-1:step], *points[-1:]]
 
 
 def _ticks(low: float, high: float, about: int = 5) -> list[float]:

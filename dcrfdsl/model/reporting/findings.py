@@ -14,7 +14,6 @@ from ...data import Corpus
 from ...foundation import Block, Floats, Mask
 from ...graph import GraphDrawing
 from ...metrics import Evaluation
-from ...optimizers import Iteration
 from ...syntax import CallSpec
 from .wrong_labels import ErrorList, Why
 
@@ -34,16 +33,6 @@ class Section:
     anchor: str
     title: str
     blocks: Sequence[Block | ErrorBrowser] = field(default=())
-
-
-class StageRun(NamedTuple):
-    """A training stage as it ran.   facts: pairs of what and how much.   settings: by name, plain values."""
-
-    name: str
-    facts: Sequence[tuple[str, str]]
-    settings: Mapping[str, Any]
-    notes: Sequence[str]
-    curve: Sequence[Iteration]
 
 
 class StrongWeights(NamedTuple):
@@ -96,7 +85,7 @@ class Findings:
     marginals: by label, [N, K] p(y_t = state | x); empty if there are none, which `notes` then explain.
     errors, whys: wrong labels and explanations by their number.   num_errors: how many there are, with those left out.
     new: [N] words that training did not have; None if unknown.
-    stages: of training, the first one first.   trials: of a search of constants, as the record has them.
+    stages: the fields of the records of training, the first stage first.   trials: of a search of constants, likewise.
     identity: pairs of what and which, for the record.
     notes: what the reader should know before trusting a number.
     """
@@ -115,7 +104,7 @@ class Findings:
     weights: Sequence[StrongWeights]
     transitions: Sequence[TransitionWeights]
     sentences: Sequence[DrawnSentence]
-    stages: Sequence[StageRun]
+    stages: Sequence[Mapping[str, Any]]
     trials: Sequence[Mapping[str, Any]]
     identity: Sequence[tuple[str, str]]
     template: str

@@ -1,4 +1,4 @@
-"""The sections on the model and the data: training, weights, transitions, unrolled graphs, data, template, record.
+"""The sections on the model and the data: training, weights, transitions, unrolled graphs, data.
 
 Not here: how good the labels are (`quality_sections`), what the page looks like.
 """
@@ -29,69 +29,52 @@ from ...foundation import (
 from ...graph import svg
 from ...metrics import UNSEEN, Evaluation
 from ...optimizers import Iteration
-from ...semantics import template_listing
 from .charts import Series, bar_chart, line_chart
-from .findings import Findings, Section, StageRun, TransitionWeights
+from .findings import Findings, Section, TransitionWeights
 
 LENGTH_BARS = 20
 MOST_STATES = 40  # in the table of frequencies
 
 
-# training ---------------------------------------------------------------------------------------------------------
+def training_blocks(stages: Sequence[Mapping[str, Any]], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """What there is to say of a training, also outside a report: the stages, and for each its learning curves.
+
+    stages: the fields of their records, the first stage first, with types or as a model file keeps them.
+    """
+    if not stages:
+        return [Paragraph("The model says nothing about its training.", kind="note")]
+    blocks: list[Block] = []
+    for number, record in enumerate(stages, 1):
+        name, settings = record["stage"], record["settings"]
+        blocks.append(Heading(f"Stage {number}: {name}" if len(stages) > 1 else f"Stage {name}"))
+        blocks.append(TextTable(f"How stage {name} went", ["what", "value"], _facts(record), (0, 1)))
+        blocks += [Paragraph(note, kind="note") for note in record["notes"]]
+        blocks += _curves(name, [Iteration(*step) for step in record.get("curve", ())])
+        if settings:
+            rows = [[setting, setting_words(value)] for setting, value in settings.items()]
+            blocks.append(Fold("Every setting", [TextTable(f"Settings of {name}", ["setting", "value"], rows, (0, 1))]))
+    if trials:
+        blocks += [Heading("Search of constants"), _trials(trials)]
+    return blocks
 
 
-def training_section(found: Findings) -> Section:
-    """The stages, and for each its learning curves."""
-    return Section("training", "Training", training_blocks(found.stages, found.trials))
-
-
-def stage_runs(stages: Sequence[Mapping[str, Any]]) -> list[StageRun]:
-    """The stages of a training.   stages: the fields of their records, the first stage first."""
-    return [_stage(fields) for fields in stages]
-
-
-def _stage(record: Mapping[str, Any]) -> StageRun:
-    """A stage from the fields of its record, with types or as a model file keeps those of earlier stages."""
+def _facts(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What there is to say of a stage in few words."""
     settings = record["settings"]
-    data = f"{record['sentences']:,} sentences, {record['tokens']:,} tokens"
-    facts = [
-        ("criterion", setting_words(settings.get("criterion", ""))),
-        ("optimizer", setting_words(settings.get("optimizer", ""))),
-        ("prior", setting_words(settings.get("prior", ""))),
+    facts = [(name, setting_words(settings.get(name, ""))) for name in ("criterion", "optimizer", "prior")]
+    facts += [
         ("inference", record["inference"]),
         ("objective at the end", figure(record["objective"])),
         ("iterations", f"{record['iterations']:,}, with {record['evaluations']:,} evaluations"),
         ("converged", f"{'yes' if record['converged'] else 'no'}: {record['reason']}"),
         ("time", f"{record['seconds']:,.1f} s"),
-        ("training data", data),
+        ("training data", f"{record['sentences']:,} sentences, {record['tokens']:,} tokens"),
         ("hash of the training data", record["data_sha256"]),
     ]
     for name, field in (("gradient norm", "gradient_norm"), ("at most above the minimum", "gap")):
         if record.get(field) is not None:
             facts.append((name, f"{record[field]:.3g}"))
-    return StageRun(
-        record["stage"], facts, settings, list(record["notes"]), [Iteration(*step) for step in record.get("curve", ())]
-    )
-
-
-def training_blocks(stages: Sequence[StageRun], trials: Sequence[Mapping[str, Any]]) -> list[Block]:
-    """What there is to say of a training, also outside a report."""
-    if not stages:
-        return [Paragraph("The model says nothing about its training.", kind="note")]
-    blocks: list[Block] = []
-    for number, stage in enumerate(stages, 1):
-        blocks.append(Heading(f"Stage {number}: {stage.name}" if len(stages) > 1 else f"Stage {stage.name}"))
-        blocks.append(TextTable(f"How stage {stage.name} went", ["what", "value"], stage.facts, (0, 1)))
-        blocks += [Paragraph(note, kind="note") for note in stage.notes]
-        blocks += _curves(stage)
-        if stage.settings:
-            rows = [[name, setting_words(value)] for name, value in stage.settings.items()]
-            blocks.append(
-                Fold("Every setting", [TextTable(f"Settings of {stage.name}", ["setting", "value"], rows, (0, 1))])
-            )
-    if trials:
-        blocks += [Heading("Search of constants"), _trials(trials)]
-    return blocks
+    return facts
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
@@ -111,45 +94,37 @@ def _trials(trials: Sequence[Mapping[str, Any]]) -> TextTable:
     return TextTable("Trials", ["trial", *names, f"held-out data: {metric}, {unit}", "time"], rows)
 
 
-def _curves(stage: StageRun) -> Iterator[Block]:
-    starts = [(start, list(points)) for start, points in groupby(stage.curve, key=lambda point: point.start)]
-    if not starts or len(stage.curve) < 2:
+def _curves(stage: str, curve: Sequence[Iteration]) -> Iterator[Block]:
+    if len(curve) < 2:
         return
-    metric = stage.curve[-1].metric
-    dev_name = _dev_name(stage.curve)
-    for what, of_what, y_name in (
-        ("objective", "Objective, in nats,", "objective, in nats"),
-        ("dev", f"Held-out data: {dev_name},", dev_name.rpartition(", ")[2]),
+    metric = curve[-1].metric
+    # scores on held-out data are shares in per cent, or log-likelihoods, which are negative
+    unit = "in nats" if any(point.dev is not None and point.dev < 0.0 for point in curve) else "in %"
+    dev_name = f"{metric or 'score'}, {unit}"
+    objectives = [(point.start, float(point.iteration), point.objective) for point in curve]
+    scores = [(point.start, float(point.iteration), _shown(point.dev)) for point in curve if point.dev is not None]
+    for name, points, of_what, y_name in (
+        ("objective", objectives, "Objective, in nats,", "objective, in nats"),
+        (metric or "dev", scores, f"Held-out data: {dev_name},", unit),
     ):
-        name = metric if what == "dev" and metric else what
-        lines = [Series(f"start {start}" if start else name, _points(points, what)) for start, points in starts]
-        title = f"{of_what} by iteration, stage {stage.name}"
-        drawn = line_chart(title, lines, "iteration", y_name)
-        if drawn:
+        lines = [
+            Series(f"start {start}" if start else name, [(x, y) for _, x, y in of_start])
+            for start, of_start in groupby(points, key=lambda point: point[0])
+        ]
+        title = f"{of_what} by iteration, stage {stage}"
+        if drawn := line_chart(title, lines, "iteration", y_name):
             yield Picture(drawn, title)
-    last = stage.curve if len(stage.curve) <= 40 else [*stage.curve[:: -(-len(stage.curve) // 40)], stage.curve[-1]]
+    last = curve if len(curve) <= 40 else [*curve[:: -(-len(curve) // 40)], curve[-1]]
     rows = [
         [str(point.iteration), figure(point.objective), "" if point.dev is None else f"{_shown(point.dev):.2f}"]
         for point in last
     ]
     head = ["iteration", "objective", f"held-out data: {dev_name}"]
-    yield Fold("The numbers", [TextTable(f"Curve of {stage.name}", head, rows)])
-
-
-def _dev_name(curve: Sequence[Iteration]) -> str:
-    """What the scores on held-out data are: shares in per cent, or log-likelihoods, which are negative."""
-    unit = "in nats" if any(point.dev is not None and point.dev < 0.0 for point in curve) else "in %"
-    return f"{curve[-1].metric or 'score'}, {unit}"
+    yield Fold("The numbers", [TextTable(f"Curve of {stage}", head, rows)])
 
 
 def _shown(dev: float) -> float:
     return 100.0 * dev if dev >= 0.0 else dev
-
-
-def _points(points: Sequence[Iteration], what: str) -> list[tuple[float, float]]:
-    if what == "objective":
-        return [(float(point.iteration), point.objective) for point in points]
-    return [(float(point.iteration), _shown(point.dev)) for point in points if point.dev is not None]
 
 
 def setting_words(value: Any) -> str:
@@ -162,9 +137,6 @@ def setting_words(value: Any) -> str:
         return ", ".join(map(setting_words, value)) or "none"
     names = {None: "none", True: "yes", False: "no"}
     return names[value] if value is None or isinstance(value, bool) else str(value)
-
-
-# weights ----------------------------------------------------------------------------------------------------------
 
 
 def weight_section(found: Findings) -> Section:
@@ -183,45 +155,33 @@ def weight_section(found: Findings) -> Section:
     return Section("weights", "Strongest weights", blocks)
 
 
-def transition_section(found: Findings) -> Section:
-    """The bias weights of cliques of two sites, as heat maps."""
-    return Section("transitions", "Transitions", transition_blocks(found.transitions))
-
-
 def transition_blocks(transitions: Sequence[TransitionWeights]) -> list[Block]:
-    """Heat maps with what they leave out, also outside a report."""
-    blocks: list[Block] = [_transitions(one) for one in transitions]
-    if blocks:
-        words = "From the row's state to the column's: more than 0 makes the pair likelier. A dash: it has no weight."
-        blocks.insert(0, Paragraph(words))
-        hidden = [one for one in transitions if any(one.left_out)]
-        blocks += [
-            Paragraph(
-                f"{one.clique}: {one.left_out[0]:,} rows and {one.left_out[1]:,} columns of rarer states are left out.",
-                kind="note",
-            )
-            for one in hidden
-        ]
-    else:
-        blocks.append(Paragraph("No clique of two sites has weights for pairs of states alone."))
-    return blocks
+    """The bias weights of cliques of two sites as heat maps, with what these leave out; also outside a report."""
+    if not transitions:
+        return [Paragraph("No clique of two sites has weights for pairs of states alone.")]
+    words = "From the row's state to the column's: more than 0 makes the pair likelier. A dash: it has no weight."
+    left_out = [
+        f"{one.clique}: {one.left_out[0]:,} rows and {one.left_out[1]:,} columns of rarer states are left out."
+        for one in transitions
+        if any(one.left_out)
+    ]
+    return [Paragraph(words), *map(_transitions, transitions), *(Paragraph(note, kind="note") for note in left_out)]
 
 
 def _transitions(found: TransitionWeights) -> HeatTable:
     largest = max(1e-12, float(np.nanmax(np.abs(found.weights), initial=0.0)))
     rows = [
-        HeatRow(state, [_weight_cell(weight, largest) for weight in weights.tolist()])
+        HeatRow(
+            state,
+            [
+                Cell("–") if np.isnan(weight) else Cell(f"{weight:+.2f}", signed_shade(weight / largest))
+                for weight in weights.tolist()
+            ],
+        )
         for state, weights in zip(found.states[0], found.weights, strict=True)
     ]
     corner = f"{found.sites[0]} ↓ {found.sites[1]} →"
     return HeatTable(f"Weights of {found.clique}", corner, found.states[1], rows)
-
-
-def _weight_cell(weight: float, largest: float) -> Cell:
-    return Cell("–") if np.isnan(weight) else Cell(f"{weight:+.2f}", signed_shade(weight / largest))
-
-
-# graphs -----------------------------------------------------------------------------------------------------------
 
 
 def graph_section(found: Findings) -> Section:
@@ -242,9 +202,6 @@ def graph_section(found: Findings) -> Section:
         )
         blocks.insert(0, Paragraph(words))
     return Section("graph", "Unrolled graph", blocks)
-
-
-# data -------------------------------------------------------------------------------------------------------------
 
 
 def data_section(found: Findings) -> Section:
@@ -296,18 +253,3 @@ def frequency_table(evaluation: Evaluation, label: str) -> TextTable:
     where = "" if known.all() else f", at the {known.sum():,} tokens with one gold state"
     caption = f"States of {label}{where}"
     return TextTable(caption, ["state", "gold", "%", "predicted"], rows)
-
-
-# template and record ----------------------------------------------------------------------------------------------
-
-
-def template_section(found: Findings) -> Section:
-    """The template as text, with highlighting."""
-    return Section("template", "Template", [template_listing(found.template)])
-
-
-def record_section(found: Findings) -> Section:
-    """What this report and its model are made of: versions, hashes, seeds."""
-    return Section(
-        "record", "Record", [TextTable("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))]
-    )

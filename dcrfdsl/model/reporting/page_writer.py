@@ -20,17 +20,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...foundation import block_html, data_error, parts_style, printable_lines, write_whole
+from ...foundation import TextTable, block_html, data_error, parts_style, printable_lines, write_whole
+from ...semantics import template_listing
 from .findings import Findings, Section
-from .model_sections import (
-    data_section,
-    graph_section,
-    record_section,
-    template_section,
-    training_section,
-    transition_section,
-    weight_section,
-)
+from .model_sections import data_section, graph_section, training_blocks, transition_blocks, weight_section
 from .quality_sections import calibration_section, confusion_section, error_section, score_section
 from .wrong_labels import error_pages
 
@@ -78,13 +71,15 @@ def _every_section(found: Findings, errors: Section) -> list[Section]:
         confusion_section(found),
         errors,
         calibration_section(found),
-        training_section(found),
+        Section("training", "Training", training_blocks(found.stages, found.trials)),
         weight_section(found),
-        transition_section(found),
+        Section("transitions", "Transitions", transition_blocks(found.transitions)),
         graph_section(found),
         data_section(found),
-        template_section(found),
-        record_section(found),
+        Section("template", "Template", [template_listing(found.template)]),
+        Section(
+            "record", "Record", [TextTable("Versions, hashes and seeds", ["what", "value"], found.identity, (0, 1))]
+        ),
     ]
 
 
@@ -105,6 +100,8 @@ def _page(
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         "form-action 'none'"
     )
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    embedded = _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
     pages = Environment(
         loader=PackageLoader(__package__, "page"), autoescape=True, finalize=shown, undefined=StrictUndefined
     )
@@ -117,7 +114,7 @@ def _page(
         script=Markup(script),
         policy=policy,
         version=__version__,
-        data=Markup(_embedded(data)) if data["errors"] else None,
+        data=Markup(embedded) if data["errors"] else None,
         pages=names,
         number=number,
     )
@@ -130,9 +127,3 @@ def _asset(name: str) -> str:
 def _hash(content: str) -> str:
     """As a Content-Security-Policy names a script or style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
-
-
-def _embedded(data: dict[str, Any]) -> str:
-    """JSON that may stand in a script element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

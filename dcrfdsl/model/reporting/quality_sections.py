@@ -52,16 +52,6 @@ from .charts import reliability_chart
 from .findings import ErrorBrowser, Findings, Section
 
 
-class StateConfusion(NamedTuple):
-    """states: the texts of gold and predicted states that occur, most frequent gold state first.
-
-    counts: [K, K] how often a gold state (row) was labelled so (column).
-    """
-
-    states: tuple[str, ...]
-    counts: Ints
-
-
 class SegmentConfusion(NamedTuple):
     """types: of segments, [K], the most frequent first.
 
@@ -78,15 +68,17 @@ class SegmentConfusion(NamedTuple):
     invented: Ints
 
 
-def state_confusion(evaluation: Evaluation, label: str) -> StateConfusion:
-    """Counts of gold and predicted states. Tokens without one known gold state or a prediction are left out."""
+def state_confusion(evaluation: Evaluation, label: str) -> tuple[list[str], Ints]:
+    """The states that occur, the most frequent gold state first, and how often a gold state (row) was labelled so
+    (column), [K, K]. Tokens without one known gold state or a prediction are left out.
+    """
     names = evaluation.states[label]
     gold, predicted = np.asarray(evaluation.gold[label]), np.asarray(evaluation.predicted[label])
     counts = confusion(np.where(predicted >= 0, gold, -1), np.maximum(predicted, 0), len(names))
     often = counts.sum(axis=1)
     used = np.flatnonzero(often + counts.sum(axis=0))
     used = used[np.lexsort((used, -counts.sum(axis=0)[used], -often[used]))]
-    return StateConfusion(tuple(names[k] for k in used.tolist()), counts[np.ix_(used, used)])
+    return [names[k] for k in used.tolist()], counts[np.ix_(used, used)]
 
 
 def segment_confusion(evaluation: Evaluation, label: str) -> SegmentConfusion:
@@ -155,23 +147,19 @@ MOST_PAIRS = 20
 OTHERS = "all others"
 
 
-# scores -----------------------------------------------------------------------------------------------------------
-
-
 def score_section(found: Findings) -> Section:
     """The template's metrics, and common scores with intervals."""
     counts = list(sentence_counts(found.evaluation, list(found.evaluation.gold), found.metrics))
     level, draws, seed = found.sampling
-    intervals = bootstrap_intervals(
-        [(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed
-    )  # fmt: skip
-    pairs = list(zip(counts, intervals, strict=True))
-    whole = [pair for pair in pairs if not _is_of_type(pair[0])]
-    types = [pair for pair in pairs if _is_of_type(pair[0])]
+    intervals = bootstrap_intervals([(one.counts, one.score) for one in counts], level=level, draws=draws, seed=seed)
+    whole, types = list[tuple[SentenceCounts, Interval]](), list[tuple[SentenceCounts, Interval]]()
+    for one, interval in zip(counts, intervals, strict=True):
+        is_of_type = one.name.startswith("segments(") and ")." in one.name
+        (types if is_of_type else whole).append((one, interval))
     blocks: list[Block] = [Paragraph(note[:1].upper() + note[1:], kind="note") for note in found.notes]
     scores = _score_table(f"Scores with {100 * level:g} % intervals", whole)
-    more = [row for name, terms in found.terms.items() if len(terms) for row in [_row_of_terms(name, terms, found)]]
-    blocks.append(replace(scores, rows=[*scores.rows, *more]) if more else scores)
+    more = [_row_of_terms(name, terms, found) for name, terms in found.terms.items() if len(terms)]
+    blocks.append(replace(scores, rows=[*scores.rows, *more]))
     if types:
         blocks.append(_score_table("F1 of segments by type", types))
     blocks.append(
@@ -198,10 +186,6 @@ def _row_of_terms(name: str, terms: Floats, found: Findings) -> list[str]:
     return [name + unit, f"{scale * value:.2f}", f"{scale * low:.2f} – {scale * high:.2f}", "", "", f"{len(terms):,}"]
 
 
-def _is_of_type(one: SentenceCounts) -> bool:
-    return ")." in one.name and one.name.startswith("segments(")
-
-
 def _score_table(caption: str, pairs: Sequence[tuple[SentenceCounts, Interval]]) -> TextTable:
     rows = []
     for one, interval in pairs:
@@ -221,9 +205,6 @@ def _value(value: float | int) -> str:
     return f"{100 * value:.2f} %" if 0.0 <= value <= 1.0 else f"{value:,.2f}"
 
 
-# confusions -------------------------------------------------------------------------------------------------------
-
-
 def confusion_section(found: Findings) -> Section:
     """For each label the matrix of states, the pairs confused most often, and the confusion of segments."""
     blocks: list[Block] = []
@@ -237,23 +218,18 @@ def confusion_section(found: Findings) -> Section:
 
 def _states(found: Findings, label: str) -> Iterator[Block]:
     states, counts = state_confusion(found.evaluation, label)
-    names, shown = _with_others(states, counts)
+    names, shown = states, counts
+    if len(states) > MOST_STATES:  # the others as one; its diagonal holds what was right or confused among them
+        place = np.minimum(np.arange(len(states)), MOST_STATES)
+        shown = np.zeros((MOST_STATES + 1, MOST_STATES + 1), np.int64)
+        np.add.at(shown, (place[:, None], place[None, :]), counts)
+        names = [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"]
     yield _matrix(f"States of {label}: gold in rows, predicted in columns", "gold ↓ predicted →", names, names, shown)
     pairs = most_confused(states, counts, MOST_PAIRS)
     wrong = max(1, int(counts.sum() - np.trace(counts)))
     rows = [[gold, predicted, f"{count:,}", f"{100 * count / wrong:.1f} %"] for gold, predicted, count in pairs]
     if rows:
         yield TextTable(f"Most frequent confusions of {label}", ["gold", "predicted", "tokens", "of all"], rows, (0, 1))
-
-
-def _with_others(states: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
-    """The most frequent states, and the others as one: its diagonal holds what was right or confused among them."""
-    if len(states) <= MOST_STATES:
-        return list(states), counts
-    place = np.minimum(np.arange(len(states)), MOST_STATES)
-    shown = np.zeros((MOST_STATES + 1, MOST_STATES + 1), np.int64)
-    np.add.at(shown, (place[:, None], place[None, :]), counts)
-    return [*states[:MOST_STATES], f"{OTHERS} ({len(states) - MOST_STATES})"], shown
 
 
 def _matrix(caption: str, corner: str, rows: Sequence[str], columns: Sequence[str], counts: Ints) -> HeatTable:
@@ -291,9 +267,6 @@ def _segments(found: SegmentConfusion, label: str) -> Iterator[Block]:
     )
 
 
-# errors -----------------------------------------------------------------------------------------------------------
-
-
 def error_section(found: Findings, num_shown: int) -> Section:
     """The browser of errors. num_shown: on this page."""
     if not found.num_errors:
@@ -308,9 +281,6 @@ def error_section(found: Findings, num_shown: int) -> Section:
     if explained:
         words.append(f"The first {explained:,} that could be explained say why.")
     return Section("errors", "Errors", [Paragraph(" ".join(words)), ErrorBrowser(list(found.errors.labels), num_shown)])
-
-
-# calibration ------------------------------------------------------------------------------------------------------
 
 
 def calibration_section(found: Findings) -> Section:

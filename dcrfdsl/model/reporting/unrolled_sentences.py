@@ -45,13 +45,22 @@ def sentence_graph(
         VariableMark(graph.variables[m], t, graph.cards[m], *told(graph.variables[m], t)) for t, m in sites
     )
     number = {t * len(graph.cards) + m: n for n, (t, m) in enumerate(sites)}
+
+    def firing(template: CliqueTemplate, anchor: int) -> tuple[str, ...]:
+        """The names of the features that fire at a factor."""
+        bias = ("bias",) if template.has_bias else ()
+        if template.feature_set < 0 or template.coded is not None:
+            return bias
+        table = rows[template.feature_set]
+        row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
+        fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
+        return (*bias, *(extractor.describe(template.naming_set, feature) for feature in fired))
+
     factors = []
     shape = graph.shape(length, pairs)
     for kind, anchor, instance in zip(shape.kinds, shape.anchors, shape.scopes, strict=True):
         template, scope = graph.kinds[kind].template, tuple(number[v] for v in instance)
-        factors.append(
-            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
-        )
+        factors.append(FactorMark(template.name, anchor, scope, firing(template, anchor)))
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
     return GraphDrawing(title, words, variables, tuple(factors))
 
@@ -62,21 +71,3 @@ def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> 
         if isinstance(column, InternedColumn) and name not in labels:
             return tuple(column.text(first + t) for t in range(length))
     return tuple(str(t + 1) for t in range(length))
-
-
-def _firing(
-    template: CliqueTemplate,
-    anchor: int,
-    sentence: int,
-    corpus: Corpus,
-    extractor: FeatureExtractor,
-    rows: tuple[FeatureRows, ...],
-) -> tuple[str, ...]:
-    """The names of the features that fire at a factor."""
-    bias = ("bias",) if template.has_bias else ()
-    if template.feature_set < 0 or template.coded is not None:
-        return bias
-    table = rows[template.feature_set]
-    row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
-    fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
-    return (*bias, *(extractor.describe(template.naming_set, feature) for feature in fired))

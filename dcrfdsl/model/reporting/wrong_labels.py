@@ -85,14 +85,8 @@ def error_list(evaluation: Evaluation, marginals: Mapping[str, Floats]) -> Error
         tokens = np.flatnonzero(evaluation.scored(label) & ~evaluation.right(label))
         gold, predicted = np.asarray(evaluation.gold[label])[tokens], np.asarray(evaluation.predicted[label])[tokens]
         table = marginals.get(label)
-        parts.append(
-            (
-                np.full(len(tokens), number),
-                tokens,
-                _of_states(table, tokens, predicted),
-                _of_states(table, tokens, gold),
-            )
-        )
+        probabilities = _of_states(table, tokens, predicted), _of_states(table, tokens, gold)
+        parts.append((np.full(len(tokens), number), tokens, *probabilities))
     label_of, token, probability, of_gold = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.lexsort((label_of, token, -np.where(np.isnan(probability), -1.0, probability)))
     return ErrorList(labels, label_of[order], token[order], probability[order], of_gold[order])
@@ -105,9 +99,6 @@ def _of_states(table: Floats | None, tokens: Ints, states: Integers) -> Floats:
         known = (states >= 0) & (states < table.shape[1])
         found[known] = table[tokens[known], states[known]]
     return found
-
-
-# the browser's data -----------------------------------------------------------------------------------------------
 
 
 def error_pages(
@@ -158,7 +149,15 @@ class _Page:
         row = self.sentences[sentence]
         position = token - int(self.corpus.sentence_off[sentence])
         if why is not None:
-            self.whys.append(_plain_why(why))
+            self.whys.append(
+                {
+                    "against": printable(why.against),
+                    "margin": round(why.margin, 4),
+                    "terms": [[round(one.score, 4), *map(printable, one[1:])] for one in why.terms],
+                    "left": [why.left_out[0], round(why.left_out[1], 4)],
+                    "lines": [printable(line) for line in why.lines],
+                }
+            )
             self.size += len(json_text(self.whys[-1]))
         self.errors.append(
             [
@@ -209,14 +208,3 @@ class _Page:
 
 def _thousandths(probability: float) -> int:
     return -1 if np.isnan(probability) else round(1000 * float(probability))
-
-
-def _plain_why(why: Why) -> dict[str, Any]:
-    terms = [[round(one.score, 4), *map(printable, one[1:])] for one in why.terms]
-    return {
-        "against": printable(why.against),
-        "margin": round(why.margin, 4),
-        "terms": terms,
-        "left": [why.left_out[0], round(why.left_out[1], 4)],
-        "lines": [printable(line) for line in why.lines],
-    }

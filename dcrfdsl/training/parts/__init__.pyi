@@ -9,7 +9,6 @@ from .part_files import read_compiled as read_compiled
 from .part_runners import cluster_client as cluster_client, part_runner as part_runner
 from .parted_problem import (
     PartedProblem as PartedProblem,
-    PartResources as PartResources,
     parse_memory as parse_memory,
     refuse_unsummed_stages as refuse_unsummed_stages,
     untrained_on_parts as untrained_on_parts,

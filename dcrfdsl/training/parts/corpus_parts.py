@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, stream_corpus
+from ...data import BagColumn, Corpus, InternedColumn, NumericColumn, joined_bags, stream_corpus
 from ...foundation import READING, Ints, clear_os_errors, data_error, is_writable, write_whole
 from ...semantics import ModelSpec, json_adapter
 from ...syntax import DataSpec
@@ -163,20 +164,12 @@ def open_parts(
     warnings = tuple(warning for group in found for warning in group[1])
     parts = CorpusParts(several, folder, listed, warnings, memory, cluster)
     if cache is None:
-        weakref.finalize(parts, _remove, folder)
+        weakref.finalize(parts, shutil.rmtree, folder, ignore_errors=True)
     return parts
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_parts(folder: Path) -> None:
     """Removes parts and what was compiled from them; the folder too, unless something else is in it."""
-    import shutil
-
     with suppress(OSError):
         for one in list(folder.iterdir()):
             if _OURS.fullmatch(one.name):
@@ -263,11 +256,8 @@ def read_group(reading: _Reading, number: int) -> tuple[list[dict[str, Any]], li
 
 
 def _content(file: Path) -> bytes:
-    digest = hashlib.sha256()
     with clear_os_errors(file, READING), open(file, "rb") as stream:
-        while block := stream.read(1 << 22):
-            digest.update(block)
-    return digest.digest()
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _stream(reading: _Reading, files: Sequence[Path], warnings: list[str]) -> Iterator[Corpus]:
@@ -317,20 +307,11 @@ def _joined(columns: Sequence[Any]) -> InternedColumn | NumericColumn | BagColum
         case NumericColumn():
             return NumericColumn(np.concatenate([column.values for column in columns]))
         case BagColumn():
-            off = np.concatenate([np.zeros(1, np.int64), *(np.diff(column.off) for column in columns)])
-            items = _interned([(column.codes, column.names) for column in columns])
-            weights = [column.weights if len(column.weights) else np.ones(len(column.codes)) for column in columns]
-            plain = all(not len(column.weights) for column in columns)
-            joined = np.empty(0) if plain else np.concatenate(weights)
-            return BagColumn(np.cumsum(off), items.codes, joined, items.values)
-    return _interned([(column.codes, column.values) for column in columns])
-
-
-def _interned(parts: Sequence[tuple[Any, Sequence[str]]]) -> InternedColumn:
-    """Codes of several lists of values as those of one list, in order of first appearance."""
-    code: dict[str, int] = {}
+            return joined_bags(columns)
+    code: dict[str, int] = {}  # of each text, in order of first appearance
     codes = []
-    for own, values in parts:
-        numbers = np.fromiter((code.setdefault(value, len(code)) for value in values), np.int32, len(values))
-        codes.append(numbers[own] if len(numbers) else np.zeros(len(own), np.int32))
+    for column in columns:
+        own = (code.setdefault(text, len(code)) for text in column.values)
+        numbers = np.fromiter(own, np.int32, len(column.values))
+        codes.append(numbers[column.codes] if len(numbers) else np.zeros(len(column.codes), np.int32))
     return InternedColumn(np.concatenate(codes), list(code))

@@ -100,18 +100,10 @@ def states_of_parts(
     return variable_states(spec, learned, directories)
 
 
-@dataclass(frozen=True, eq=False)
-class Counting:
-    """What the second pass shares.   survey: of all parts."""
-
-    surveying: Surveying
-    survey: FeatureSurvey
-
-
-def count_part(shared: Counting, number: int) -> list[list[KeyCounts]]:
-    """The keys of a part, for each feature set and template."""
-    corpus = shared.surveying.parts.corpus(number)
-    return shared.surveying.learner.count(corpus, shared.survey, task_workers(shared.surveying.threads).map)
+def count_part(shared: tuple[Surveying, FeatureSurvey], number: int) -> list[list[KeyCounts]]:
+    """The keys of a part, for each feature set and template.   shared: with the survey of all parts."""
+    surveying, survey = shared
+    return surveying.learner.count(surveying.parts.corpus(number), survey, task_workers(surveying.threads).map)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +180,7 @@ def learn_parts(
     directories: Mapping[str, Path],
     registered: Mapping[str, RegisteredFeature],
     runner: PartRunner,
-    fits: Callable[[str], None] = lambda doing: None,
+    fits: Callable[[str], None],
 ) -> LearnedParts:
     """Learns states, features and weights, or finds them in the cache.
 
@@ -221,7 +213,7 @@ def learn_parts(
     states = states_of_parts(surveying, {name: list(found) for name, found in labels.items()}, directories)
     learner = surveying.learner
     joined = learner.joined()
-    for counted in runner.each(count_part, Counting(surveying, survey), count):
+    for counted in runner.each(count_part, (surveying, survey), count):
         learner.add(joined, counted)
         fits("counting features")
     extractor = learner.extractor(joined, survey)

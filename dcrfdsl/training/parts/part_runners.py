@@ -2,9 +2,9 @@
 
     0 1 2 3 4 5 6   ->   ((0+1)+(2+3)) + ((4+5)+6)
 
-The tree depends on the number of parts alone. `PartRunner` is what runs tasks: `InTurn` in this process,
-`ClusterRunner` by the workers of a Dask cluster. A task is a function at the top of a module of what all parts share
-and the number of the part, so that it can be sent to another process.
+The tree depends on the number of parts alone. Tasks are run by `InTurn` in this process, by `ClusterRunner` by the
+workers of a Dask cluster. A task is a function at the top of a module of what all parts share and the number of the
+part, so that it can be sent to another process.
 
 On a cluster each evaluation sends the weights to all workers once. A part has a home, the worker that keeps its layout;
 its term is computed there, and terms are added in the tree wherever the scheduler sees fit. Where there are many parts,
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ...foundation import DcrfError, data_error
 from ...inference import Workers
@@ -62,52 +62,38 @@ def task_workers(threads: int) -> Workers:
     return Workers(threads or (None if os.environ.get("DCRFDSL_THREADS") else 1))
 
 
-class PartRunner(Protocol):
-    """Runs tasks on parts."""
-
-    threads: int  # of one task; 0: as the process decides in which it runs
-
-    def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
-        """`task(shared, n)` for each part n, in order."""
-
-    def everywhere(self, task: Callable[[str], None], argument: str) -> None:
-        """`task(argument)` in each process."""
-
-    def total(
-        self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
-        add: Callable[[Result, Result], Result],
-    ) -> Result:  # fmt: skip
-        """The sum of `task(shared, n, argument)` over all parts in the order of the tree."""
-
-
 class InTurn:
-    """A `PartRunner` that runs tasks in this process, `at_once` at a time."""
+    """Runs tasks in this process, `at_once` at a time.
+
+    threads: of one task; 0, in `ClusterRunner`: as the process decides in which it runs.
+    """
 
     def __init__(self, threads: int, at_once: int = 1):
         self.at_once = max(1, min(at_once, threads))
         self.threads = max(1, threads // self.at_once)
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
+        """`task(shared, n)` for each part n, in order."""
         for number in range(count):
             yield task(shared, number)
 
     def everywhere(self, task: Callable[[str], None], argument: str) -> None:
+        """`task(argument)` in each process."""
         task(argument)
 
     def total(
         self, task: Callable[[Shared, int, Any], Result], shared: Shared, count: int, argument: Any,
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
-        tree = TreeSum(add)
+        """The sum of `task(shared, n, argument)` over all parts in the order of the tree."""
         if self.at_once == 1:
-            for number in range(count):
-                tree.append(task(shared, number, argument))
-        else:
-            with ThreadPoolExecutor(self.at_once) as pool:
-                for first in range(0, count, self.at_once):  # in batches, so that few results wait to be added
-                    numbers = range(first, min(first + self.at_once, count))
-                    for result in pool.map(lambda number: task(shared, number, argument), numbers):
-                        tree.append(result)
+            return total_of_block(task, add, shared, 0, count, argument)
+        tree = TreeSum(add)
+        with ThreadPoolExecutor(self.at_once) as pool:
+            for first in range(0, count, self.at_once):  # in batches, so that few results wait to be added
+                numbers = range(first, min(first + self.at_once, count))
+                for result in pool.map(lambda number: task(shared, number, argument), numbers):
+                    tree.append(result)
         total: Result = tree.total()
         return total
 
@@ -124,7 +110,7 @@ class _LostWorker(Exception):
 
 
 class ClusterRunner:
-    """A `PartRunner` that runs tasks by the workers of a `distributed.Client`."""
+    """Runs tasks by the workers of a `distributed.Client`, with the methods of `InTurn`."""
 
     threads = 0  # each worker decides: see `task_workers`
 
@@ -135,7 +121,7 @@ class ClusterRunner:
         self._sent: tuple[Any, Any] | None = None  # what all tasks of a pass share, and where it is
 
     def each(self, task: Callable[[Shared, int], Result], shared: Shared, count: int) -> Iterator[Result]:
-        """As the protocol says; few results wait for those before them."""
+        """`task(shared, n)` for each part n, in order; few results wait for those before them."""
         with self._clear_errors():
             ahead = 2 * max(1, len(self._alive()))
             begun: deque[tuple[int, Any]] = deque()
@@ -166,16 +152,7 @@ class ClusterRunner:
         add: Callable[[Result, Result], Result],
     ) -> Result:  # fmt: skip
         with self._clear_errors():
-
-            def once() -> Result:
-                try:
-                    result: Result = self._total(task, shared, count, argument, add)
-                except _LostWorker:
-                    self._sent = None
-                    raise
-                return result
-
-            total: Result = self._again(once)
+            total: Result = self._again(lambda: self._total(task, shared, count, argument, add))
             return total
 
     def _total(self, task: Any, shared: Any, count: int, argument: Any, add: Any) -> Any:
@@ -220,8 +197,10 @@ class ClusterRunner:
     def _again(self, act: Callable[[], Any]) -> Any:
         """The result of an action, which is done again where a worker is lost."""
         for _ in range(ATTEMPTS):
-            with suppress(_LostWorker):
+            try:
                 return act()
+            except _LostWorker:
+                self._sent = None
         raise self._lost("workers were lost again and again")
 
     def _scattered(self, item: Any) -> Any:
@@ -295,6 +274,9 @@ class ClusterRunner:
 
     def _lost(self, why: str) -> DcrfError:
         return data_error("cluster-lost", f"the cluster is lost: {why}", help=RESUME)
+
+
+PartRunner: TypeAlias = InTurn | ClusterRunner
 
 
 def total_of_block(

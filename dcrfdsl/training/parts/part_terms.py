@@ -19,7 +19,7 @@ import os
 import pickle
 import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, local
@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 from ...criteria import CRITERIA, Criterion, NumberColumns, TrainingProblem
 from ...data import Corpus, raise_if_any
 from ...foundation import WRITING, Floats, clear_os_errors
-from ...graph import Gold, ModelGraph, Parameters, placed_counts
+from ...graph import placed_counts
 from ...inference import RunStatus
 from ...kernels.runtime import aligned_zeros
 from ...model import impossible_gold
-from ...semantics import ModelSpec, NoPrior, TrainSettings
+from ...semantics import NoPrior, TrainSettings
 from .part_files import CompiledPart, read_compiled
 from .part_runners import task_workers
 
@@ -156,24 +156,17 @@ class StageTerms:
     """What the terms of a stage share.
 
     key: of the stage in this training.   method: the criterion.   folder: for layouts; None: that of temporary files.
-    paths: of the compiled parts.   firsts: the number of the first sentence of each.   weights, start, earlier: as in
-    `TrainingProblem`.   threads: for one part; 0: as the process decides.
+    paths: of the compiled parts.   firsts: the number of the first sentence of each.   problem: without data.
+    threads: for one part; 0: as the process decides.
     """
 
     key: str
     folder: Path | None
     paths: tuple[Path, ...]
     firsts: tuple[int, ...]
-    spec: ModelSpec
-    graph: ModelGraph
-    parameters: Parameters
-    states: tuple[tuple[str, ...], ...]
+    problem: TrainingProblem
     method: str
     settings: TrainSettings[Any]
-    stage: str
-    weights: Floats
-    start: Floats | None
-    earlier: Mapping[str, Floats]
     threads: int
 
     @property
@@ -205,19 +198,11 @@ class PartSum(NamedTuple):
 
 def problem_of_part(shared: StageTerms, part: CompiledPart, number: int) -> TrainingProblem:
     """Part `number` as criteria take it."""
-    counts = placed_counts(shared.parameters, part.parameters, part.counts)
-    return replace(no_data(shared), rows=part.rows, relations=part.relations, sentence_off=part.sentence_off,
-                   gold=part.gold, counts=counts, first_sentence=shared.firsts[number],
-                   numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False))  # fmt: skip
-
-
-def no_data(shared: StageTerms) -> TrainingProblem:
-    """What criteria take beside data."""
-    nothing = Gold(np.zeros((len(shared.states), 0), np.int32), ((),) * len(shared.states))
-    return TrainingProblem(
-        shared.spec, shared.graph, shared.parameters, (), {}, np.zeros(1, np.int64), nothing,
-        np.zeros(shared.parameters.num_weights), task_workers(shared.threads), stage=shared.stage,
-        weights=shared.weights, states=shared.states, earlier=shared.earlier, start=shared.start,
+    return replace(
+        shared.problem, rows=part.rows, relations=part.relations, sentence_off=part.sentence_off, gold=part.gold,
+        counts=placed_counts(shared.problem.parameters, part.parameters, part.counts),
+        workers=task_workers(shared.threads), first_sentence=shared.firsts[number],
+        numbers=NumberColumns(part.file, part.token_line, part.numbers, whole=False),
     )  # fmt: skip
 
 
@@ -227,13 +212,7 @@ def term_of_part(shared: StageTerms, number: int, point: Point) -> PartSum:
     for _ in range(point.sharpened):
         criterion.tighten_tolerance()
     value, gradient = criterion.value_and_gradient(np.asarray(point.weights))
-    return PartSum(value, gradient, criterion.total_status, _LAYOUTS.is_hidden(shared, number))
-
-
-def open_term(shared: StageTerms, number: int) -> Criterion:
-    """The term of a part as a criterion, of which this process forgets what an evaluation changes."""
-    criterion: Criterion = _LAYOUTS.open(shared, number)
-    return criterion
+    return PartSum(value, gradient, criterion.total_status, _layouts(shared).hidden[number])
 
 
 def add_terms(one: PartSum, other: PartSum) -> PartSum:
@@ -242,51 +221,41 @@ def add_terms(one: PartSum, other: PartSum) -> PartSum:
     return PartSum(one.value + other.value, one.gradient + other.gradient, one.status + other.status, is_hidden)
 
 
+# layouts --------------------------------------------------------------------------------------------------------------
+
+_LAYOUTS: OrderedDict[str, MappedCriterionCache] = OrderedDict()  # of this process, by stage
+_LOCK = Lock()
+
+
+def open_term(shared: StageTerms, number: int) -> Criterion:
+    """The term of a part as a criterion, of which this process forgets what an evaluation changes."""
+    layouts = _layouts(shared)
+    if number not in layouts:
+        part = read_compiled(shared.paths[number])
+        criterion = CRITERIA[shared.method](problem_of_part(shared, part, number), shared.without_prior)
+        corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
+        raise_if_any(impossible_gold(corpus, criterion.contradictions()))
+        layouts.hidden[number] = bool((part.gold.codes < 0).any())
+        if not layouts.add(number, criterion):
+            return criterion
+        del part, criterion
+    return layouts.open(number)
+
+
+def _layouts(shared: StageTerms) -> MappedCriterionCache:
+    """The layouts of a stage."""
+    key, problem = f"{shared.key} {os.getpid()}", shared.problem
+    with _LOCK:
+        if key not in _LAYOUTS:
+            while not shared.threads and len(_LAYOUTS) >= MOST_STAGES:
+                _LAYOUTS.popitem(last=False)[1].close()
+            common = problem.graph, problem.parameters, problem.spec, shared.settings
+            _LAYOUTS[key] = MappedCriterionCache(shared.folder, common)
+        return _LAYOUTS[key]
+
+
 def forget_terms(key: str) -> None:
     """Frees the layouts of a stage that has ended."""
-    _LAYOUTS.forget(key)
-
-
-class _Layouts:
-    """The layouts of this process, by stage."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._spools: OrderedDict[str, MappedCriterionCache] = OrderedDict()
-
-    def _spool(self, shared: StageTerms) -> MappedCriterionCache:
-        key = f"{shared.key} {os.getpid()}"
-        with self._lock:
-            if key not in self._spools:
-                while not shared.threads and len(self._spools) >= MOST_STAGES:
-                    self._spools.popitem(last=False)[1].close()
-                self._spools[key] = MappedCriterionCache(
-                    shared.folder, [shared.graph, shared.parameters, shared.spec, shared.settings]
-                )
-            return self._spools[key]
-
-    def open(self, shared: StageTerms, number: int) -> Criterion:
-        """The term of a part as a criterion."""
-        spool = self._spool(shared)
-        if number not in spool:
-            part = read_compiled(shared.paths[number])
-            criterion = CRITERIA[shared.method](problem_of_part(shared, part, number), shared.without_prior)
-            corpus = Corpus(part.file, part.sentence_off, {}, part.token_line)
-            raise_if_any(impossible_gold(corpus, criterion.contradictions()))
-            spool.hidden[number] = bool((part.gold.codes < 0).any())
-            if not spool.add(number, criterion):
-                return criterion
-            del part, criterion
-        return spool.open(number)
-
-    def is_hidden(self, shared: StageTerms, number: int) -> bool:
-        """Whether some label of the part is not known."""
-        return self._spool(shared).hidden[number]
-
-    def forget(self, key: str) -> None:
-        with self._lock:
-            for known in [known for known in self._spools if known.split()[0] == key]:
-                self._spools.pop(known).close()
-
-
-_LAYOUTS: Any = _Layouts()
+    with _LOCK:
+        for known in [known for known in _LAYOUTS if known.split()[0] == key]:
+            _LAYOUTS.pop(known).close()

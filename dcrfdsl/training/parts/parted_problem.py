@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,50 +90,33 @@ def refuse_unsummed_stages(spec: ModelSpec, stage: str | None) -> None:
         refuse_unsummed(entry.label, stage_settings(spec, entry.label))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PartedProblem(TrainingProblem):
-    """Training data in parts: the fields of data are empty.   learned: its compiled parts.   most_bytes: of memory."""
+    """Training data in parts; the fields of data are empty.   learned: its compiled parts.   fits: of `learn_parts`."""
 
-    learned: LearnedParts | None = None
-    runner: PartRunner | None = None
-    fits: Callable[[str], None] = field(default=lambda doing: None)
+    learned: LearnedParts
+    runner: PartRunner
+    fits: Callable[[str], None]
 
     def summed(self, settings: TrainSettings[Any]) -> SummedCriterion:
         """The criterion of a stage. DcrfError where it is no sum over sentences."""
         refuse_unsummed(self.stage, settings)
-        assert self.learned is not None and self.runner is not None
-        paths = self.learned.paths
-        terms = StageTerms(
-            secrets.token_hex(8), paths[0].parent if self.runner.threads else None, paths, self.learned.firsts,
-            self.spec, self.graph, self.parameters, self.states, settings.criterion.method, settings, self.stage,
-            self.weights, self.start, self.earlier, self.runner.threads,
-        )  # fmt: skip
-        summed = BY_PARTS.get(settings.criterion.method, SummedCriterion)
+        paths, threads, method = self.learned.paths, self.runner.threads, settings.criterion.method
+        own = {one.name: getattr(self, one.name) for one in fields(TrainingProblem)}
+        bare = TrainingProblem(**{**own, "extractor": None})
+        folder = paths[0].parent if threads else None
+        key, firsts = secrets.token_hex(8), self.learned.firsts
+        terms = StageTerms(key, folder, paths, firsts, bare, method, settings, threads)
+        summed = BY_PARTS.get(method, SummedCriterion)
         return summed(terms, self.runner, self.workers, self.fits, self.extractor)
 
     def feature_moments(self) -> dict[int, FeatureMoments]:
         """The moments of the features that are numbers, over all parts, by feature set."""
-        if self.extractor is None or self.learned is None or self.runner is None:
-            return {}
-        dense = number_features(self.extractor)
-        if not dense:
+        dense = {} if self.extractor is None else number_features(self.extractor)
+        if self.extractor is None or not dense:
             return {}
         paths, sizes = self.learned.paths, {number: self.extractor.sets[number].num_features for number in dense}
         return self.runner.total(moments_of_part, Numbers(paths, sizes, dense), len(paths), None, join_moments)
-
-
-def empty_problem(
-    learned: LearnedParts, workers: Workers, runner: PartRunner, fits: Callable[[str], None]
-) -> PartedProblem:
-    """The training data of a model with weights of 0."""
-    model = learned.model
-    states = tuple(model.states[name] for name in model.graph.variables)
-    nothing = Gold(np.zeros((len(states), 0), np.int32), ((),) * len(states))
-    return PartedProblem(
-        model.spec, model.graph, model.parameters, (), {}, np.zeros(1, np.int64), nothing,
-        np.zeros(model.num_weights), workers, states=states, extractor=model.extractor, learned=learned,
-        runner=runner, fits=fits,
-    )  # fmt: skip
 
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -159,38 +143,26 @@ def parse_memory(text: str | int) -> int:
     return number
 
 
-@dataclass(frozen=True)
-class PartResources:
-    """memory: as `open_parts` takes it.   cluster: a `distributed.Client`, or None for this process."""
+def _at_once(parts: CorpusParts, threads: int) -> int:
+    """How many parts are open at the same time in this process."""
+    wanted = max(1, threads // THREADS_A_PART)
+    if parts.memory is None:
+        return wanted
+    return max(1, min(wanted, parse_memory(parts.memory) // OPEN_BYTES))
 
-    memory: int | str | None = None
-    cluster: Any = None
 
-    def runner(self, threads: int) -> PartRunner:
-        """What runs tasks on parts, with this number of threads in this process."""
-        if self.cluster is not None:
-            return part_runner(self.cluster)
-        return InTurn(threads, self._at_once(threads))
-
-    def _at_once(self, threads: int) -> int:
-        """How many parts are open at the same time."""
-        wanted = max(1, threads // THREADS_A_PART)
-        if self.memory is None:
-            return wanted
-        return max(1, min(wanted, parse_memory(self.memory) // OPEN_BYTES))
-
-    def fits(self, doing: str) -> None:
-        """DcrfError if this process uses more memory than it may."""
-        if self.memory is None:
-            return
-        used, most = memory_in_use(), parse_memory(self.memory)
-        if used > most:
-            message = f"{doing} takes {used / 1e9:.2f} GB of memory, and `--memory` allows {most / 1e9:.2f} GB"
-            remedy = (
-                "allow more; or have fewer features: `with min_count = 2` leaves out those that occur once; or train "
-                "by `lbfgs(memory = 3)`, which remembers less"
-            )
-            raise data_error("out-of-memory", message, help=remedy)
+def _require_memory(parts: CorpusParts, doing: str) -> None:
+    """DcrfError if this process uses more memory than it may."""
+    if parts.memory is None:
+        return
+    used, most = memory_in_use(), parse_memory(parts.memory)
+    if used > most:
+        message = f"{doing} takes {used / 1e9:.2f} GB of memory, and `--memory` allows {most / 1e9:.2f} GB"
+        remedy = (
+            "allow more; or have fewer features: `with min_count = 2` leaves out those that occur once; or train "
+            "by `lbfgs(memory = 3)`, which remembers less"
+        )
+        raise data_error("out-of-memory", message, help=remedy)
 
 
 def untrained_on_parts(
@@ -201,10 +173,18 @@ def untrained_on_parts(
     workers: Workers,
 ) -> tuple[TrainedModel, PartedProblem]:
     """The model with all weights 0, and its training data in parts."""
-    resources = PartResources(parts.memory, parts.cluster)
-    if resources.cluster is not None:
-        require_shared(resources.cluster, parts.cache)
+    if parts.cluster is not None:
+        require_shared(parts.cluster, parts.cache)
         ship_functions(registered)
-    runner = resources.runner(workers.threads)
-    learned = learn_parts(spec, parts, directories, registered, runner, resources.fits)
-    return learned.model, empty_problem(learned, workers, runner, resources.fits)
+    local = parts.cluster is None
+    runner = InTurn(workers.threads, _at_once(parts, workers.threads)) if local else part_runner(parts.cluster)
+    fits = partial(_require_memory, parts)
+    learned = learn_parts(spec, parts, directories, registered, runner, fits)
+    model = learned.model
+    states = tuple(model.states[name] for name in model.graph.variables)
+    nothing = Gold(np.zeros((len(states), 0), np.int32), ((),) * len(states))
+    return model, PartedProblem(
+        model.spec, model.graph, model.parameters, (), {}, np.zeros(1, np.int64), nothing,
+        np.zeros(model.num_weights), workers, states=states, extractor=model.extractor, learned=learned,
+        runner=runner, fits=fits,
+    )  # fmt: skip

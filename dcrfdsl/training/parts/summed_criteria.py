@@ -27,9 +27,7 @@ from ...foundation import Floats, data_error
 from ...inference import RunStatus, Workers
 from ...kernels.optimization import Cuts
 from ...optimizers import MarginProblem, PartedPasses, PassOfPart, concatenate_cuts, perceptron_pass
-from ...semantics import (
-    TrainSettings,
-)
+from ...semantics import TrainSettings
 from .part_files import read_compiled
 from .part_runners import PartRunner
 from .part_terms import PartSum, Point, StageTerms, add_terms, forget_terms, open_term, problem_of_part, term_of_part
@@ -39,6 +37,7 @@ class SummedCriterion(Criterion):
     """The sum over all parts, and the penalty."""
 
     total_status = RunStatus()  # summed over all evaluations
+    tightened: Any = None
 
     def __init__(
         self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
@@ -47,12 +46,16 @@ class SummedCriterion(Criterion):
         """extractor: of the features, for priors that ask what a weight stands for."""
         self._terms, self._runner, self._fits, self._extractor = terms, runner, fits, extractor
         self._count, self._sharpened = len(terms.paths), 0
-        self.num_weights, self.workers = terms.parameters.num_weights, workers
+        self.num_weights, self.workers = terms.problem.parameters.num_weights, workers
         first = self._first(terms.joint)  # what is the same in all parts, penalty included
         self.penalty, self.inference_description = first.penalty, first.inference_description
         self.is_steep = first.is_steep
         weakref.finalize(self, forget_terms, terms.key)  # also where training ends with an error
         self._has_gap = first.gap(np.zeros(self.num_weights)) is not None
+        self._take_from(first)
+
+    def _take_from(self, first: Criterion) -> None:
+        """Takes what is the same in all parts, and subclasses need, from the criterion of the first part."""
 
     def _first(self, settings: TrainSettings[Any]) -> Criterion:
         part = read_compiled(self._terms.paths[0])
@@ -94,14 +97,8 @@ class SummedCriterion(Criterion):
         first = self._first(self._terms.without_prior)
         able = [first.tighten_tolerance() for _ in range(self._sharpened + 1)][-1]
         self._sharpened += able
-        self._tightened = first.tightened
+        self.tightened = first.tightened
         return able
-
-    _tightened: Any = None
-
-    @property
-    def tightened(self) -> Any:
-        return self._tightened
 
     def remembered(self) -> dict[str, Any]:
         return {**super().remembered(), "sharpened": self._sharpened}
@@ -148,7 +145,7 @@ def join_found(one: FoundCuts, other: FoundCuts) -> FoundCuts:
 def _margins(shared: StageTerms, number: int) -> Hmsvm:
     term = open_term(shared, number)
     assert isinstance(term, Hmsvm)
-    _refuse_unknown(term, shared.stage)
+    _refuse_unknown(term, shared.problem.stage)
     return term
 
 
@@ -164,17 +161,12 @@ class SummedMargins(SummedCriterion, MarginProblem):
 
     solver = "working_set"
 
-    def __init__(
-        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
-        extractor: FeatureExtractor | None = None,
-    ):  # fmt: skip
-        super().__init__(terms, runner, workers, fits, extractor)
-        first = self._first(terms.joint)
+    def _take_from(self, first: Criterion) -> None:
         assert isinstance(first, Hmsvm)
-        _refuse_unknown(first, terms.stage)
+        _refuse_unknown(first, self._terms.problem.stage)
         self.metric, self.tolerance, self.each_counts = first.metric, first.tolerance, first.each_counts
         self._approximate, self._full = first.approximate, 0
-        self.limit = runner.total(limits_of_part, terms, self._count, None, join_limits)
+        self.limit = self._runner.total(limits_of_part, self._terms, self._count, None, join_limits)
         self.runs = [(0, len(self.limit))]
 
     def margin_problem(self) -> MarginProblem:
@@ -232,12 +224,8 @@ class SummedPerceptron(SummedCriterion, PartedPasses):
 
     solver = "mixed_perceptron"
 
-    def __init__(
-        self, terms: StageTerms, runner: PartRunner, workers: Workers, fits: Callable[[str], None],
-        extractor: FeatureExtractor | None = None,
-    ):  # fmt: skip
-        super().__init__(terms, runner, workers, fits, extractor)
-        schedule = self._first(terms.joint).perceptron_schedule()
+    def _take_from(self, first: Criterion) -> None:
+        schedule = first.perceptron_schedule()
         assert schedule is not None
         self.schedule = schedule
 
