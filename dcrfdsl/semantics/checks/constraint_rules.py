@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ...foundation import DcrfError, Diagnostic, LazyModule, Span, did_you_mean
 from ...syntax import Constraint, Memory, Once, Scheme
@@ -49,21 +49,11 @@ MOST_TRIED = 2**26  # entries of the tables of all constraints
 FARTHEST = 8  # positions that a judged memory may look back; each needs its own tables, and it seldom matters
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(NamedTuple):
     """A constraint that can be judged, and the assignments that it allows by itself."""
 
     constraint: Constraint
     table: HardTable
-
-    @property
-    def sites(self) -> Sites:
-        return self.table.sites
-
-    @property
-    def allowed(self) -> Mask:
-        """[codes, K1, …, Kn]"""
-        return self.table.allowed
 
 
 def without_label(context: Context) -> Iterator[Diagnostic]:
@@ -87,7 +77,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
         if isinstance(one, Diagnostic):
             yield one
             continue
-        tried += one.allowed.size
+        tried += one.table.allowed.size
         if tried > MOST_TRIED:
             message = f"the constraints from here on are not compared with each other: {len(judged):,} were"
             remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
@@ -96,12 +86,12 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             break
         judged.append(one)
     before = EarlierConstraints()
-    for one in sorted(judged, key=lambda one: len(one.sites)):
+    for one in sorted(judged, key=lambda one: len(one.table.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
             yield complaint
         elif not one.table.observed:
-            before.add(one.sites, one.allowed[0], one.constraint)
+            before.add(one.table.sites, one.table.allowed[0], one.constraint)
 
 
 def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
@@ -125,7 +115,7 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
 
 def _alone(context: Context, one: _Judged) -> Diagnostic | None:
     constraint = one.constraint
-    if not one.allowed.any():
+    if not one.table.allowed.any():
         what = "is always true" if constraint.action == "forbid" else "can never be true"
         message = f"the condition of this `{constraint.action}` {what}: no labelling is left"
         return context.complaint("contradictory", message, constraint.condition, what)
@@ -134,9 +124,9 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
         message = f"this `{constraint.action}` leaves no labelling where what it reads of the data is {reading}"
         remedy = "what must hold first is written after `when`: `require chunk is O when word is the`"
         return context.warning("needs-when", message, constraint.condition, "of the data too", remedy)
-    if constraint.action == "require" and constraint.when is not None and one.allowed.all():
+    if constraint.action == "require" and constraint.when is not None and one.table.allowed.all():
         return _implied(context, one, (), "nothing contradicts it")
-    if one.allowed.all():
+    if one.table.allowed.all():
         what = "can never be true" if constraint.action == "forbid" else "is always true"
         return _implied(context, one, (), f"its condition {what}")
     return None
@@ -147,7 +137,7 @@ def _impossible_reading(one: _Judged) -> str | None:
 
     Not judged: several tests, or compared texts, because some of their joint values may never occur in the data.
     """
-    possible: Mask = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
+    possible: Mask = np.asarray(one.table.allowed.reshape(len(one.table.allowed), -1).any(axis=1))
     tests = [read for read in one.table.observed if not read.states]
     if len(one.table.observed) != 1 or not tests or possible.all():
         return None
@@ -156,29 +146,29 @@ def _impossible_reading(one: _Judged) -> str | None:
 
 def _together(context: Context, one: _Judged, before: EarlierConstraints) -> Diagnostic | None:
     """`one` together with everything that already holds on its sites."""
-    possible = np.ones_like(one.allowed)
+    possible = np.ones_like(one.table.allowed)
     causes: dict[tuple[Span, str], None] = {}
 
     def hold(held: Iterator[_Held]) -> None:
         nonlocal possible
         for place, words, sites, allowed in held:
-            for shifted in placements(sites, one.sites):
-                possible = possible & spread(allowed, shifted, one.sites)
+            for shifted in placements(sites, one.table.sites):
+                possible = possible & spread(allowed, shifted, one.table.sites)
                 causes[place, words] = None
 
-    hold(_schemes(context, one.sites))
+    hold(_schemes(context, one.table.sites))
     earlier: dict[int, Constraint] = {}
-    for placed, allowed, constraints in before.within(one.sites):
-        possible = possible & spread(allowed, placed, one.sites)
+    for placed, allowed, constraints in before.within(one.table.sites):
+        possible = possible & spread(allowed, placed, one.table.sites)
         earlier.update(constraints)
     causes |= {(earlier[turn].span, "holds already"): None for turn in sorted(earlier)[:MOST_CAUSES]}
-    hold(_memories(context, one.sites))
+    hold(_memories(context, one.table.sites))
     if not causes or not possible.any():
         return None
-    if not (possible & one.allowed).any():
+    if not (possible & one.table.allowed).any():
         message = f"no labelling satisfies this `{one.constraint.action}` beside what holds already"
         return context.complaint("contradictory", message, one.constraint, "contradicts the others", others=causes)
-    if not (possible & ~one.allowed).any():
+    if not (possible & ~one.table.allowed).any():
         return _implied(context, one, causes, "what holds already allows nothing else")
     return None
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-_KINDS = {"groups": "feature group", "lets": "constant"}
-_IDLE = {
+_IDLE = {  # field of a specification -> slug, words and remedy
     "groups": ("idle-group", "no feature list has it", "list it, as in `clique {label}: {name}`, or remove it"),
     "lets": ("idle-constant", "nothing names it", "use it, as in `prior = gaussian(variance = {name})`, or remove it"),
 }
@@ -38,25 +37,24 @@ def unused(context: Context) -> Iterator[Diagnostic]:
     if not spec.cliques:
         return  # a part of a template; `label_without_clique` reports a whole one
     used = _used(spec)
-    idle = [item for part in _KINDS for item in getattr(spec, part) if item.name not in used]
+    idle = [item for part in _IDLE for item in getattr(spec, part) if item.name not in used]
     used |= {text for item in idle for text in _texts(item, but="name")}
     label = spec.labels[0].name if spec.labels else "LABEL"
-    for part, kind in _KINDS.items():
-        slug, words, remedy = _IDLE[part]
+    for part, (slug, words, remedy) in _IDLE.items():
         for item in getattr(spec, part):
             at = item.place_of("name")
             in_main_file = not item.is_written or at.source.name == context.main_file
             if item.name in used or not in_main_file or context.mentioned_in_lost(item.name):
                 continue
-            message = f"nothing uses the {kind} `{item.name}`: it changes nothing"
+            message = f"nothing uses the {item.word} `{item.name}`: it changes nothing"
             help = remedy.format(name=item.name, label=label)
             yield context.warning(slug, message, at, words, help)
 
 
 def _used(spec: ModelSpec) -> set[str]:
     """Every text in the specification, and in the groups and constants that it uses."""
-    inner = {item.name: item for part in _KINDS for item in getattr(spec, part)}
-    fields = (getattr(spec, name) for name in field_names(type(spec)) if name not in (*_KINDS, "doc"))
+    inner = {item.name: item for part in _IDLE for item in getattr(spec, part)}
+    fields = (getattr(spec, name) for name in field_names(type(spec)) if name not in (*_IDLE, "doc"))
     reached = {text for field in fields for text in _texts(field)}
     open_ = [name for name in inner if name in reached]
     while open_:

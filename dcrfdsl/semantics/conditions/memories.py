@@ -94,7 +94,9 @@ def initial_state(memory: Memory, states: Sequence[str]) -> str | None:
 
 def memory_sites(spec: ModelSpec, memory: Memory) -> Sites:
     """The variables that a memory reads, each with its offset, in order of first mention."""
-    sites = (site_of(spec, term) for _, part in _parts(memory) for term in terms(part))
+    value = memory.value
+    parts = (part for part in (value.value, value.condition, value.otherwise) if part is not None)
+    sites = (site_of(spec, term) for part in parts for term in terms(part))
     return tuple(dict.fromkeys(site for site in sites if site is not None))
 
 
@@ -148,12 +150,6 @@ def stray_state(
     """The first value outside its states that a memory could take, far from the start; None if there is none."""
     states = tuple(states_of[memory.name])
     return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
-
-
-def _parts(memory: Memory) -> list[tuple[str, Condition]]:
-    value = memory.value
-    parts = {"value": value.value, "condition": value.condition, "otherwise": value.otherwise}
-    return [(name, part) for name, part in parts.items() if part is not None]
 
 
 # values -----------------------------------------------------------------------------------------------------------

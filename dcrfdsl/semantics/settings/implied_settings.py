@@ -16,7 +16,7 @@ sizes fit (`criteria.piece_likelihood`); whether a stage may prune (`checks.prun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,7 +27,7 @@ from ..schema import ModelSpec, as_call, place_offset
 from .decoding_settings import DECODINGS, read_decoding
 from .infer_settings import INFERENCE, PrunedSettings
 from .loss_settings import KERNELS
-from .method_settings import CriterionSettings, MethodSettings
+from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .piece_shorthands import pieces_of
 from .prior_settings import PRIORS
@@ -186,7 +186,6 @@ _TABLES: Mapping[str, Table[Any]] = {
     "prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE, "importance": IMPORTANCE, "kernel": KERNELS,
     "decode": DECODINGS,
 }  # fmt: skip
-_Items = dict[str, ex.Value]
 
 
 def with_defaults(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
@@ -196,16 +195,13 @@ def with_defaults(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
     """
     chain = {entry.label for entry in stage_chain(spec, stage)}
     stages = tuple(_stage(spec, one) if one.label in chain else one for one in spec.stages or (DEFAULT_STAGE,))
+    # every state has a weight where nothing but `bias` is read; else those that training shows
+    usual = ("all" if all(_is_bias(spec, feature) for feature in one.features) else "seen" for one in spec.cliques)
     cliques = tuple(
-        one.model_copy(update={"states": one.states or _usual_states(spec, one.features)}) for one in spec.cliques
+        one.model_copy(update={"states": one.states or states}) for one, states in zip(spec.cliques, usual, strict=True)
     )
     infer = _filled(spec, spec.infer, INFERENCE[spec.infer.name])
     return spec.model_copy(update={"infer": infer, "stages": stages, "cliques": cliques})
-
-
-def _usual_states(spec: ModelSpec, features: Iterable[ex.Feature]) -> str:
-    """Every state has a weight where nothing but `bias` is read; else those that training shows."""
-    return "all" if all(_is_bias(spec, feature) for feature in features) else "seen"
 
 
 def _is_bias(spec: ModelSpec, feature: ex.Feature) -> bool:
@@ -229,21 +225,16 @@ def _stage(spec: ModelSpec, stage: Stage) -> Stage:
         for item in call.settings
     ]
     known = {item.key[0] for item in written if len(item.key) == 1} | _names(call)
-    missing = {name: value for name, value in _stage_defaults(spec, stage, criterion).items() if name not in known}
-    settings = (*written, *(Setting(key=(name,), value=value) for name, value in missing.items()))
-    return stage.model_copy(update={"criterion": call.model_copy(update={"settings": settings})})
-
-
-def _stage_defaults(spec: ModelSpec, stage: Stage, criterion: CriterionSettings) -> _Items:
-    """What every stage has beside the settings of its criterion, where the criterion makes use of it."""
-    settled = stage_settings(spec, stage.label)
-    values: dict[str, Any] = {
+    defaults: dict[str, Any] = {  # of every stage, where the criterion makes use of them
         **({"prior": settled.prior} if criterion.takes_prior else {}),
         **({"optimizer": settled.optimizer} if criterion.offers else {}),
         "decode": read_decoding(decode_rule(spec, stage.label).name),
         **({"restarts": settled.restarts, "seed": settled.seed} if criterion.offers else {}),
     }
-    return {name: value for name, item in values.items() if (value := _value(item)) is not None}
+    for name, item in defaults.items():
+        if name not in known and (value := _value(item)) is not None:
+            written.append(Setting(key=(name,), value=value))
+    return stage.model_copy(update={"criterion": call.model_copy(update={"settings": tuple(written)})})
 
 
 def _filled(
