@@ -62,8 +62,8 @@ def statement_text(statement: Statement, *, every_option: bool = False) -> str:
     return "\n".join([first, *(INDENT + row for row in rows)])
 
 
-def value_text(value: nodes.Value) -> str:
-    """`10`, `gaussian(variance = 1)`: a value as it is written after `=`."""
+def value_text(value: nodes.Value | Place) -> str:
+    """`10`, `gaussian(variance = 1)`: a value as it is written after `=`, or a place as between its brackets."""
     return _plain.text(value)
 
 

@@ -19,23 +19,18 @@ from ..features import Pairs, view_label
 from ..foundation import DcrfError, Diagnostic, memory_left
 from ..graph import order_cost
 from ..semantics import (
-    Apply,
-    CliqueSpec,
-    Constraint,
     ModelSpec,
-    Once,
     PrunedSettings,
     constraint_sites,
     inference_settings,
     is_implied,
-    label_at,
     segment_memory,
     segment_states,
     shift_of_site,
     stage_settings,
-    statement_text,
     unrolled_spec,
 )
+from ..syntax import Apply, CliqueSpec, Constraint, Once, label_at, statement_text
 
 CELL_BYTES = 100  # of an entry of a table, with what is kept beside it in training; measured
 WEIGHT_BYTES = 300  # of a weight, with the memory of an optimizer

@@ -58,13 +58,12 @@ from ..semantics import (
     decoding,
     enforced_onces,
     inference_settings,
-    label_at,
     once_constraint,
     once_refusal,
     plain,
     stage_settings,
 )
-from ..syntax import statement_text
+from ..syntax import label_at, statement_text
 from .size_limits import naming_statements, refuse_too_large
 
 

@@ -26,9 +26,10 @@ from dcrfdsl.graph.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
 from dcrfdsl.inference.decoding import local_decoding
 from dcrfdsl.inference.decoding.local_decoding import local_pieces
-from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.training_settings import AllCases, LikelihoodSettings, TrainSettings
+from dcrfdsl.syntax import Member, Piece, Site
 from dcrfdsl.syntax.nodes import At, Here, Place
 
 MORE = {

@@ -26,11 +26,12 @@ from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE
 from dcrfdsl.model.predictor import gold_of as full_gold
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable
 from dcrfdsl.semantics.settings.prior_settings import NoPrior
 from dcrfdsl.semantics.settings.training_settings import AllCases, LikelihoodSettings, PwplSettings, TrainSettings
+from dcrfdsl.syntax import Member, Piece, Site
 from dcrfdsl.syntax.nodes import Here, Named
 from dcrfdsl.training import fit
 

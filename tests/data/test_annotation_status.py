@@ -12,7 +12,8 @@ import pytest
 from dcrfdsl import check
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, stream_corpus
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 DATA = "data spans(word = token, ner = spans)\nlabel ner in bio\nclique ner: word\n"
 

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Chunk, InternedColumn, TaggedOutput, stream_corpus, tagged, with_predictions_apart
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 from dcrfdsl.syntax.nodes import Argument, Text
 
 

@@ -34,7 +34,7 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.semantics import load_text
 from dcrfdsl.semantics.checks.data_formats import FORMATS
-from dcrfdsl.semantics.schema.model_spec import Column, ColumnType, DataSpec
+from dcrfdsl.syntax import Column, ColumnType, DataSpec
 from dcrfdsl.syntax.nodes import Argument, Text
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

@@ -25,7 +25,8 @@ from dcrfdsl.data import (
     written_formats,
 )
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 HERE = [name for name in written_formats() if name != "parquet" or importlib.util.find_spec("pyarrow")]
 

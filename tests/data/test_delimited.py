@@ -15,7 +15,8 @@ from hypothesis import example, given, strategies as st
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.formats.delimited_rows import Dialect, RowTable
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 
 def data_of(statement: str) -> DataSpec:

@@ -14,7 +14,8 @@ from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_cor
 from dcrfdsl.data.column_blocks import Block
 from dcrfdsl.data.formats.json_lines import ArrayLines
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 
 def data_of() -> DataSpec:

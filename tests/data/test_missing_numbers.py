@@ -16,7 +16,7 @@ from dcrfdsl.data import NumericColumn
 from dcrfdsl.export import export_tagger
 from dcrfdsl.export.standalone.tagger_command import main
 from dcrfdsl.export.standalone.tagger_model import Tagger
-from dcrfdsl.semantics import DataSpec
+from dcrfdsl.syntax import DataSpec
 
 NAN = math.nan
 REST = "\nlabel y in {A, B}\nclique y: t\n"

@@ -12,7 +12,8 @@ import pytest
 
 from dcrfdsl.data import Chunk, Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -16,7 +16,8 @@ import pytest
 
 from dcrfdsl.data import Corpus, TaggedOutput, stream_corpus
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 LABELS = {"a": "A", "b": "B"}  # two labels of one list, by their types
 TEMPLATE = """data spans(word = token, a = spans, b = spans{})

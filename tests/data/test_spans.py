@@ -16,7 +16,8 @@ from hypothesis import given, strategies as st
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.formats.span_tokens import TOKENIZERS, to_units
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import DataSpec, load_text
+from dcrfdsl.semantics import load_text
+from dcrfdsl.syntax import DataSpec
 
 ANN = "Ann 😀 Lee saw NY."
 

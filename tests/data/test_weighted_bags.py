@@ -27,7 +27,7 @@ from dcrfdsl.data import (
 from dcrfdsl.data.weighted_bags import bag_column, item_of_text, items_of_value, text_of_item
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.schema.model_spec import DataSpec
+from dcrfdsl.syntax import DataSpec
 
 
 def data_of(text: str) -> DataSpec:

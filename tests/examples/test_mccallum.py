@@ -14,7 +14,7 @@ from scipy import stats
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
-from dcrfdsl.semantics.schema.model_spec import Site
+from dcrfdsl.syntax import Site
 from dcrfdsl.syntax.nodes import At, Here, Reference
 
 FOLDER = ROOT / "examples" / "mccallum2004"

@@ -10,7 +10,7 @@ import re2
 
 from dcrfdsl.export.python_patterns import backtracks, python_pattern
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
-from dcrfdsl.semantics import Regex
+from dcrfdsl.syntax import Regex
 
 CASES = (
     "", "^", "$", "a", "é", ".", "a.b", "(?s)a.b", "[A-Z]", "[^a-z]", "[]a]", "[^]a]", r"[a\]b]", r"[\d\-x]",

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import dcrfdsl
 from dcrfdsl import DcrfError, ModelSpec, Template, check, fit, load_text, tune
 from dcrfdsl.data import Corpus, corpus_from_frame, corpus_from_rows, read_corpus
-from dcrfdsl.semantics.schema.model_spec import CliqueSpec, FeatureGroup, Latent, Learned, Site
+from dcrfdsl.syntax import CliqueSpec, FeatureGroup, Latent, Learned, Site
 from dcrfdsl.syntax.nodes import Here, Reference
 
 GOOD = (

@@ -26,7 +26,8 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.errors.printing import json_text
 from dcrfdsl.graph.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.semantics.resolve.resolution import load_text
-from dcrfdsl.semantics.schema.model_spec import Label, ModelSpec, StateFile
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.syntax import Label, StateFile
 
 from .cases import Fuzzer, Wrong
 

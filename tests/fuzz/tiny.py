@@ -18,9 +18,9 @@ from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.schema.missing_values import missing_mark
-from dcrfdsl.semantics.schema.model_spec import Column, DataSpec, Scheme
 from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
 from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
+from dcrfdsl.syntax import Column, DataSpec, Scheme
 from dcrfdsl.training.pipeline import fit
 
 ITERATIONS = 2

@@ -140,7 +140,7 @@ def test_a_checkpoint_is_no_setting() -> None:
 
 
 def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:
-    from dcrfdsl.semantics.schema.model_spec import Setting
+    from dcrfdsl.syntax import Setting
     from dcrfdsl.syntax.nodes import Number
 
     case = CASES["chain"]

@@ -17,7 +17,7 @@ from dcrfdsl.metrics import (
     measure,
     sentence_counts,
 )
-from dcrfdsl.semantics.schema.model_spec import CallSpec
+from dcrfdsl.syntax import CallSpec
 from dcrfdsl.syntax.nodes import Argument, Reference
 
 MARKED = ("O", "B-X", "I-X", "B-Y", "I-Y", "B-new")  # the last one is no state of the model

@@ -29,7 +29,8 @@ from dcrfdsl.metrics import (
     unseen_values,
 )
 from dcrfdsl.semantics import has_segments
-from dcrfdsl.semantics.schema.model_spec import CallSpec, Column, DataSpec, Label, ModelSpec, Scheme
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.syntax import CallSpec, Column, DataSpec, Label, Scheme
 from dcrfdsl.syntax.nodes import Argument, Reference
 
 Sentences = Sequence[Sequence[str]]

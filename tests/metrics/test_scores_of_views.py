@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dcrfdsl import corpus_from_rows, fit, load_text, read_corpus
 from dcrfdsl.metrics import AMBIGUOUS, MISSING, Evaluation, Seen, View, label_tables, measure
-from dcrfdsl.semantics import Argument, CallSpec, Reference
+from dcrfdsl.syntax import Argument, CallSpec, Reference
 
 KNOWN = ("N s", "N p", "V s", "O")  # the states of a model, then a text that occurs only in the gold data
 TEXTS = (*KNOWN, "V p")

@@ -15,8 +15,8 @@ from typing import Any
 
 import re2
 
-from dcrfdsl.semantics.schema.model_spec import FeatureGroup, ModelSpec
-from dcrfdsl.syntax import nodes as ex
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.syntax import FeatureGroup, nodes as ex
 
 Sentence = Mapping[str, Sequence[Any]]  # column -> the value of each token
 OUTSIDE = "outside"

@@ -15,10 +15,10 @@ from template_twin import TemplateTwin, position
 from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
-from dcrfdsl.semantics.schema.model_spec import Piece
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
 from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, earlier_first, later_first
 from dcrfdsl.semantics.settings.training_settings import PiecewiseSettings, TrainSettings
+from dcrfdsl.syntax import Piece
 from dcrfdsl.training.untrained_model import assemble
 
 SHORTHANDS = {

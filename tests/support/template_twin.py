@@ -19,8 +19,8 @@ import reference
 from feature_twin import TEXT, Sentence, Twin, pattern, unrolled
 from numpy.typing import NDArray
 
-from dcrfdsl.semantics.schema.model_spec import CliqueSpec, Constraint, Memory, ModelSpec, Site
-from dcrfdsl.syntax import nodes as ex
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.syntax import CliqueSpec, Constraint, Memory, Site, nodes as ex
 
 Floats = NDArray[np.float64]
 Labelling = Mapping[str, Sequence[str]]  # the states of each variable

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...data import Corpus, InternedColumn
-from ...semantics import Apply, CliqueSpec, Condition, InLexicon, ModelSpec, every_feature, nodes
+from ...semantics import ModelSpec, every_feature, nodes
+from ...syntax import Apply, CliqueSpec, Condition, InLexicon
 from .distinct_values import CorpusValues
 from .lexicons import Lexicons
 from .user_functions import RegisteredFeature

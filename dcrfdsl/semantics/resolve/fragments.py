@@ -96,7 +96,9 @@ def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
 def _set_method(draft: Draft, override: Override, field: str) -> None:
     call = as_call(override.value)
     if call is None:
-        _complain(draft, override, f"`{field}` is set to a method, as in `{field}={_EXAMPLES[field]}`")
+        place = Label(Span(override.source, override.split + 1, len(override.source.text)))
+        message = f"`{field}` is set to a method, as in `{field}={_EXAMPLES[field]}`"
+        draft.problems.append(Diagnostic("bad-override", message, place))
         return
     draft.set(field, call)
 
@@ -180,11 +182,6 @@ def _unknown(draft: Draft, override: Override, name: str) -> None:
     label = Label(override.path_span, f"no such {what}")
     message = f"`{'.'.join(override.path)}` cannot be set: there is no {what} `{name}`"
     draft.problems.append(Diagnostic("bad-override", message, label, help=remedy))
-
-
-def _complain(draft: Draft, override: Override, message: str) -> None:
-    place = Label(Span(override.source, override.split + 1, len(override.source.text)))
-    draft.problems.append(Diagnostic("bad-override", message, place))
 
 
 # events ---------------------------------------------------------------------------------------------------------

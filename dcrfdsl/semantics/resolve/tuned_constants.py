@@ -7,8 +7,9 @@ Not here: reading a range (`search_ranges`), the values that a search tries.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ...foundation import DcrfError, Diagnostic
 from ...syntax import Let, Number, Value
@@ -42,47 +43,38 @@ def tuned_ranges(
     if not lets:
         remedy = "give a constant its search range: `let variance = 10 tune log(0.1, 1000)`"
         raise DcrfError(Diagnostic("nothing-to-tune", "no constant of the template has a search range", help=remedy))
-    trying = _Trying(resolved, stage, registered)
-    return {let.name: trying.usable(let) for let in lets}
 
+    def errors(tried: Resolved) -> list[Diagnostic]:
+        return [one for one in check(tried, stage=stage, registered=registered) if one.severity == "error"]
 
-class _Trying:
-    """Asks the checker about values of constants, one at a time."""
+    known = {one.message for one in errors(resolved)}
 
-    def __init__(self, resolved: Resolved, stage: str | None, registered: Collection[str]):
-        self.resolved, self.stage, self.registered = resolved, stage, registered
-        self.known = {d.message for d in self._errors(resolved)}
-
-    def usable(self, let: Let) -> SearchRange:
-        """The range of a constant, of whole numbers if necessary."""
-        assert let.tune is not None
-        search_range = read_range(let.tune)
-        if search_range is None:
-            message = f"the search range of `{let.name}` is none"
-            raise DcrfError(Diagnostic("bad-argument", message, help="for example `log(0.1, 1000)`"))
-        if isinstance(search_range, Candidates):
-            self._require(let, search_range.values)
-            return search_range
-        within = (search_range.low + part * (search_range.high - search_range.low) for part in INSIDE)
-        between = next(number for number in within if number != round(number))
-        least, most = math.ceil(search_range.low), math.floor(search_range.high)
-        is_whole = bool(self._complaints(let, Number(value=between))) and least <= most
-        if is_whole and not any(self._complaints(let, Number(value=end)) for end in (least, most)):
-            return Interval(least, most, search_range.log, whole=True)
-        self._require(let, (Number(value=search_range.low), Number(value=search_range.high), Number(value=between)))
-        return search_range
-
-    def _require(self, let: Let, values: Iterable[Value]) -> None:
-        for value in values:
-            complaints = self._complaints(let, value)
-            if complaints:
-                raise DcrfError(complaints)
-
-    def _complaints(self, let: Let, value: Value) -> list[Diagnostic]:
+    def complaints(let: Let, value: Value) -> list[Diagnostic]:
         """The errors that a value of the constant causes."""
-        tried = self._errors(with_constants(self.resolved, {let.name: value}))
-        return [d for d in tried if d.message not in self.known]
+        return [one for one in errors(with_constants(resolved, {let.name: value})) if one.message not in known]
 
-    def _errors(self, resolved: Resolved) -> list[Diagnostic]:
-        diagnostics = check(resolved, stage=self.stage, registered=self.registered)
-        return [d for d in diagnostics if d.severity == "error"]
+    return {let.name: _usable(let, partial(complaints, let)) for let in lets}
+
+
+def _usable(let: Let, complaints: Callable[[Value], list[Diagnostic]]) -> SearchRange:
+    """The range of a constant, of whole numbers if necessary."""
+    assert let.tune is not None
+    search_range = read_range(let.tune)
+    if search_range is None:
+        message = f"the search range of `{let.name}` is none"
+        raise DcrfError(Diagnostic("bad-argument", message, help="for example `log(0.1, 1000)`"))
+    if isinstance(search_range, Candidates):
+        tried = search_range.values
+    else:
+        low, high = search_range.low, search_range.high
+        within = (low + part * (high - low) for part in INSIDE)
+        between = Number(value=next(number for number in within if number != round(number)))
+        least, most = math.ceil(low), math.floor(high)
+        is_whole = least <= most and bool(complaints(between))
+        if is_whole and not any(complaints(Number(value=end)) for end in (least, most)):
+            return Interval(least, most, search_range.log, whole=True)
+        tried = (Number(value=low), Number(value=high), between)
+    for value in tried:
+        if problems := complaints(value):
+            raise DcrfError(problems)
+    return search_range

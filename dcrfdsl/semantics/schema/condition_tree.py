@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ...syntax import Condition, Node, Place, nodes as syntax
+from ...syntax import Condition, Node, Place, nodes as syntax, value_text
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Node)
@@ -139,20 +139,7 @@ def rewritten(node: N, change: Callable[[Any], Node]) -> N:
 
 def place_text(place: Place) -> str:
     """A place as it is written, `[-1]`; "" for the current position."""
-    match place:
-        case syntax.Here() | syntax.At(offset=0):
-            return ""
-        case syntax.At(offset=offset):
-            return f"[{offset}]"
-        case syntax.Window(first=first, last=last):
-            return f"[{first}..{last}]"
-        case syntax.Several(offsets=offsets):
-            return f"[{', '.join(str(offset) for offset in offsets)}]"
-        case syntax.Named(position=position, shift=0):
-            return f"[{position}]"
-        case syntax.Named(position=position, shift=shift):
-            return f"[{position}{shift:+d}]"
-    raise AssertionError(place)
+    return f"[{value_text(place)}]" if place_offset(place) != 0 else ""
 
 
 def place_offset(place: Place) -> int | None:
