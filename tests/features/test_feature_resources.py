@@ -9,13 +9,13 @@ import pytest
 from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
 from hypothesis import given, strategies as st
 
-from dcrfdsl import load_text, to_text
+from dcrfdsl import load_text, syntax as model, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
 from dcrfdsl.foundation import IncompatibleState
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.foundation.files.stored_arrays import pack_strings, unpack_strings
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics import ModelSpec
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 from dcrfdsl.syntax import nodes as ex
 
@@ -156,8 +156,8 @@ def test_arguments(case):
 # lexicons -----------------------------------------------------------------------------------------------------------
 
 
-def lexicon_spec(path: str) -> model.ModelSpec:
-    return model.ModelSpec(lexicons=(model.Lexicon(name="lex", path=path),))
+def lexicon_spec(path: str) -> ModelSpec:
+    return ModelSpec(lexicons=(model.Lexicon(name="lex", path=path),))
 
 
 READ = {
@@ -241,7 +241,7 @@ def test_entries_that_differ_in_case_must_agree(tmp_path):
     (tmp_path / "kinds.txt").write_text("Reading\ttown\nreading\tverb\n", encoding="utf-8")
     lexicon = model.Lexicon(name="kinds", path="kinds.txt", case="ignore")
     with pytest.raises(DcrfError, match=r"`reading` has the value `town` above and `verb` here"):
-        load_lexicons(model.ModelSpec(lexicons=(lexicon,)), {"kinds": tmp_path})
+        load_lexicons(ModelSpec(lexicons=(lexicon,)), {"kinds": tmp_path})
 
 
 def test_a_stored_lexicon_must_ignore_case_as_the_template_says():

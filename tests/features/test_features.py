@@ -37,6 +37,7 @@ from feature_twin import Twin, known_rows
 from hypothesis import given, settings, strategies as st
 from sampling import some
 
+from dcrfdsl import syntax as model
 from dcrfdsl.data.corpus import Corpus, InternedColumn
 from dcrfdsl.features import (
     FeatureExtractor,
@@ -45,7 +46,6 @@ from dcrfdsl.features import (
     feature_alphabet as alphabet,
 )
 from dcrfdsl.features.values import row_blocks as block
-from dcrfdsl.semantics.schema import model_spec as model
 from dcrfdsl.syntax import nodes as ex
 
 SHARED = Path(__file__).parents[2].parent / "shared"

@@ -18,11 +18,11 @@ from helpers import EXAMPLES
 from hypothesis import Phase, given, settings, strategies as st
 from sampling import some
 
+from dcrfdsl import syntax as model
 from dcrfdsl.foundation.errors.diagnostics import DcrfError
 from dcrfdsl.semantics import to_text
 from dcrfdsl.semantics.checks import check
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
-from dcrfdsl.semantics.schema import model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.schema.segment_schemes import learn_types, legal_moves, scheme_states, violations
 from dcrfdsl.semantics.settings.implied_settings import decoding

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from dcrfdsl import syntax as model
 from dcrfdsl.data.corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from dcrfdsl.data.weighted_bags import bag_column
 from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics import ModelSpec
 from dcrfdsl.syntax import nodes as ex
 
 COLUMNS = (
@@ -69,14 +70,14 @@ def compares(left: ex.Quantity, sign: str, right: ex.Quantity | float) -> ex.Com
 
 def spec_of(
     *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = (), gaps: bool = False
-) -> model.ModelSpec:
+) -> ModelSpec:
     """A model with one clique; `pad`: the offsets of its other sites, with `edges = pad`; `gaps`: of its numbers."""
     sites = tuple(model.Site(variable="y", place=place(offset)) for offset in (*pad, 0))
     clique = model.CliqueSpec(sites=sites, edges="pad" if pad else "inside", features=features)
     lexicons = tuple(model.Lexicon(name=name, path="-") for name in LEXICONS)
     options = (ex.Argument(name="missing", value=ex.Text(value="?")),) if gaps else ()
     data = model.DataSpec(format="conll", columns=COLUMNS, options=options)
-    return model.ModelSpec(data=data, groups=groups, cliques=(clique,), lexicons=lexicons, lets=LETS)
+    return ModelSpec(data=data, groups=groups, cliques=(clique,), lexicons=lexicons, lets=LETS)
 
 
 def corpus_of(sentences: list[dict[str, list]]) -> Corpus:
@@ -195,7 +196,7 @@ def resources() -> Lexicons:
     return Lexicons({name: lexicon(name, entries) for name, entries in LEXICONS.items()})
 
 
-def learn(spec: model.ModelSpec, sentences: list[dict[str, list]]):
+def learn(spec: ModelSpec, sentences: list[dict[str, list]]):
     return FeatureExtractor.learn(spec, corpus_of(sentences), resources=resources(), registered=REGISTERED)
 
 
