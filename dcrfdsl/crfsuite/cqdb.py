@@ -50,7 +50,9 @@ def lookup3(keys: NDArray[np.uint8], lengths: Ints) -> Words:
     """
     blocks = -(-lengths // _BLOCK)  #                 [n]  blocks of a key, the last one padded
     first = np.cumsum(blocks) - blocks  #             [n]  the first block of a key
-    words = _padded(keys, lengths, first, int(blocks.sum())).view("<u4").reshape(-1, 3)
+    room = np.zeros(_BLOCK * int(blocks.sum()), np.uint8)
+    room[_covered(_BLOCK * first, lengths, len(room))] = keys
+    words = room.view("<u4").reshape(-1, 3)
     state = [(np.uint32(_START) + lengths.astype(np.uint32)) for _ in range(3)]
     active: Ints = np.flatnonzero(blocks > 1)
     for step in range(1, int(blocks.max(initial=1))):
@@ -61,18 +63,18 @@ def lookup3(keys: NDArray[np.uint8], lengths: Ints) -> Words:
             word[active] = mixed
         active = active[blocks[active] > step + 1]
     _add(state, words[first + blocks - 1])
-    _finish(state)
+    for changed, other, bits in _FINAL:  # the last round: x ^= y, x −= rotated y
+        state[changed] ^= state[other]
+        state[changed] -= _rotated(state[other], bits)
     return state[2]
 
 
-def _padded(keys: NDArray[np.uint8], lengths: Ints, first: Ints, num_blocks: int) -> NDArray[np.uint8]:
-    """[12 · num_blocks] the keys, each padded with zeros to whole blocks."""
-    room = np.zeros(_BLOCK * num_blocks, np.uint8)
-    edges = np.zeros(len(room) + 1, np.int8)  # +1 where a key begins, −1 where it ends; 0 where one follows another
-    edges[_BLOCK * first] += 1
-    edges[_BLOCK * first + lengths] -= 1
-    room[np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)] = keys
-    return room
+def _covered(starts: Ints, lengths: Ints, size: int) -> NDArray[np.bool_]:
+    """[size] which places belong to one of the ranges, which do not overlap."""
+    edges = np.zeros(size + 1, np.int8)  # +1 where a range begins, −1 where it ends; 0 where one follows another
+    edges[starts] += 1
+    edges[starts + lengths] -= 1
+    return np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
 
 
 def _add(state: Sequence[Words], block: Words) -> None:
@@ -87,13 +89,6 @@ def _mix(state: Sequence[Words]) -> None:
         state[changed][...] -= state[other]
         state[changed][...] ^= _rotated(state[other], bits)
         state[other][...] += state[3 - changed - other]
-
-
-def _finish(state: Sequence[Words]) -> None:
-    """The last round, in place: x ^= y, x −= rotated y."""
-    for changed, other, bits in _FINAL:
-        state[changed][...] ^= state[other]
-        state[changed][...] -= _rotated(state[other], bits)
 
 
 def _rotated(words: Words, bits: int) -> Words:
@@ -177,10 +172,7 @@ def _key_bytes(chunk: Bytes, starts: Ints, lengths: Ints) -> Bytes:
     if not len(starts):
         return np.zeros(0, np.uint8)
     first, last = int(starts[0]), int(starts[-1] + lengths[-1])
-    edges = np.zeros(last - first + 1, np.int8)
-    edges[starts - first] += 1
-    edges[starts + lengths - first] -= 1
-    return chunk[first:last][np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)]
+    return chunk[first:last][_covered(starts - first, lengths, last - first)]
 
 
 def _check_tables(chunk: Bytes, offsets: Ints, lengths: Ints, keys: Bytes, what: str) -> None:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence
 from math import isfinite
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from .cqdb import Key
 
@@ -38,13 +38,7 @@ class BadItem(ValueError):
         return type(self), (str(self), self.item)
 
 
-class _Countable(Sized, Protocol):
-    """What an item other than a dict is: something with a length that can be iterated."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-Item: TypeAlias = dict[Any, Any] | _Countable
+Item: TypeAlias = dict[Any, Any] | Collection[Any]
 
 _NESTED = (dict, list, set)
 
@@ -170,14 +164,10 @@ def _joined(prefix: Key, key: object, end: str) -> Key:
         try:
             key = raw.decode()
         except UnicodeDecodeError:
-            return _encoded(prefix) + raw + end.encode()
+            return (prefix.encode() if isinstance(prefix, str) else prefix) + raw + end.encode()
     if not isinstance(key, str):
         raise TypeError(f"expected str or bytes as a key, {type(key).__name__} found")
     return prefix + key.encode() + end.encode() if isinstance(prefix, bytes) else prefix + key + end
-
-
-def _encoded(text: Key) -> bytes:
-    return text.encode() if isinstance(text, str) else text
 
 
 def _number(value: Any) -> float:

@@ -114,14 +114,13 @@ def read_crfsuite(content: bytes, name: str = "<bytes>") -> CrfsuiteModel:
 
 def header_of(content: bytes) -> dict[str, str]:
     """What the file says of itself, in the words of `crfsuite dump`."""
-    values = _HEADER.unpack_from(content)
-    return {name: _shown(name, value) for name, value in zip(_HEADER_NAMES, values, strict=True)}
 
+    def shown(name: str, value: int | bytes) -> str:
+        if isinstance(value, bytes):
+            return value.decode("ascii")
+        return f"0x{value:X}" if name.startswith("off_") else str(value)
 
-def _shown(name: str, value: int | bytes) -> str:
-    if isinstance(value, bytes):
-        return value.decode("ascii")
-    return f"0x{value:X}" if name.startswith("off_") else str(value)
+    return {name: shown(name, value) for name, value in zip(_HEADER_NAMES, _HEADER.unpack_from(content), strict=True)}
 
 
 def _read(content: NDArray[np.uint8]) -> CrfsuiteModel:

@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ..data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ..foundation import Codes, Diagnostic, Floats, Ints
+from ..foundation import Diagnostic, Floats, Ints
 from ..graph import CliqueTemplate
 from ..model import TrainedModel, TrainingRecord
-from ..semantics import ModelSpec, load_text, resolved_from_spec
+from ..semantics import load_text, resolved_from_spec
 from ..syntax import Enumerated, Reference
 from ..training import UntrainedModel, assemble
 from .model_file import CrfsuiteModel, ModelFileError, write_crfsuite_file
@@ -53,19 +53,30 @@ def crfsuite_model_of(model: TrainedModel, name: str = "<model>") -> CrfsuiteMod
     if problems := list(_obstacles(model, name)):
         raise ModelFileError(problems)
     labels = next(iter(model.states.values()))
-    states, moves = _StateWeights({}, [], [], []), np.zeros((len(labels), len(labels)))
+    numbers: dict[str, int] = {}
+    states, moves = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))], np.zeros((len(labels), len(labels)))
     clique, feature, assignment = model.parameters.origins()
     weights = model.temperature * model.weights
     for number, template in enumerate(_cliques(model)):
         own = clique == number
         if len(template.offsets) == 1:
-            states.add(_names(model, template), template, feature[own], assignment[own], weights[own])
+            names = [*_names(model, template), _BIAS]
+            number_of = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
+            states += _state_weights_of(template, number_of, (feature[own], assignment[own], weights[own]))
         else:
             moves += _moves(template, assignment[own], weights[own])
-    attributes, attribute, label, weight = states.summed(len(labels))
-    left, right = np.nonzero(moves)
+    found, label, weight = _summed(states, len(labels))
+    used, attribute = np.unique(found, return_inverse=True)
+    names, (left, right) = list(numbers), np.nonzero(moves)
     return CrfsuiteModel(
-        labels, attributes, attribute, label, weight, left.astype(np.int32), right.astype(np.int32), moves[left, right]
+        labels,
+        [names[number] for number in used],
+        attribute.astype(np.int32),
+        label.astype(np.int32),
+        weight,
+        left.astype(np.int32),
+        right.astype(np.int32),
+        moves[left, right],
     )
 
 
@@ -132,34 +143,24 @@ def _only_bag(model: TrainedModel) -> str | None:
     return read.pop() if len(read) == 1 and read <= bags else None
 
 
-@dataclass(frozen=True)
-class _StateWeights:
-    """The weights of attributes for labels: attributes by name, and of each weight its attribute, label and value."""
+_Weights = tuple[Ints, Ints, Floats]  # attribute, label and value of each weight
 
-    numbers: dict[str, int]
-    attributes: list[Ints]
-    labels: list[Ints]
-    weights: list[Floats]
 
-    def add(self, names: list[str], template: CliqueTemplate, feature: Ints, assignment: Ints, weight: Floats) -> None:
-        """Adds the weights of a clique over one label, feature −1 for its bias."""
-        number_of = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in (*names, _BIAS)], np.int64)
-        for label, state in enumerate(_view(template, 0).tolist()):
-            chosen = assignment == state
-            self.attributes.append(number_of[feature[chosen]])
-            self.labels.append(np.full(int(chosen.sum()), label))
-            self.weights.append(weight[chosen])
+def _state_weights_of(template: CliqueTemplate, number_of: Ints, own: _Weights) -> Iterator[_Weights]:
+    """Of a clique over one label, label by label.   own: feature (−1: its bias), assignment, value of each weight."""
+    feature, assignment, weight = own
+    for label, state in enumerate(_view(template, 0).tolist()):
+        chosen = assignment == state
+        yield number_of[feature[chosen]], np.full(int(chosen.sum()), label), weight[chosen]
 
-    def summed(self, num_labels: int) -> tuple[list[str], Codes, Codes, Floats]:
-        """Attributes [A], and attribute, label and weight of each feature [S]: one a pair, none of weight 0."""
-        none = [np.zeros(0, np.int64)]
-        key = np.concatenate(none + self.attributes) * num_labels + np.concatenate(none + self.labels)
-        pairs, which = np.unique(key, return_inverse=True)
-        weight = np.bincount(which, np.concatenate([np.zeros(0), *self.weights]), len(pairs)).astype(np.float64)
-        pairs, weight = pairs[weight != 0], weight[weight != 0]
-        kept, attribute = np.unique(pairs // num_labels, return_inverse=True)
-        names, label = list(self.numbers), pairs % num_labels
-        return [names[number] for number in kept], attribute.astype(np.int32), label.astype(np.int32), weight
+
+def _summed(parts: Sequence[_Weights], num_labels: int) -> _Weights:
+    """One weight a pair of attribute and label, and none of 0."""
+    attribute, label, weight = (np.concatenate(some) for some in zip(*parts, strict=True))
+    pairs, which = np.unique(attribute * num_labels + label, return_inverse=True)
+    weight = np.bincount(which, weight, len(pairs)).astype(np.float64)
+    pairs, weight = pairs[weight != 0], weight[weight != 0]
+    return pairs // num_labels, pairs % num_labels, weight
 
 
 def _moves(template: CliqueTemplate, assignment: Ints, weight: Floats) -> Floats:
@@ -235,18 +236,15 @@ def _obstacle(template: CliqueTemplate) -> str | None:
 
 def _remarks(model: TrainedModel) -> Iterator[Diagnostic]:
     """What whoever uses the file must know."""
-    if any(
-        len(weights.bias) and len(template.offsets) == 1
-        for template, weights in zip(_cliques(model), model.parameters.cliques, strict=True)
-    ):
-        message = f"the label's bias is the weight of an attribute `{_BIAS}`, which every item must have"
-        yield Diagnostic("crfsuite-differs", message, severity="note")
+    words = []
+    cliques = zip(_cliques(model), model.parameters.cliques, strict=True)
+    if any(len(weights.bias) and len(template.offsets) == 1 for template, weights in cliques):
+        words.append(f"the label's bias is the weight of an attribute `{_BIAS}`, which every item must have")
     if _only_bag(model) is None:
-        message = "attributes are the model's features by name, as `dcrfdsl.crfsuite.crfsuite_items` lists them"
-        yield Diagnostic("crfsuite-differs", message, severity="note")
+        words.append("attributes are the model's features by name, as `dcrfdsl.crfsuite.crfsuite_items` lists them")
     if model.decode != "joint":
-        message = f"labels are decoded by `{model.decode}` here, and CRFsuite finds the best labelling"
-        yield Diagnostic("crfsuite-differs", message, severity="note")
+        words.append(f"labels are decoded by `{model.decode}` here, and CRFsuite finds the best labelling")
+    return (Diagnostic("crfsuite-differs", message, severity="note") for message in words)
 
 
 # a CRFsuite model as a model of our own -------------------------------------------------------------------------------
@@ -276,7 +274,9 @@ def native_model(model: CrfsuiteModel, name: str = "<crfsuite>") -> TrainedModel
             message = f"the label {label!r} of `{name}` is not UTF-8"
             raise ModelFileError(Diagnostic("not-utf8", message, location=name, help="train it on data in UTF-8"))
     model = _with_text_only(model)
-    resolved = resolved_from_spec(_spec(tuple(str(label) for label in model.labels)), name)
+    template = load_text(_TEMPLATE).require()
+    declared = template.labels[0].model_copy(update={"domain": Enumerated(states=tuple(map(str, model.labels)))})
+    resolved = resolved_from_spec(template.model_copy(update={"labels": (declared,)}), name)
     spec = resolved.require()
     corpus = _showing(model)
     problem = assemble(spec, corpus, resolved.directories, {})
@@ -284,16 +284,12 @@ def native_model(model: CrfsuiteModel, name: str = "<crfsuite>") -> TrainedModel
     clique, feature, assignment = parameters.origins()
     weights = np.zeros(parameters.num_weights)
     states, moves = clique == 0, clique == 1
+    table = np.zeros((len(model.labels), len(model.labels)))
+    table[model.transition_from, model.transition_to] = model.transition_weights
     weights[states] = _state_weights(model, problem, feature[states], assignment[states])
-    weights[moves] = _transition_table(model).ravel()[assignment[moves]]
+    weights[moves] = table.ravel()[assignment[moves]]
     record = TrainingRecord(notes=(f"the weights are those of the CRFsuite model `{Path(name).name}`",))
     return TrainedModel(spec, problem.states, problem.extractor, {}, problem.graph, parameters, weights, record)
-
-
-def _spec(labels: tuple[str, ...]) -> ModelSpec:
-    spec = load_text(_TEMPLATE).require()
-    label = spec.labels[0].model_copy(update={"domain": Enumerated(states=labels)})
-    return spec.model_copy(update={"labels": (label,)})
 
 
 def _with_text_only(model: CrfsuiteModel) -> CrfsuiteModel:
@@ -346,10 +342,3 @@ def _state_weights(model: CrfsuiteModel, problem: UntrainedModel, feature: Ints,
     keys, which = np.unique(pairs, return_inverse=True)
     summed = np.bincount(which, model.state_weights, len(keys))
     return np.asarray(summed[np.searchsorted(keys, attribute_of[feature] * num_labels + assignment)], np.float64)
-
-
-def _transition_table(model: CrfsuiteModel) -> Floats:
-    """The weights [L, L] of moves from a label to the next."""
-    table = np.zeros((len(model.labels), len(model.labels)))
-    table[model.transition_from, model.transition_to] = model.transition_weights
-    return table

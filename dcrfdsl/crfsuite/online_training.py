@@ -89,15 +89,6 @@ _RULES: Mapping[str, Callable[[Mapping[str, Value]], _Rule]] = {
 # by gradients ----------------------------------------------------------------------------------------------------
 
 
-class Calibration(NamedTuple):
-    """A trial of a learning rate: its number, from 1, the rate, the objective after a pass, whether it fell."""
-
-    number: int
-    rate: float
-    loss: float
-    is_better: bool
-
-
 class Descent:
     """Stochastic gradient descent on −Σ log p + c2 ‖λ‖²; size: the number of weights."""
 
@@ -117,8 +108,10 @@ class Descent:
         loss = gradient_pass(self._chain, order, weights, self._decay, time)
         return float(loss + 0.5 * self._decay * len(order) * dot(weights, weights))
 
-    def calibrated(self) -> Iterator[Calibration]:
-        """Tries learning rates: rising while they help, then falling from the first one."""
+    def calibrated(self) -> Iterator[tuple[int, float, float, bool]]:
+        """Tries learning rates, rising while they help, then falling from the first one: the number of each trial, from
+        1, its rate, the objective after a pass, and whether it fell.
+        """
         given = self._parameters
         first, factor = float(given["calibration.eta"]), float(given["calibration.rate"])
         candidates, most = int(given["calibration.candidates"]), int(given["calibration.max_trials"])
@@ -130,7 +123,7 @@ class Descent:
             left -= is_better
             if np.isfinite(loss) and loss < best:
                 best, self.rate = loss, rate
-            yield Calibration(number, rate, loss, is_better)
+            yield number, rate, loss, is_better
             if falls:
                 rate /= factor
             elif is_better and left > 0:

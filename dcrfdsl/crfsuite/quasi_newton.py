@@ -43,11 +43,7 @@ SHRINKING = 0.66  # by which an interval is to shrink in two trials
 
 
 class Failure(Exception):
-    """The search found no step; `code` is libLBFGS's number for the reason."""
-
-    def __init__(self, code: int):
-        super().__init__(code)
-        self.code = code
+    """The search found no step; its argument is libLBFGS's number for the reason."""
 
 
 TOO_SMALL, TOO_LARGE, TOO_MANY, ROUNDED, NARROW, NOT_DOWNHILL = -1000, -999, -998, -1001, -996, -994
@@ -134,10 +130,9 @@ def _more_thuente(ray: Ray, step: float) -> Found:
     bracketed, first_stage = False, True
     width, width_before = LARGEST_STEP - LEAST_STEP, 2.0 * (LARGEST_STEP - LEAST_STEP)
     for trials in range(1, ray.most_trials + 1):
+        low, high = best.step, other.step if bracketed else step + REACH * (step - best.step)
         if bracketed:
-            low, high = min(best.step, other.step), max(best.step, other.step)
-        else:
-            low, high = best.step, step + REACH * (step - best.step)
+            low, high = min(low, high), max(low, high)
         step = min(max(step, LEAST_STEP), LARGEST_STEP)
         is_narrow = bracketed and high - low <= ROUNDING * high
         if (bracketed and (step <= low or high <= step or trials >= ray.most_trials)) or is_narrow:
@@ -176,9 +171,8 @@ def _next_interval(
     """The next interval (§3), the next step (§4) and whether a minimum is bracketed."""
     turns = trial.slope * math.copysign(1.0, best.slope) < 0.0
     if bracketed:
-        if not min(best.step, other.step) < trial.step < max(best.step, other.step):
-            raise Failure(ROUNDED)
-        if best.slope * (trial.step - best.step) >= 0.0:
+        inside = min(best.step, other.step) < trial.step < max(best.step, other.step)
+        if not inside or best.slope * (trial.step - best.step) >= 0.0:
             raise Failure(ROUNDED)
     bounded = False
     if trial.value > best.value:  # case 1: a minimum lies between
@@ -262,7 +256,7 @@ LINE_SEARCHES: Mapping[str, Search] = {
 # iterations -----------------------------------------------------------------------------------------------------------
 
 
-# why a search ended; others are `Failure.code`, and all are libLBFGS's numbers
+# why a search ended; others are those of `Failure`, and all are libLBFGS's numbers
 CONVERGED, STOPPED, MINIMUM_AT_START, NO_MORE_ITERATIONS, NO_FEATURES = 0, 1, 2, -997, -1020
 
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -313,7 +307,7 @@ def minimise_as_crfsuite(
         try:
             found = search.along(weights, direction, value, slope, step)
         except Failure as failure:
-            return weights, failure.code
+            return weights, failure.args[0]
         number += 1
         before, gradient_before = weights, gradient
         weights, value, gradient = found.weights, found.value, found.gradient

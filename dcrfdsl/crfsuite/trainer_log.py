@@ -29,20 +29,18 @@ _TITLES = {
     "passive-aggressive": "Passive Aggressive",
     "arow": "Adaptive Regularization of Weights (AROW)",
 }
-_NAMED: Mapping[str, Mapping[str, str]] = {
-    "lbfgs": {
-        "c1": "c1", "c2": "c2", "num_memories": "num_memories", "max_iterations": "max_iterations",
-        "epsilon": "epsilon", "stop": "period", "delta": "delta", "linesearch": "linesearch",
-        "linesearch.max_iterations": "max_linesearch",
-    },
-    "l2sgd": {"c2": "c2", "max_iterations": "max_iterations", "period": "period", "delta": "delta"},
-    "averaged-perceptron": {"max_iterations": "max_iterations", "epsilon": "epsilon"},
-    "passive-aggressive": {
-        "type": "type", "c": "c", "error_sensitive": "error_sensitive", "averaging": "averaging",
-        "max_iterations": "max_iterations", "epsilon": "epsilon",
-    },
-    "arow": {"variance": "variance", "gamma": "gamma", "max_iterations": "max_iterations", "epsilon": "epsilon"},
+_BY_MISTAKES = ("max_iterations", "epsilon")
+_NAMES: Mapping[str, Sequence[str]] = {
+    "lbfgs": (
+        "c1", "c2", "num_memories", "max_iterations", "epsilon", "stop", "delta", "linesearch",
+        "linesearch.max_iterations",
+    ),
+    "l2sgd": ("c2", "max_iterations", "period", "delta"),
+    "averaged-perceptron": _BY_MISTAKES,
+    "passive-aggressive": ("type", "c", "error_sensitive", "averaging", *_BY_MISTAKES),
+    "arow": ("variance", "gamma", *_BY_MISTAKES),
 }  # fmt: skip
+_PARAMETERS = {"stop": "period", "linesearch.max_iterations": "max_linesearch"}  # that have another name in the log
 _FEATURES = ("feature.minfreq", "feature.possible_states", "feature.possible_transitions")
 
 
@@ -51,36 +49,32 @@ def value_text(value: Value) -> str:
     return f"{value:.6f}" if isinstance(value, float) else str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def feature_generation(parameters: Mapping[str, Value]) -> Iterator[str]:
+def feature_generation(parameters: Mapping[str, Value]) -> list[str]:
     """Before features are counted."""
-    yield "Feature generation\n"
-    yield "type: CRF1d\n"
-    for name in _FEATURES:
-        yield f"{name}: {value_text(parameters[name])}\n"
+    return ["Feature generation\n", "type: CRF1d\n", *_named({name: parameters[name] for name in _FEATURES})]
 
 
-def feature_count(number: int, seconds: float) -> Iterator[str]:
+def feature_count(number: int, seconds: float) -> list[str]:
     """After features are counted; they are counted in one go."""
-    yield from _PROGRESS
-    yield "\n"
-    yield f"Number of features: {number}\n"
-    yield f"Seconds required: {seconds:.3f}\n"
-    yield "\n"
+    return [*_PROGRESS, "\n", f"Number of features: {number}\n", *seconds_required(seconds)]
 
 
-def settings(algorithm: str, parameters: Mapping[str, Value]) -> Iterator[str]:
-    yield f"{_TITLES[algorithm]}\n"
-    for name, parameter in _NAMED[algorithm].items():
-        yield f"{name}: {value_text(parameters[parameter])}\n"
-    yield "\n"
+def seconds_required(seconds: float) -> list[str]:
+    return [f"Seconds required: {seconds:.3f}\n", "\n"]
 
 
-def iteration(head: str, values: Mapping[str, float | int], seconds: float) -> Iterator[str]:
+def _named(values: Mapping[str, Value]) -> list[str]:
+    return [f"{name}: {value_text(value)}\n" for name, value in values.items()]
+
+
+def settings(algorithm: str, parameters: Mapping[str, Value]) -> list[str]:
+    named = {name: parameters[_PARAMETERS.get(name, name)] for name in _NAMES[algorithm]}
+    return [f"{_TITLES[algorithm]}\n", *_named(named), "\n"]
+
+
+def iteration(head: str, values: Mapping[str, float | int], seconds: float) -> list[str]:
     """head: such as `Iteration #1`.   values: by the words that stand before them."""
-    yield f"***** {head} *****\n"
-    for name, value in values.items():
-        yield f"{name}: {value_text(value)}\n"
-    yield f"Seconds required for this iteration: {seconds:.3f}\n"
+    return [f"***** {head} *****\n", *_named(values), f"Seconds required for this iteration: {seconds:.3f}\n"]
 
 
 def evaluation(labels: Sequence[str], gold: Codes, found: Codes, sequence_off: Ints) -> Iterator[str]:
@@ -119,45 +113,37 @@ def stored(features: tuple[int, int], attributes: tuple[int, int], labels: tuple
         yield f"Writing {part}\n"
 
 
-def calibration(parameters: Mapping[str, Value], samples: int, loss: float) -> Iterator[str]:
+def calibration(parameters: Mapping[str, Value], samples: int, loss: float) -> list[str]:
     """Before learning rates are tried."""
-    yield "Calibrating the learning rate (eta)\n"
     shown = {**parameters, "calibration.samples": samples}
-    for name in ("eta", "rate", "samples", "candidates", "max_trials"):
-        yield f"calibration.{name}: {value_text(shown[f'calibration.{name}'])}\n"
-    yield f"Initial loss: {loss:.6f}\n"
+    names = (f"calibration.{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials"))
+    named = _named({name: shown[name] for name in names})
+    return ["Calibrating the learning rate (eta)\n", *named, f"Initial loss: {loss:.6f}\n"]
 
 
-def trial(number: int, rate: float, loss: float, is_better: bool) -> Iterator[str]:
-    yield f"Trial #{number} (eta = {rate:.6f}): "
-    yield f"{loss:.6f}\n" if is_better else f"{loss:.6f} (worse)\n"
+def trial(number: int, rate: float, loss: float, is_better: bool) -> list[str]:
+    return [f"Trial #{number} (eta = {rate:.6f}): ", f"{loss:.6f}\n" if is_better else f"{loss:.6f} (worse)\n"]
 
 
-def calibrated(rate: float, seconds: float) -> Iterator[str]:
-    yield f"Best learning rate (eta): {rate:.6f}\n"
-    yield f"Seconds required: {seconds:.3f}\n"
-    yield "\n"
+def calibrated(rate: float, seconds: float) -> list[str]:
+    return [f"Best learning rate (eta): {rate:.6f}\n", *seconds_required(seconds)]
 
 
 BELOW_EPSILON = ("Terminated with the stopping criterion\n", "\n")
 
 
+_BY_RULE, _BY_NUMBER = "terminated with the stopping criteria", "terminated with the maximum number of iterations"
+_ENDINGS = {0: "resulted in convergence", 1: _BY_RULE, -997: _BY_NUMBER}
+
+
 def descent_ending(is_last: bool, loss: float) -> tuple[str, ...]:
     """Why `l2sgd` ended: by its rule, or after all passes."""
-    why = "the stopping criteria" if is_last else "the maximum number of iterations"
-    return f"SGD terminated with {why}\n", f"Loss: {loss:.6f}\n"
+    return f"SGD {_BY_RULE if is_last else _BY_NUMBER}\n", f"Loss: {loss:.6f}\n"
 
 
 def ending_of(code: int) -> tuple[str, ...]:
     """Why L-BFGS ended."""
-    return (_ENDINGS.get(code, f"L-BFGS terminated with error code ({code})\n"),)
-
-
-_ENDINGS = {
-    0: "L-BFGS resulted in convergence\n",
-    1: "L-BFGS terminated with the stopping criteria\n",
-    -997: "L-BFGS terminated with the maximum number of iterations\n",
-}
+    return (f"L-BFGS {_ENDINGS.get(code, f'terminated with error code ({code})')}\n",)
 
 
 # the parser -----------------------------------------------------------------------------------------------------------
@@ -234,10 +220,9 @@ class TrainLogParser:
             self.events.append((event, start, len(self.log) - (event in ("prepared", "optimization_end"))))
         return event
 
-    def _starting(self, line: str) -> str | None:
+    def _starting(self, line: str) -> None:
         if line.startswith("Feature generation"):
             self.state = "FEATGEN"
-        return None
 
     def _featgen(self, line: str) -> str | None:
         if _PROGRESS_MARK.fullmatch(line):
@@ -246,14 +231,12 @@ class TrainLogParser:
         if found := _NUM_FEATURES.match(line):
             self.featgen_num_features = int(found[1])
         elif found := _SECONDS.match(line):
-            self.featgen_seconds = float(found[1])
-            self.state = "AFTER_FEATGEN"
+            self.featgen_seconds, self.state = float(found[1]), "AFTER_FEATGEN"
             return "featgen_end"
         return None
 
     def _after_featgen(self, line: str) -> str | None:
-        if _HEAD.match(line):
-            self._begin(line)
+        if self._begin(line):
             return "prepared"
         if "terminated with error" in line:
             self.state = "AFTER_ITERATION"
@@ -308,10 +291,6 @@ class TrainLogParser:
         return None
 
     _HANDLERS: Mapping[str, Callable[[TrainLogParser, str], str | None]] = {
-        "STARTING": _starting,
-        "FEATGEN": _featgen,
-        "AFTER_FEATGEN": _after_featgen,
-        "ITERATION": _iteration,
-        "AFTER_ITERATION": _after_iteration,
-        "STORING": _storing,
-    }
+        "STARTING": _starting, "FEATGEN": _featgen, "AFTER_FEATGEN": _after_featgen, "ITERATION": _iteration,
+        "AFTER_ITERATION": _after_iteration, "STORING": _storing,
+    }  # fmt: skip

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..foundation import Codes, Floats, Ints, Mask
+from ..foundation import Codes, Floats, Ints
 from ..kernels.extraction import count_pairs, merge_items
 from .cqdb import Key
 from .items import Item, ItemSequence
@@ -155,7 +155,8 @@ def features_of(
     moves = moves[table[moves] >= minfreq]
     owner = np.repeat(np.arange(num_attributes), np.diff(off))
     negative = np.unique(owner[(counts < 0.0) & (counts < minfreq)])
-    off, kept = _at_least(off, counts, minfreq)
+    kept = counts >= minfreq
+    off = _offsets(kept.astype(np.int64))[off]
     frequencies = table[moves].astype(np.float64)
     return Features(num_labels, off, of_label[kept], counts[kept], moves.astype(np.int32), frequencies, negative)
 
@@ -170,12 +171,6 @@ def _with_all(off: Ints, labels: Codes, counts: Floats, num_labels: int) -> tupl
     table[row[np.repeat(np.arange(len(lengths)), lengths)], labels] = counts
     every = np.tile(np.arange(num_labels, dtype=np.int32), len(occurs))
     return _offsets(np.where(lengths > 0, num_labels, 0)), every, table.ravel()
-
-
-def _at_least(off: Ints, counts: Floats, least: float) -> tuple[Ints, Mask]:
-    """Which counts are not below the least one, and the offsets of these."""
-    kept = counts >= least
-    return _offsets(kept.astype(np.int64))[off], kept
 
 
 def label_texts(labels: Sequence[Key]) -> list[str]:

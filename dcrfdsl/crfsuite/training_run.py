@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..criteria import ChainData, ChainWeights, Criterion, chain_likelihood
+from ..criteria import ChainData, ChainWeights, chain_likelihood
 from ..foundation import Codes, DcrfWarning, Floats
 from ..kernels.optimization import dot
 from . import trainer_log as say
@@ -31,19 +31,15 @@ from .trainer_parameters import Value
 from .training_data import Features, Sequences, TrainingData, features_of, label_texts
 
 
-def likelihood_of(data: Sequences, features: Features) -> Criterion:
-    """−Σ log p(y_i | x_i), a function of the weights of all transitions, then of all state features."""
+def objective_of(data: Sequences, features: Features, c2: float) -> Callable[[Floats], tuple[float, Floats]]:
+    """f(λ), a function of the weights of all transitions, then of all state features: value and gradient."""
     chain = ChainData(data.labels, data.sequence_off, data.item_off, data.attributes, data.values)
     counts = np.concatenate([features.move_counts, features.state_counts])
     weights = ChainWeights(features.num_labels, features.moves, features.state_off, features.state_labels, counts)
-    return chain_likelihood(chain, weights)
-
-
-def penalised(criterion: Criterion, c2: float) -> Callable[[Floats], tuple[float, Floats]]:
-    """The objective with its quadratic penalty: value and gradient at weights."""
+    likelihood = chain_likelihood(chain, weights)
 
     def evaluate(weights: Floats) -> tuple[float, Floats]:
-        value, gradient = criterion.value_and_gradient(weights)
+        value, gradient = likelihood.value_and_gradient(weights)
         if c2:
             value += c2 * float(dot(weights, weights))
             gradient += 2.0 * c2 * weights
@@ -77,6 +73,10 @@ def decoder_of(data: Sequences, features: Features) -> Callable[[Floats], Codes]
 
 
 MOST_NAMED = 5  # attributes in a warning
+_DROPPED = (  # by CRFsuite without a word
+    "values that sum below zero with a label, which CRFsuite takes for rarer than never, so that there is no weight "
+    "for the two; set `feature.minfreq` (`min_freq` of `CRF`) to -1e9, or shift the values above zero"
+)
 
 _Result: TypeAlias = tuple[Floats, tuple[str, ...]]  # weights, and the messages that say why training ended
 
@@ -115,7 +115,9 @@ class Training:
         )
         if len(self._features.negative):
             names = label_texts([self._attributes[number] for number in self._features.negative[:MOST_NAMED].tolist()])
-            warnings.warn(_dropped(names, len(self._features.negative)), DcrfWarning, stacklevel=3)
+            more = len(self._features.negative) - len(names)
+            some = ", ".join(f"`{name}`" for name in names) + (f" and {more:,} more" if more else "")
+            warnings.warn(f"{some}: {_DROPPED}", DcrfWarning, stacklevel=3)
         self._held = data.sequences(group=holdout) if has_holdout else None
         self._decode = decoder_of(self._held, self._features) if self._held is not None else None
         self._say(say.feature_count(len(self._features), self._seconds()))
@@ -154,7 +156,7 @@ class Training:
             return np.zeros(0), say.ending_of(NO_FEATURES)
         given: dict[str, Any] = self._parameters
         rules = Rules(**{name: given[name] for name in Rules.__dataclass_fields__})
-        objective = penalised(likelihood_of(self._sequences, self._features), given["c2"])
+        objective = objective_of(self._sequences, self._features, given["c2"])
 
         def watch(step: QuasiNewtonStep) -> None:
             values = {
@@ -186,7 +188,7 @@ class Training:
         descent = Descent(chain_of(self._sequences, self._features), len(self._features), self._parameters)
         self._say(say.calibration(self._parameters, descent.samples, descent.first_loss))
         for trial in descent.calibrated():
-            self._say(say.trial(trial.number, trial.rate, trial.loss, trial.is_better))
+            self._say(say.trial(*trial))
         self._say(say.calibrated(descent.rate, self._seconds()))
         is_last = False
         for step, rate, fall in descent.passes():
@@ -226,17 +228,7 @@ class Training:
         num_labels = len(self._labels)
         self._say(say.stored((active, len(features)), (len(used), len(self._attributes)), (num_labels, num_labels)))
         write(model)
-        self._say([f"Seconds required: {self._seconds():.3f}\n", "\n"])
-
-
-def _dropped(names: Sequence[str], count: int) -> str:
-    """The warning about attributes that CRFsuite drops without a word."""
-    more = f" and {count - len(names):,} more" if count > len(names) else ""
-    return (
-        f"{', '.join(f'`{name}`' for name in names)}{more}: values that sum below zero with a label, which CRFsuite "
-        "takes for rarer than never, so that there is no weight for the two; set `feature.minfreq` (`min_freq` of "
-        "`CRF`) to -1e9, or shift the values above zero"
-    )
+        self._say(say.seconds_required(self._seconds()))
 
 
 _ALGORITHMS: Mapping[str, Callable[[Training], _Result]] = {

@@ -8,7 +8,7 @@ weights cost (`metrics`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,106 +24,71 @@ INSTEAD = "tag with `dcrfdsl tag`"
 
 def refuse_unless_exportable(model: TrainedModel) -> None:
     """DcrfError `cannot-export` about the first statement of the model that an exported tagger cannot follow."""
-    for obstacle in OBSTACLES:
-        found = obstacle(model)
-        if found is not None:
-            raise data_error("cannot-export", f"the model cannot be exported: {found.message}", help=found.remedy)
+    for message, remedy in _obstacles(model):
+        raise data_error("cannot-export", f"the model cannot be exported: {message}", help=remedy)
 
 
-class _Obstacle(NamedTuple):
-    message: str
-    remedy: str
-
-
-def _columns(model: TrainedModel) -> _Obstacle | None:
-    data = model.spec.data
-    if data is None:
-        return _Obstacle("it has no `data` statement, which says what a sentence consists of", "add one")
-    for column in data.columns:
+def _obstacles(model: TrainedModel) -> Iterator[tuple[str, str]]:
+    """What the program cannot follow, each with a remedy."""
+    spec, extractor, trained = model.spec, model.extractor, f"`train {model.record.stage}`"
+    if spec.data is None:
+        yield "it has no `data` statement, which says what a sentence consists of", "add one"
+        return
+    for column in spec.data.columns:
         if column.type.name not in CHECKS:
-            message = f"`data {data.format}` has the column `{column.name}` of type `{column.type.name}`"
-            return _Obstacle(message, INSTEAD)
-    return None
+            yield f"`data {spec.data.format}` has the column `{column.name}` of type `{column.type.name}`", INSTEAD
+    if extractor.kinds:
+        names = ", ".join(f"`{name}`" for name in extractor.kinds)
+        yield f"its features call functions of yours, {names}", f"train without them, or {INSTEAD}"
+    for clique in spec.cliques:
+        if clique.relational:
+            message = (
+                f"`clique {clique.label}` joins positions by `where`, so that every sentence has a graph of its own"
+            )
+            yield message, f"leave out that clique, or {INSTEAD}"
+    yield from _of_inference(model)
+    yield from _of_decoding(model)
+    for kernel in extractor.observation_kernels:
+        compared = f"compares `clique {spec.cliques[kernel.clique].label}` with {kernel.size:,} support vectors"
+        yield f"{trained} {compared} by a kernel", f"train with a linear kernel, or {INSTEAD}"
+    if any(len(conjunctions.members) for conjunctions in extractor.conjunctions):
+        remedy = f"write them as crosses (`a & b`), which `dcrfdsl show` lists, or {INSTEAD}"
+        yield f"{trained} has induced conjunctions of features", remedy
 
 
-def _own_functions(model: TrainedModel) -> _Obstacle | None:
-    registered = tuple(model.extractor.kinds)
-    if not registered:
-        return None
-    names = ", ".join(f"`{name}`" for name in registered)
-    return _Obstacle(f"its features call functions of yours, {names}", f"train without them, or {INSTEAD}")
-
-
-def _joined_pairs(model: TrainedModel) -> _Obstacle | None:
-    joined = next((clique for clique in model.spec.cliques if clique.relational), None)
-    if joined is None:
-        return None
-    message = f"`clique {joined.label}` joins positions by `where`, so that every sentence has a graph of its own"
-    return _Obstacle(message, f"leave out that clique, or {INSTEAD}")
-
-
-def _inference(model: TrainedModel) -> _Obstacle | None:
+def _of_inference(model: TrainedModel) -> Iterator[tuple[str, str]]:
     settings = inference_settings(model.spec)
     remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
-        return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
+        yield f"`infer {settings.method}` is not exact inference", remedy
     if any(clique.segmental for clique in model.spec.cliques):
         message = "its `segment` statement weighs whole segments, which exported programs do not"
-        return _Obstacle(message, f"train without it, or {INSTEAD}")
+        yield message, f"train without it, or {INSTEAD}"
     if model.graph.of_sentence:
         name = model.graph.variables[min(model.graph.of_sentence)]
-        return _Obstacle(f"`{name}` is a label of the whole sentence, which exported programs do not have", INSTEAD)
-    chosen = model.inference_method
-    if chosen == "exact":
-        return None
-    if chosen == "automaton":
-        message = "exact inference is possible by an automaton alone, which exported programs do not have"
-        return _Obstacle(message, remedy)
-    cost = model.graph.exact_cost
-    message = f"`infer auto` passes messages: exact inference would need tables of {cost.largest:,.0f} entries"
-    return _Obstacle(f"{message} and {figure(cost.work)} multiplications a token", remedy)
+        yield f"`{name}` is a label of the whole sentence, which exported programs do not have", INSTEAD
+    if model.inference_method == "automaton":
+        yield "exact inference is possible by an automaton alone, which exported programs do not have", remedy
+    elif model.inference_method != "exact":
+        cost = model.graph.exact_cost
+        message = f"`infer auto` passes messages: exact inference would need tables of {cost.largest:,.0f} entries"
+        yield f"{message} and {figure(cost.work)} multiplications a token", remedy
 
 
-def _decoding(model: TrainedModel) -> _Obstacle | None:
+def _of_decoding(model: TrainedModel) -> Iterator[tuple[str, str]]:
     stage = f"`train {model.record.stage}`" if model.record.stage else "its training"
     if model.decode == "local":
-        return _Obstacle(f"{stage} decodes by the local distributions of pieces (`decode local`)", INSTEAD)
+        yield f"{stage} decodes by the local distributions of pieces (`decode local`)", INSTEAD
     if model.keeps_once_by_search:
         message = f"`once {model.spec.onces[0].label}` is kept by a search, which exported programs do not have"
-        return _Obstacle(message, f"bind fewer types by `except`, or {INSTEAD}")
+        yield message, f"bind fewer types by `except`, or {INSTEAD}"
     if model.voters is not None and model.decode == "joint":
         message = f"{stage} lets {len(model.voters):,} weight vectors vote (`vote = yes`)"
-        return _Obstacle(message, "train without `vote`: then the mean of the vectors gives the labels")
+        yield message, "train without `vote`: then the mean of the vectors gives the labels"
     if model.graph.num_latents and model.decode == "joint" and not model.sums_latents_first:
         name = model.graph.variables[model.graph.latents[0]]
         message = f"`latent {name}` cannot be summed out before the labels, as `decode joint` has to"
-        return _Obstacle(message, f"write `decode marginal`, or {INSTEAD}")
-    return None
-
-
-def _kernels(model: TrainedModel) -> _Obstacle | None:
-    kernels = model.extractor.observation_kernels
-    if not kernels:
-        return None
-    clique = model.spec.cliques[kernels[0].clique].label
-    size = kernels[0].size
-    return _Obstacle(
-        f"`train {model.record.stage}` compares `clique {clique}` with {size:,} support vectors by a kernel",
-        f"train with a linear kernel, or {INSTEAD}",
-    )
-
-
-def _induced(model: TrainedModel) -> _Obstacle | None:
-    grown = any(len(conjunctions.members) for conjunctions in model.extractor.conjunctions)
-    if not grown:
-        return None
-    message = f"`train {model.record.stage}` has induced conjunctions of features"
-    return _Obstacle(message, f"write them as crosses (`a & b`), which `dcrfdsl show` lists, or {INSTEAD}")
-
-
-OBSTACLES: tuple[Callable[[TrainedModel], _Obstacle | None], ...] = (
-    _columns, _own_functions, _joined_pairs, _inference, _decoding, _kernels, _induced,
-)  # fmt: skip
+        yield message, f"write `decode marginal`, or {INSTEAD}"
 
 
 # lighter weights -----------------------------------------------------------------------------------------------------

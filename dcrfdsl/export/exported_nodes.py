@@ -10,27 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved, term_text
+from ..features import Factor, arguments_of, condition_text, fixed_condition, kind_of, leaves, moved, term_text
 from ..foundation import data_error
 from ..semantics import FUNCTIONS, Bins, Connectives, ModelSpec, Observed, bin_names, bind, fold, read_bins, tests_gap
-from ..syntax import (
-    NUMERIC,
-    Apply,
-    Compares,
-    Condition,
-    Difference,
-    Equals,
-    Has,
-    InLexicon,
-    InSet,
-    Is,
-    Matches,
-    Number,
-    Quantity,
-    Range,
-    Reference,
-    Regex,
-)
+from ..syntax import NUMERIC, nodes as ex
 from .python_patterns import backtracks, python_pattern
 from .standalone import is_weighted
 
@@ -38,15 +21,8 @@ Node = list[Any]
 CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
-ONE_TEXT = (
-    "lower",
-    "shape",
-    "length",
-    "lookup",
-    "extract",
-    "exact_length",
-    "bin",
-)  # functions that give one text for each of theirs
+# Functions that give one text for each of theirs.
+ONE_TEXT = ("lower", "shape", "length", "lookup", "extract", "exact_length", "bin")
 
 
 @dataclass
@@ -74,11 +50,11 @@ class NodeWriter:
         leaf = next(leaves(self.spec, condition))[0]
         kind = kind_of(self.spec, condition, {})
         if kind == "number":
-            assert isinstance(condition, Reference)
+            assert isinstance(condition, ex.Reference)
             return ["number", condition.name, factor.component]
         if kind == "test":
             return ["test", self.leaf(leaf), self.test(condition)]
-        assert isinstance(condition, Reference | Apply)
+        assert isinstance(condition, ex.Reference | ex.Apply)
         term = self.term(condition)
         if is_weighted(term):
             return ["bag", self.leaf(leaf), term, vocabulary()]
@@ -89,103 +65,91 @@ class NodeWriter:
         if not one.states:
             return fold(one.term, CONNECTIVES, lambda part: ["is_true", self.joint(fixed_condition(self.spec, part))])
         term = fixed_condition(self.spec, one.term)
-        assert isinstance(term, Reference | Apply)  # only the text of a term is compared with states
+        assert isinstance(term, ex.Reference | ex.Apply)  # only the text of a term is compared with states
         base, leaf, offset = self._side(term)
         return ["state", list(one.states), self.leaf(leaf), self.term(base), offset]
 
-    def _read(self, condition: Condition) -> set[tuple[str, int]]:
+    def _read(self, condition: ex.Condition) -> set[tuple[str, int]]:
         return {(condition_text(leaf), offset) for leaf, offset in leaves(self.spec, condition)}
 
     # tests --------------------------------------------------------------------------------------------------------
 
-    def joint(self, condition: Condition) -> Node:
+    def joint(self, condition: ex.Condition) -> Node:
         """A test of three values."""
         return fold(condition, CONNECTIVES, self._joint_leaf, lambda part: len(self._read(part)) == 1)
 
-    def _joint_leaf(self, condition: Condition) -> Node:
+    def _joint_leaf(self, condition: ex.Condition) -> Node:
         if len(self._read(condition)) == 1:
             ((leaf, offset), *_) = leaves(self.spec, condition)
             return ["at", offset, self.leaf(leaf), self.test(moved(condition, -offset))]
-        if isinstance(condition, Compares):
-            return [
-                "compare_at", condition.sign, *(self._quantity_at(side) for side in (condition.left, condition.right)),
-            ]  # fmt: skip
-        assert isinstance(condition, Equals)  # no other test reads two places
-        sides = [self._side(term) for term in (condition.left, condition.right)]
-        if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in sides):
-            return ["same_numbers", condition.negated, *([condition_text(base), at] for base, _, at in sides)]
-        return ["same", condition.negated, *([self.leaf(leaf), self.term(base), at] for base, leaf, at in sides)]
+        if isinstance(condition, ex.Compares):
+            sides = [self._quantity(side, self._number_at) for side in (condition.left, condition.right)]
+            return ["compare_at", condition.sign, *sides]
+        assert isinstance(condition, ex.Equals)  # no other test reads two places
+        places = [self._side(term) for term in (condition.left, condition.right)]
+        if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in places):
+            return ["same_numbers", condition.negated, *([condition_text(base), at] for base, _, at in places)]
+        return ["same", condition.negated, *([self.leaf(leaf), self.term(base), at] for base, leaf, at in places)]
 
-    def _side(self, term: Reference | Apply) -> tuple[Reference | Apply, Reference | Apply, int]:
+    def _side(self, term: ex.Reference | ex.Apply) -> tuple[ex.Reference | ex.Apply, ex.Reference | ex.Apply, int]:
         """A term without its place, its leaf, and the place."""
         ((leaf, offset),) = leaves(self.spec, term)
         base = moved(term, -offset)
-        assert isinstance(base, Reference | Apply)  # a moved term is still a term
+        assert isinstance(base, ex.Reference | ex.Apply)  # a moved term is still a term
         return base, leaf, offset
 
-    def test(self, condition: Condition) -> Node:
+    def test(self, condition: ex.Condition) -> Node:
         """A test of the value at one place, which has offset 0 in it."""
         return fold(condition, CONNECTIVES, self._test_leaf)
 
-    def _test_leaf(self, condition: Condition) -> Node:
+    def _test_leaf(self, condition: ex.Condition) -> Node:
         match condition:
-            case Reference():
+            case ex.Reference():
                 return ["itself"]
-            case Matches(term=term, regex=regex) | Has(term=term, regex=regex):
-                pattern = python_pattern(regex)
-                if backtracks(regex):
-                    self.slow[regex.pattern] = None
-                return [condition.kind, self.term(term), pattern]
-            case Is(negated=negated) if tests_gap(self.spec, condition):
+            case ex.Matches(term=term, regex=regex) | ex.Has(term=term, regex=regex):
+                return [condition.kind, self.term(term), self._pattern(regex)]
+            case ex.Is(negated=negated) if tests_gap(self.spec, condition):
                 return _negated(["missing"], negated)
-            case Is(term=term, state=state, negated=negated):
+            case ex.Is(term=term, state=state, negated=negated):
                 return _negated(["in", self.term(term), [state]], negated)
-            case InSet(term=term, states=states, negated=negated):
+            case ex.InSet(term=term, states=states, negated=negated):
                 return _negated(["in", self.term(term), list(states)], negated)
-            case InLexicon(term=term, lexicon=name, negated=negated):
+            case ex.InLexicon(term=term, lexicon=name, negated=negated):
                 self.lexicons[name] = None
                 return _negated(["in_lexicon", self.term(term), name], negated)
-            case Equals(left=left, right=right, negated=negated):
+            case ex.Equals(left=left, right=right, negated=negated):
                 return _negated(["equal", self.term(left), self.term(right)], negated)
-            case Compares(left=left, sign=sign, right=right):
-                return ["compare", sign, self._quantity(left), self._quantity(right)]
+            case ex.Compares(left=left, sign=sign, right=right):
+                return [
+                    "compare",
+                    sign,
+                    *(self._quantity(side, lambda term: [self._number(term)]) for side in (left, right)),
+                ]
         raise data_error("cannot-export", f"the test `{condition_text(condition)}` has no exported form")
 
     # numbers ------------------------------------------------------------------------------------------------------
 
-    def _quantity(self, quantity: Quantity) -> Node:
-        """A side of a comparison at one place."""
+    def _quantity(self, quantity: ex.Quantity, read: Callable[[ex.Reference | ex.Apply], Node]) -> Node:
+        """A side of a comparison; `read` writes its terms."""
         match quantity:
-            case Number(value=value):
+            case ex.Number(value=value):
                 return ["given", value]
-            case Difference(left=left, right=right):
-                return ["less", self._quantity(left), self._quantity(right)]
-        return ["read", self._number(quantity)]
+            case ex.Difference(left=left, right=right):
+                return ["less", self._quantity(left, read), self._quantity(right, read)]
+        return ["read", *read(quantity)]
 
-    def _quantity_at(self, quantity: Quantity) -> Node:
-        """A side of a comparison that reads several places."""
-        match quantity:
-            case Number(value=value):
-                return ["given", value]
-            case Difference(left=left, right=right):
-                return ["less", self._quantity_at(left), self._quantity_at(right)]
-        base, leaf, offset = self._side(quantity)
-        return ["read", self.leaf(leaf), self._number(base), offset]
+    def _number_at(self, term: ex.Reference | ex.Apply) -> Node:
+        base, leaf, offset = self._side(term)
+        return [self.leaf(leaf), self._number(base), offset]
 
-    def _number(self, term: Reference | Apply) -> Node:
+    def _number(self, term: ex.Reference | ex.Apply) -> Node:
         """A term that is read as a number: a length counts all characters."""
         node = self.term(term)
         return ["exact_length", *node[1:]] if node[0] == "length" else node
 
-    def _bin(self, term: Apply, subject: Reference | Apply) -> Node:
-        bins = read_bins(term, self.spec.settled)
-        assert isinstance(bins, Bins)
-        edges = bins.edges if bins.count is None else self.bins[term_text(term)]
-        return ["bin", list(edges), list(bin_names(edges)), self._number(subject)]
-
     # terms --------------------------------------------------------------------------------------------------------
 
-    def leaf(self, leaf: Reference | Apply) -> int:
+    def leaf(self, leaf: ex.Reference | ex.Apply) -> int:
         """The number of what is read at a place: a column, the position, or spans of a lexicon."""
         name = condition_text(leaf)
         if name not in self._numbers:
@@ -194,30 +158,33 @@ class NodeWriter:
             self.leaves.append(node)
         return self._numbers[name]
 
-    def _leaf_node(self, leaf: Reference | Apply) -> Node:
-        if isinstance(leaf, Reference):
+    def _leaf_node(self, leaf: ex.Reference | ex.Apply) -> Node:
+        if isinstance(leaf, ex.Reference):
             column = self.spec.column(leaf.name)
             kind = "numbers" if column is not None and column.type.name in NUMERIC else "column"
             return [leaf.name] if column is None else [kind, leaf.name]
         bound, _ = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
         term, lexicon = bound["term"], bound["lexicon"]
-        assert isinstance(term, Reference | Apply) and isinstance(lexicon, Reference)
+        assert isinstance(term, ex.Reference | ex.Apply) and isinstance(lexicon, ex.Reference)
         self.lexicons[lexicon.name] = None
         inner = next(leaves(self.spec, term))[0]
         return ["span", lexicon.name, self.leaf(inner), self.term(term)]
 
-    def term(self, term: Reference | Apply) -> Node:
+    def term(self, term: ex.Reference | ex.Apply) -> Node:
         """A function of the value of its leaf."""
-        if isinstance(term, Reference):
+        if isinstance(term, ex.Reference):
             column = self.spec.column(term.name)
             bags = ("bag", "weighted_bag")
             return [column.type.name] if column is not None and column.type.name in bags else ["column"]
         if term.function == "span":
             return ["column"]
         subject = term.arguments[0].value
-        assert isinstance(subject, Reference | Apply)
+        assert isinstance(subject, ex.Reference | ex.Apply)
         if term.function == "bin":
-            return self._bin(term, subject)
+            bins = read_bins(term, self.spec.settled)
+            assert isinstance(bins, Bins)
+            edges = bins.edges if bins.count is None else self.bins[term_text(term)]
+            return ["bin", list(edges), list(bin_names(edges)), self._number(subject)]
         inner = self.term(subject)
         if any(lexicon.name == term.function for lexicon in self.spec.lexicons):
             self.lexicons[term.function] = None
@@ -226,27 +193,18 @@ class NodeWriter:
             message = f"`{term.function}` is a function of yours, which an exported tagger does not have"
             raise data_error("cannot-export", message, help="train without it, or tag with `dcrfdsl tag`")
         bound, _ = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
-        for numbers in ("lengths", "number"):
-            if numbers in bound:
-                return [term.function, _lengths(bound[numbers]), inner]
-        if isinstance(pattern := bound.get("pattern"), Regex):
-            if backtracks(pattern):
-                self.slow[pattern.pattern] = None
-            return [term.function, python_pattern(pattern), inner]
-        if "short" in bound:
-            return [term.function, bound["short"] == Reference(name="yes"), inner]
-        return [term.function, inner]
+        given = [self._pattern(one) if isinstance(one, ex.Regex) else one for one in arguments_of(bound)]
+        return [term.function, *given, inner]
+
+    def _pattern(self, regex: ex.Regex) -> str:
+        pattern = python_pattern(regex)
+        if backtracks(regex):
+            self.slow[regex.pattern] = None
+        return pattern
 
 
 def _negated(node: Node, negated: bool) -> Node:
     return ["not", node] if negated else node
-
-
-def _lengths(value: object) -> list[int]:
-    if isinstance(value, Range):
-        return list(range(value.first, value.last + 1))
-    assert isinstance(value, Number)
-    return [int(value.value)]
 
 
 def _has_one_text(term: Node) -> bool:

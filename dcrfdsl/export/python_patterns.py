@@ -33,7 +33,9 @@ def python_pattern(regex: Regex) -> str:
             raise _Different("it is not understood")
         re.compile(pattern)
     except (re.error, _Different, OverflowError) as error:
-        raise _refusal(regex, str(error)) from None
+        message = f"`/{regex.pattern}/` has no equal among the patterns of Python: {error}"
+        remedy = "write the test in another way, and train again"
+        raise data_error("cannot-export", message, help=remedy) from None
     return pattern
 
 
@@ -46,11 +48,6 @@ def backtracks(regex: Regex) -> bool:
 
 class _Different(Exception):
     """What Python cannot do."""
-
-
-def _refusal(regex: Regex, why: str) -> Exception:
-    message = f"`/{regex.pattern}/` has no equal among the patterns of Python: {why}"
-    return data_error("cannot-export", message, help="write the test in another way, and train again")
 
 
 # characters -----------------------------------------------------------------------------------------------------------
@@ -87,16 +84,14 @@ def _character(code: int) -> str:
     char = chr(code)
     if char.isascii():
         return char if char.isalnum() else f"\\x{code:02x}" if not char.isprintable() else re.escape(char)
-    return (
-        char if char.isprintable() and not char.isspace() else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
-    )
+    if char.isprintable() and not char.isspace():
+        return char
+    return f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
 
 
 def _in_class(code: int) -> str:
     char = chr(code)
-    return (
-        f"\\{char}" if char in "&~|-]^[\\" else _character(code).removeprefix("\\") if char in "#" else _character(code)
-    )
+    return f"\\{char}" if char in "&~|-]^[\\" else char if char == "#" else _character(code)
 
 
 def _class(ranges: tuple[tuple[int, int], ...]) -> str:
@@ -117,8 +112,7 @@ def _class(ranges: tuple[tuple[int, int], ...]) -> str:
 
 def _listed(ranges: Any) -> str:
     def one(low: int, high: int) -> str:
-        joined = _in_class(low) + ("-" if high > low + 1 else "") + (_in_class(high) if high > low else "")
-        return joined
+        return _in_class(low) + ("-" if high > low + 1 else "") + (_in_class(high) if high > low else "")
 
     return "".join(one(low, high) for low, high in ranges)
 
@@ -187,17 +181,10 @@ class _Reader:
             return _class(_ranges(char, True))
         return _character(ord(char))
 
-    def _dot(self) -> str:
+    def _sign(self) -> str:
+        plain, other, mode = _SIGNS[self.text[self.at]]
         self.at += 1
-        return "[\\x00-\\U0010ffff]" if self.modes.dot_all else "[^\\n]"
-
-    def _begin(self) -> str:
-        self.at += 1
-        return "(?m:^)" if self.modes.lines else "\\A"
-
-    def _end(self) -> str:
-        self.at += 1
-        return "(?m:$)" if self.modes.lines else "\\Z"
+        return other if getattr(self.modes, mode) else plain
 
     def _group(self) -> str:
         flags = _FLAGS.match(self.text, self.at)
@@ -242,10 +229,11 @@ class _Reader:
         return _ASSERTIONS.get(escape[1:]) or _class(_ranges(escape, self.modes.ignore_case))
 
 
-_PARTS = {
-    ".": _Reader._dot, "^": _Reader._begin, "$": _Reader._end, "(": _Reader._group, "[": _Reader._brackets,
-    "\\": _Reader._escape,
+# A sign: as it is, and with a mode.
+_SIGNS = {
+    ".": ("[^\\n]", "[\\x00-\\U0010ffff]", "dot_all"), "^": ("\\A", "(?m:^)", "lines"), "$": ("\\Z", "(?m:$)", "lines"),
 }  # fmt: skip
+_PARTS = {**dict.fromkeys(_SIGNS, _Reader._sign), "(": _Reader._group, "[": _Reader._brackets, "\\": _Reader._escape}
 
 
 def _is_class(part: str) -> bool:

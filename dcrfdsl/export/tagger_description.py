@@ -15,15 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features import (
-    LARGEST,
-    Factor,
-    FeatureExtractor,
-    FeatureSetPlan,
-    TemplateTables,
-    leaves,
-    reach,
-)
+from ..features import LARGEST, Factor, FeatureExtractor, FeatureSetPlan, leaves, reach
 from ..foundation import Floats, Ints, Mask
 from ..graph import CliqueTemplate
 from ..model import TrainedModel
@@ -122,7 +114,8 @@ class _Writer:
             "sets": sets,
             "cliques": cliques,
         }  # fmt: skip
-        return TaggerContent(description, self._arrays(), self._count("weights"), tuple(self.nodes.slow))
+        num_weights = sum(map(len, self.parts.get("weights", ())))
+        return TaggerContent(description, self._arrays(), num_weights, tuple(self.nodes.slow))
 
     # features -----------------------------------------------------------------------------------------------------
 
@@ -143,7 +136,7 @@ class _Writer:
             keys, feature = tables.last.entries()
             chosen = kept[feature]
             if chosen.any():
-                out.append(_Template(place, feature[chosen].astype(np.int64), _codes(tables, keys[chosen])))
+                out.append(_Template(place, feature[chosen].astype(np.int64), tables.codes(keys[chosen])))
         return out
 
     def _keep_texts(self, used: list[list[_Template]]) -> None:
@@ -283,9 +276,6 @@ class _Writer:
             out[name] = [len(lexicon.entries), lexicon.values is not None, lexicon.ignores_case]
         return out
 
-    def _count(self, name: str) -> int:
-        return sum(map(len, self.parts.get(name, ())))
-
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {}
         for name, kind in KINDS.items():
@@ -305,23 +295,6 @@ KINDS = {
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers from 0 on in the smallest type that holds them."""
     return values if values.dtype == np.bool_ else values.astype(np.min_scalar_type(int(values.max(initial=0))))
-
-
-def _codes(tables: TemplateTables, keys: Ints) -> Ints:
-    """The code of each factor in each key, [n, factors]; 0 for numbers."""
-    codes = np.zeros((len(keys), len(tables.sizes)), np.int64)
-    coded = [n for n, size in enumerate(tables.sizes) if size]
-    for n in reversed(coded):
-        if n == coded[0]:
-            codes[:, n] = keys
-            break
-        keys, codes[:, n] = keys // tables.sizes[n], keys % tables.sizes[n]
-        if n in tables.stages:
-            before, number = tables.stages[n].entries()
-            key_of = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
-            key_of[number] = before
-            keys = key_of[keys]
-    return codes
 
 
 def _keys(codes: Ints, sizes: list[int]) -> tuple[Ints, list[tuple[int, Ints]]]:

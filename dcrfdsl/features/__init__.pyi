@@ -29,9 +29,16 @@ from .values.lexicon_matches import (
 )
 from .values.lexicons import Lexicon as Lexicon, Lexicons as Lexicons, load_lexicons as load_lexicons
 from .values.state_views import ViewMap as ViewMap, view_label as view_label, view_map as view_map
+from .values.text_functions import (
+    COMPARISONS as COMPARISONS,
+    TEXT_FUNCTIONS as TEXT_FUNCTIONS,
+    TextFunction as TextFunction,
+    number_of as number_of,
+)
 from .values.user_functions import (
     RegisteredFeature as RegisteredFeature,
     feature as feature,
     load_feature_file as load_feature_file,
     registered_features as registered_features,
 )
+from .values.value_functions import arguments_of as arguments_of

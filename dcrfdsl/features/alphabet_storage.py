@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -129,7 +129,7 @@ def restored_alphabets(
     tables: lengths, see `alphabet_metadata`.   vocabularies: the number of texts of each.   kinds: see `CorpusValues`.
     Raises `IncompatibleState` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
     """
-    stored = _StoredTables(array(arrays, "table_keys", np.int64), array(arrays, "table_ids", np.int32), tables)
+    stored = _cut(array(arrays, "table_keys", np.int64), array(arrays, "table_ids", np.int32), tables)
     _expect(len(sets) == len(plans), "feature sets")
     alphabets = []
     for plan, one in zip(plans, sets, strict=True):
@@ -139,11 +139,11 @@ def restored_alphabets(
             sizes = tuple(numbers)
             expected = tuple(_size(spec, factor, plan, vocabularies, kinds) for factor in feature.factors)
             _expect(sizes == expected, f"codes of `{feature.name}`")
-            templates.append(stored.next_tables(sizes, one.num_features))
-        alphabet = Alphabet(tuple(templates), one.num_features)
-        _check_ids(alphabet)
-        alphabets.append(alphabet)
-    stored.close()
+            templates.append(_template_tables(stored, sizes, one.num_features))
+        ids = np.concatenate([np.zeros(0, np.int32), *(tables.last.ids for tables in templates)])
+        _check_permutation(ids, "features", one.num_features)  # every feature belongs to exactly one key
+        alphabets.append(Alphabet(tuple(templates), one.num_features))
+    _expect(next(stored, None) is None, "table lengths")
     return alphabets
 
 
@@ -163,63 +163,49 @@ def _size(
 _CODES = {"number": 0, "test": 1}  # a number takes no part in keys
 
 
-class _StoredTables:
-    """Cuts the stored arrays into tables, in order."""
+_Stored = Iterator[tuple[Ints, Ints32]]
 
-    def __init__(self, keys: Ints, ids: Ints32, lengths: Sequence[tuple[int, int]]):
-        self._keys, self._ids = keys, ids
-        self._lengths = iter(lengths)
-        self._key, self._id = 0, 0
 
-    def next_tables(self, sizes: tuple[int, ...], num_features: int) -> TemplateTables:
-        """The tables of the next template."""
-        places, span = breaks(sizes)
-        stages: dict[int, KeyTable] = {}
-        numbers = 1  # how many values the keys so far can have
-        begin = 0
-        for place in places:
-            bound = numbers * _product(sizes[begin:place])
-            stages[place] = self._next(None, bound, INTERNED)
-            _check_permutation(stages[place].ids, "numbers of joined keys")
-            numbers, begin = int(stages[place].ids.max(initial=-1)) + 1, place
-        last = self._next(span if span <= DIRECT else None, numbers * _product(sizes[begin:]), num_features)
-        return TemplateTables(sizes, stages, last)
+def _cut(keys: Ints, ids: Ints32, lengths: Sequence[tuple[int, int]]) -> _Stored:
+    """The keys and ids of each table. Raises `IncompatibleState` if arrays end too early, or too late."""
+    key = number = 0
+    for num_keys, num_ids in lengths:
+        table = keys[key : key + num_keys], ids[number : number + num_ids]
+        _expect((len(table[0]), len(table[1])) == (num_keys, num_ids), "table lengths")
+        yield table
+        key, number = key + num_keys, number + num_ids
+    _expect((key, number) == (len(keys), len(ids)), "table lengths")
 
-    def _next(self, span: int | None, bound: int, num_ids: int) -> KeyTable:
-        """The next table: an array of `span` ids, or a hash table (None) of keys below `bound`; ids below `num_ids`."""
-        keys, ids = self._cut()
-        hashed = len(keys) == len(ids) and len(ids) > 0 and len(ids) & (len(ids) - 1) == 0
-        _expect(hashed if span is None else (len(keys), len(ids)) == (0, span), "table lengths")
-        check_within(ids, -1, num_ids, "table_ids")
-        if span is None:
-            check_within(keys, -1, min(bound, LARGEST), "table_keys")
-            # a look-up stops at an empty slot, so the table must have one
-            _expect(bool((keys < 0).any()) and not ((keys >= 0) != (ids >= 0)).any(), "keys and ids of a table")
-        return KeyTable.frozen(keys, ids)
 
-    def _cut(self) -> tuple[Ints, Ints32]:
-        num_keys, num_ids = next(self._lengths, (-1, -1))
-        keys = self._keys[self._key : self._key + num_keys] if num_keys >= 0 else self._keys[:0]
-        ids = self._ids[self._id : self._id + num_ids] if num_ids >= 0 else self._ids[:0]
-        _expect(len(keys) == num_keys and len(ids) == num_ids, "table lengths")
-        self._key, self._id = self._key + num_keys, self._id + num_ids
-        return keys, ids
+def _template_tables(stored: _Stored, sizes: tuple[int, ...], num_features: int) -> TemplateTables:
+    """The tables of the next template."""
+    places, span = breaks(sizes)
+    stages: dict[int, KeyTable] = {}
+    numbers, begin = 1, 0  # how many values the keys so far can have
+    for place in places:
+        stages[place] = _table(stored, None, numbers * _product(sizes[begin:place]), INTERNED)
+        _check_permutation(stages[place].ids, "numbers of joined keys")
+        numbers, begin = int(stages[place].ids.max(initial=-1)) + 1, place
+    last = _table(stored, span if span <= DIRECT else None, numbers * _product(sizes[begin:]), num_features)
+    return TemplateTables(sizes, stages, last)
 
-    def close(self) -> None:
-        """Raises `IncompatibleState` if a table is left over."""
-        no_more = next(self._lengths, None) is None
-        _expect(no_more and self._key == len(self._keys) and self._id == len(self._ids), "table lengths")
+
+def _table(stored: _Stored, span: int | None, bound: int, num_ids: int) -> KeyTable:
+    """The next table: an array of `span` ids, or a hash table (None) of keys below `bound`; ids below `num_ids`."""
+    keys, ids = next(stored, (np.empty(0, np.int64), np.empty(0, np.int32)))
+    hashed = len(keys) == len(ids) and len(ids) > 0 and len(ids) & (len(ids) - 1) == 0
+    _expect(hashed if span is None else (len(keys), len(ids)) == (0, span), "table lengths")
+    check_within(ids, -1, num_ids, "table_ids")
+    if span is None:
+        check_within(keys, -1, min(bound, LARGEST), "table_keys")
+        # a look-up stops at an empty slot, so the table must have one
+        _expect(bool((keys < 0).any()) and not ((keys >= 0) != (ids >= 0)).any(), "keys and ids of a table")
+    return KeyTable.frozen(keys, ids)
 
 
 def _product(sizes: Sequence[int]) -> int:
     """The product of the bases of a key; 0 is skipped."""
     return math.prod(size for size in sizes if size)
-
-
-def _check_ids(alphabet: Alphabet) -> None:
-    """Checks that every feature belongs to exactly one key."""
-    ids = np.concatenate([np.zeros(0, np.int32), *(tables.last.ids for tables in alphabet.templates)])
-    _check_permutation(ids, "features", alphabet.num_features)
 
 
 def _check_permutation(ids: Ints32, what: str, count: int | None = None) -> None:

@@ -91,9 +91,8 @@ class CorpusAtoms:
             return 0
         if isinstance(atom, _Joint) or (isinstance(atom, _One) and atom.test):
             return 1
-        return max(
-            1, atom.size + sum(reach(factor, pad_left, pad_right))
-        )  # 1 if the factor never fires: 0 marks a number
+        # 1 if the factor never fires: 0 marks a number
+        return max(1, atom.size + sum(reach(factor, pad_left, pad_right)))
 
     def code_of_each(self, factor: Factor) -> tuple[Ints32, Mask]:
         """The code of each distinct value of the column that a factor reads, and which values have several, [V] each.
@@ -117,15 +116,13 @@ class CorpusAtoms:
             return _Joint(joint_test(condition, self.values))
         if self.values.is_numeric(condition):
             ((column, _),) = read
-            return _Number(
-                np.nan_to_num(self.values.numbers(column, factor.component))
-            )  # no feature where it is missing
+            # no feature where it is missing
+            return _Number(np.nan_to_num(self.values.numbers(column, factor.component)))
         source, values = self.values.evaluate(condition)
         match values:
             case Numbers(of=numbers):
-                return _Number(
-                    np.nan_to_num(np.append(numbers, 0.0))[source.codes]
-                )  # the code -1 reads the 0 at the end
+                # the code -1 reads the 0 at the end
+                return _Number(np.nan_to_num(np.append(numbers, 0.0))[source.codes])
             case Truths(of=truths):
                 return _One(source.codes, np.where(truths, 0, -1).astype(np.int32), 1, test=True)
             case Texts(of=texts):

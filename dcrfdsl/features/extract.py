@@ -336,10 +336,9 @@ class FeatureExtractor:
         if feature >= induced.first:
             return " & ".join(self.describe(feature_set, atom) for atom in sorted(induced.atoms(feature)))
         plan = self.plans[feature_set]
-        template, key = self._origins[feature_set]
-        factors = plan.features[template[feature]].factors
-        codes = self.alphabets[feature_set].templates[template[feature]].codes(int(key[feature]))
-        return " & ".join(self._described(plan, factor, code) for factor, code in zip(factors, codes, strict=True))
+        template, codes = self._origins[feature_set]
+        coded = zip(plan.features[template[feature]].factors, codes[feature].tolist(), strict=False)
+        return " & ".join(self._described(plan, factor, code) for factor, code in coded)
 
     def _described(self, plan: FeatureSetPlan, factor: Factor, code: int) -> str:
         texts = self._texts.get(factor.atom)

@@ -9,12 +9,12 @@ appearance. Not here: the construction of keys (`atoms`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..foundation import Ints, Ints32, Mask
+from ..foundation import Ints, Ints32
 from ..kernels.extraction import count_keys, find, find_direct, insert, intern
 
 DIRECT = 1 << 18  # keys below this bound are indices of an array (1 MiB), others are hashed
@@ -78,25 +78,15 @@ def breaks(sizes: Sequence[int]) -> tuple[tuple[int, ...], int]:
     return tuple(places), span
 
 
-@dataclass
-class _KeyCounter:
+class KeyCounter:
     """Counts keys below `span`, block after block."""
 
-    span: int
-    counts: Ints = field(init=False)
-    distinct: Ints = field(init=False)
-    num: int = 0
-    _slot_key: Ints = field(init=False)
-    _slot_id: Ints32 = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.counts = np.zeros(self.span if self.direct else 0, np.int64)
+    def __init__(self, span: int):
+        self.direct = span <= DIRECT
+        self.counts = np.zeros(span if self.direct else 0, np.int64)
         self.distinct = np.empty(0, np.int64)
+        self.num = 0
         self._slot_key, self._slot_id = np.empty(0, np.int64), np.empty(0, np.int32)
-
-    @property
-    def direct(self) -> bool:
-        return self.span <= DIRECT
 
     def add(self, keys: Ints) -> Ints32:
         """Counts keys. Returns a number for each, from which `lock` gets its id: the key itself if keys are few."""
@@ -139,44 +129,20 @@ class _KeyCounter:
 
 
 class TemplateCounter:
-    """Counts the keys of one template."""
+    """Counts the keys of one template: `last` those of all factors."""
 
     def __init__(self, sizes: tuple[int, ...]):
         self.sizes = sizes
         places, self.span = breaks(sizes)
-        self._stages = {place: _KeyCounter(LARGEST) for place in places}
-        self._last = _KeyCounter(self.span)
+        self._stages = {place: KeyCounter(LARGEST) for place in places}
+        self.last = KeyCounter(self.span)
 
     def compact(self, place: int, keys: Ints) -> Ints32 | None:
         return self._stages[place].number(keys) if place in self._stages else None
 
-    def add(self, keys: Ints) -> Ints32:
-        return self._last.add(keys)
-
-    def add_counts(self, keys: Ints, counts: Ints) -> None:
-        """Adds counts of distinct keys, as if each had been added so often."""
-        self._last.add_counts(keys, counts)
-
     def stage_keys(self) -> dict[int, Ints]:
         """The joined keys that `compact` has numbered so far, in order of numbers, by the place of the factor."""
         return {place: counter.result()[0] for place, counter in self._stages.items()}
-
-    def result(self) -> tuple[Ints, Ints]:
-        return self._last.result()
-
-    def ids_of_numbers(self, frequent: Mask, ids: Ints32) -> Ints32:
-        """The id of each number that `add` returned, -1 for none; `ids` belong to the `frequent` keys of `result`."""
-        keys, _ = self.result()
-        out = np.full(self.span if self._last.direct else len(keys), -1, np.int32)
-        out[keys[frequent] if self._last.direct else frequent] = ids
-        return out
-
-    def stage_tables(self) -> dict[int, KeyTable]:
-        tables = {}
-        for place, counter in self._stages.items():
-            keys, _ = counter.result()
-            tables[place] = KeyTable.of(keys, np.arange(len(keys), dtype=np.int32), LARGEST)
-        return tables
 
 
 @dataclass(frozen=True)
@@ -190,17 +156,20 @@ class TemplateTables:
     def compact(self, place: int, keys: Ints) -> Ints32 | None:
         return self.stages[place].find(keys) if place in self.stages else None
 
-    def codes(self, key: int) -> tuple[int, ...]:
-        """The code of each factor in a key; 0 for numbers."""
-        codes = [0] * len(self.sizes)
-        coded = [i for i, size in enumerate(self.sizes) if size]
-        for i in reversed(coded):
-            codes[i] = key if i == coded[0] else key % self.sizes[i]
-            key //= self.sizes[i]
-            if i in self.stages:
-                keys, ids = self.stages[i].entries()
-                key = int(keys[ids == key][0])
-        return tuple(codes)
+    def codes(self, keys: Ints) -> Ints:
+        """The code of each factor in each key, [n, factors]; 0 for numbers."""
+        codes = np.zeros((len(keys), len(self.sizes)), np.int64)
+        coded = [n for n, size in enumerate(self.sizes) if size]
+        for n in reversed(coded[1:]):
+            keys, codes[:, n] = keys // self.sizes[n], keys % self.sizes[n]
+            if n in self.stages:
+                before, number = self.stages[n].entries()
+                key_of = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
+                key_of[number] = before
+                keys = key_of[keys]
+        if coded:
+            codes[:, coded[0]] = keys
+        return codes
 
 
 @dataclass(frozen=True)
@@ -211,13 +180,13 @@ class Alphabet:
     num_features: int
 
     def origin(self) -> tuple[Ints32, Ints]:
-        """The template and the key of each feature, [F]; built on first use, for output only."""
+        """The template of each feature, [F], and the code of each factor, [F, most factors of a template]."""
         template = np.empty(self.num_features, np.int32)
-        key = np.empty(self.num_features, np.int64)
+        codes = np.zeros((self.num_features, max((len(one.sizes) for one in self.templates), default=0)), np.int64)
         for number, tables in enumerate(self.templates):
             keys, ids = tables.last.entries()
-            template[ids], key[ids] = number, keys
-        return template, key
+            template[ids], codes[ids, : len(tables.sizes)] = number, tables.codes(keys)
+        return template, codes
 
 
 def lock(
@@ -228,7 +197,7 @@ def lock(
     Also returns, for each template, the ids of the numbers of its counter, so that rows need no second look-up.
     spread: shares the templates, see `row_assembly.Spread`.
     """
-    counted = [counter.result() for counter in counters]
+    counted = [counter.last.result() for counter in counters]
     frequent = [counts >= least for (_, counts), least in zip(counted, min_counts, strict=True)]
     kept = [counts[is_frequent] for (_, counts), is_frequent in zip(counted, frequent, strict=True)]
     order = _falling(np.concatenate(kept or [np.empty(0, np.int64)]))
@@ -240,7 +209,13 @@ def lock(
         counter, keys, is_frequent = counters[number], counted[number][0], frequent[number]
         mine = ids[start[number] : start[number + 1]]
         table = KeyTable.of(keys[is_frequent], mine, counter.span)
-        return TemplateTables(counter.sizes, counter.stage_tables(), table), counter.ids_of_numbers(is_frequent, mine)
+        stages = {
+            place: KeyTable.of(joined, np.arange(len(joined), dtype=np.int32), LARGEST)
+            for place, joined in counter.stage_keys().items()
+        }
+        of_number = np.full(counter.span if counter.last.direct else len(keys), -1, np.int32)
+        of_number[keys[is_frequent] if counter.last.direct else is_frequent] = mine
+        return TemplateTables(counter.sizes, stages, table), of_number
 
     both = spread(locked, [(number, number + 1) for number in range(len(counters))])
     return Alphabet(tuple(tables for tables, _ in both), len(order)), [numbers for _, numbers in both]

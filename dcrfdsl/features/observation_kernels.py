@@ -9,7 +9,7 @@ norms, so features may be words as well as numbers. Not here: dual weights (`opt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,6 @@ from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKe
 from .feature_rows import FeatureRows
 
 DENSE = 2048  # up to this many features, products of dense rows are faster
-
-
-def _linear(products: Floats, left: Floats, right: Floats, settings: MethodSettings) -> Floats:
-    return products
 
 
 def _poly(products: Floats, left: Floats, right: Floats, settings: MethodSettings) -> Floats:
@@ -42,7 +38,7 @@ def _rbf(products: Floats, left: Floats, right: Floats, settings: MethodSettings
 
 # Functions of products φ(x)·φ(x') [A, B] and of squared norms [A], [B].
 FORMULAS: Mapping[str, Callable[[Floats, Floats, Floats, MethodSettings], Floats]] = {
-    LinearKernel.method: _linear,
+    LinearKernel.method: lambda products, left, right, settings: products,
     PolyKernel.method: _poly,
     RbfKernel.method: _rbf,
 }
@@ -75,13 +71,9 @@ class ObservationKernel:
         """The rows of the clique: every support vector, with the value of the kernel."""
         count = len(rows.row_off) - 1
         values = self.gram(rows).ravel() if count and self.size else np.zeros(0)
-        return FeatureRows(
-            np.arange(count + 1, dtype=np.int64) * self.size,
-            np.tile(np.arange(self.size, dtype=np.int32), count),
-            values,
-            rows.pad_left,
-            rows.pad_right,
-        )
+        row_off = np.arange(count + 1, dtype=np.int64) * self.size
+        every = np.tile(np.arange(self.size, dtype=np.int32), count)
+        return FeatureRows(row_off, every, values, rows.pad_left, rows.pad_right)
 
     def only(self, kept: Ints) -> ObservationKernel:
         """The same kernel with fewer support vectors."""
@@ -90,7 +82,7 @@ class ObservationKernel:
         support = FeatureRows(
             matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data if valued else np.zeros(0)
         )
-        return ObservationKernel(self.clique, self.feature_set, self.num_features, self.kernel, support)
+        return replace(self, support=support)
 
     def _matrix(self, rows: FeatureRows) -> Any:
         from scipy.sparse import csr_array  # a slow import that only models with kernels need
@@ -145,24 +137,18 @@ def restored_kernels(
     restored: list[ObservationKernel] = []
     for n, record in enumerate(records):
         clique, source = record.clique, record.feature_set
-        fits = (
-            clique < len(set_of_clique)
-            and source == set_of_clique[clique]
-            and all(clique != o.clique for o in restored)
-        )
-        if not fits or record.num_features != num_features[source]:
+        fits = clique < len(set_of_clique) and source == set_of_clique[clique]
+        if not fits or any(clique == one.clique for one in restored) or record.num_features != num_features[source]:
             raise IncompatibleState(f"a kernel compares features that clique {clique} does not have")
         if record.kernel not in KERNELS:
             raise IncompatibleState(f"`{record.kernel}` is not a kernel")
         kernel = typed(KERNELS[record.kernel], record.settings, f"kernel of clique {clique}")
-        restored.append(
-            ObservationKernel(clique, source, record.num_features, kernel, _support(arrays, n, record.num_features))
-        )
+        support = _support(arrays, f"support.{n}", record.num_features)
+        restored.append(ObservationKernel(clique, source, record.num_features, kernel, support))
     return tuple(restored)
 
 
-def _support(arrays: Mapping[str, NDArray[Any]], number: int, num_features: int) -> FeatureRows:
-    name = f"support.{number}"
+def _support(arrays: Mapping[str, NDArray[Any]], name: str, num_features: int) -> FeatureRows:
     row_off, feature = array(arrays, f"{name}.row_off", np.int64), array(arrays, f"{name}.feature", np.int32)
     value = array(arrays, f"{name}.value", np.float64)
     check_offsets(row_off, len(feature), f"{name}.row_off")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from ..data import Corpus
 from ..foundation import Ints, data_error
 from ..semantics import ModelSpec
 from .alphabet_storage import Vocabularies
-from .atoms import BlockReader, CorpusAtoms
+from .atoms import BlockReader, CorpusAtoms, Vocabulary
 from .extract import FeatureExtractor, learn_condition_kinds
 from .feature_alphabet import TemplateCounter, lock
 from .plan import Expansion, FeatureSetPlan, condition_text, expand
-from .row_assembly import Spread, blocks_of, counters_of, in_turn
+from .row_assembly import Spread, blocks_of, counted_block, counters_of, in_turn
 from .values import CorpusValues, Lexicons, RegisteredFeature, quantile_bins
 
 
@@ -98,51 +99,38 @@ class PartLearner:
     def count(self, part: Corpus, survey: FeatureSurvey, spread: Spread = in_turn) -> list[list[KeyCounts]]:
         """The keys of a part: for each feature set and template.   survey: of the whole corpus."""
         values = CorpusValues(self.spec, part, self.lexicons, self.registered, dict(survey.kinds))
-        known = {name: dict(zip(texts, range(len(texts)), strict=True)) for name, texts in survey.texts.items()}
-        atoms = CorpusAtoms(values, known, learning=False)
+        atoms = CorpusAtoms(values, _vocabularies(survey), learning=False)
         return [_counted(plan, atoms, spread) for plan in self._expansion.sets]
 
-    def joined(self) -> list[list[TemplateCounter | None]]:
-        """Counters to which `add` adds parts."""
-        return [[None] * len(plan.features) for plan in self._expansion.sets]
-
-    def add(self, joined: list[list[TemplateCounter | None]], part: Sequence[Sequence[KeyCounts]]) -> None:
-        """Adds the counts of the next part."""
-        for counters, counted in zip(joined, part, strict=True):
-            for number, of_template in enumerate(counted):
-                counter = counters[number] or TemplateCounter(of_template.sizes)
-                counters[number] = counter
-                _add(counter, of_template)
-
     def extractor(
-        self, joined: Sequence[Sequence[TemplateCounter | None]], survey: FeatureSurvey, spread: Spread = in_turn
+        self, parts: Iterable[Sequence[Sequence[KeyCounts]]], survey: FeatureSurvey, spread: Spread = in_turn
     ) -> FeatureExtractor:
-        """The extractor with the frequent keys of all parts."""
-        alphabets = []
-        for plan, counters in zip(self._expansion.sets, joined, strict=True):
-            complete = [counter for counter in counters if counter is not None]
-            alphabets.append(lock(complete, [feature.min_count for feature in plan.features], spread)[0])
-        known = {name: dict(zip(texts, range(len(texts)), strict=True)) for name, texts in survey.texts.items()}
+        """The extractor with the frequent keys of all parts, whose counts come in order."""
+        joined: list[list[TemplateCounter]] = []
+        for part in parts:
+            joined = joined or [[TemplateCounter(one.sizes) for one in counted] for counted in part]
+            for counter, one in zip(chain(*joined), chain(*part), strict=True):
+                _add(counter, one)
+        alphabets = [
+            lock(counters, [feature.min_count for feature in plan.features], spread)[0]
+            for plan, counters in zip(self._expansion.sets, joined, strict=True)
+        ]
+        known = Vocabularies(_vocabularies(survey))
         return FeatureExtractor(
-            self.spec, self._expansion, tuple(alphabets), Vocabularies(known), self.lexicons, self.registered,
-            survey.kinds,
-        )  # fmt: skip
+            self.spec, self._expansion, tuple(alphabets), known, self.lexicons, self.registered, survey.kinds
+        )
+
+
+def _vocabularies(survey: FeatureSurvey) -> dict[str, Vocabulary]:
+    return {name: {text: code for code, text in enumerate(texts)} for name, texts in survey.texts.items()}
 
 
 def _counted(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread) -> list[KeyCounts]:
     """The keys of the templates of a feature set."""
-    features = plan.features
     counters = counters_of(plan, atoms)
     for block in blocks_of(plan, atoms)[0]:
-        reader = BlockReader(atoms, block)
-        reader.read_all(features)
-
-        def count(number: int, _: int, reader: BlockReader = reader) -> None:
-            counter = counters[number]
-            counter.add(reader.keys(features[number], counter.sizes, counter.compact).items)
-
-        spread(count, [(number, number + 1) for number in range(len(features))])
-    return [KeyCounts(counter.sizes, counter.stage_keys(), *counter.result()) for counter in counters]
+        counted_block(plan.features, counters, BlockReader(atoms, block), spread)
+    return [KeyCounts(counter.sizes, counter.stage_keys(), *counter.last.result()) for counter in counters]
 
 
 def _add(counter: TemplateCounter, part: KeyCounts) -> None:
@@ -151,7 +139,7 @@ def _add(counter: TemplateCounter, part: KeyCounts) -> None:
     for place in sorted(part.stages):
         keys = _renumbered(part.stages[place], numbers, part.sizes, before, place)
         before, numbers = place, np.asarray(counter.compact(place, keys), np.int64)
-    counter.add_counts(_renumbered(part.keys, numbers, part.sizes, before, len(part.sizes)), part.counts)
+    counter.last.add_counts(_renumbered(part.keys, numbers, part.sizes, before, len(part.sizes)), part.counts)
 
 
 def _renumbered(keys: Ints, numbers: Ints, sizes: Sequence[int], before: int, place: int) -> Ints:

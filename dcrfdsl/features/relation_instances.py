@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -43,16 +44,6 @@ class Pairs(NamedTuple):
         return tuple(zip((self.first[pairs] - start).tolist(), (self.second[pairs] - start).tolist(), strict=True))
 
 
-@dataclass(frozen=True)
-class _Condition:
-    """A `where` condition, split. `keys` are equalities as (side at the first position, side at the second)."""
-
-    keys: tuple[Equals, ...]
-    first: tuple[Condition, ...]
-    second: tuple[Condition, ...]
-    rest: tuple[Condition, ...]
-
-
 def pair_block(first: Ints, second: Ints, sentence_off: Ints) -> PairBlock:
     """The pairs as rows for reading features."""
     sentence = np.searchsorted(sentence_off, first, side="right") - 1
@@ -62,26 +53,21 @@ def pair_block(first: Ints, second: Ints, sentence_off: Ints) -> PairBlock:
 def relate(clique: CliqueSpec, values: CorpusValues) -> Pairs:
     """The instances of a relational clique in a corpus."""
     sentence_off = np.asarray(values.corpus.sentence_off, np.int64)
-    condition = _taken_apart(clique, values)
+    equalities, of_first, of_second, rest = _taken_apart(clique, values)
     tokens = np.arange(sentence_off[-1], dtype=np.int64)
     itself = pair_block(tokens, tokens, sentence_off)
-    fits_first, fits_second = _fits(condition.first, itself, values), _fits(condition.second, itself, values)
-    keys = [equality_codes(key, values, itself) for key in condition.keys]
+    fits_first, fits_second = _fits(of_first, itself, values), _fits(of_second, itself, values)
+    keys = [equality_codes(key, values, itself) for key in equalities]
     for left, right in keys:
         fits_first &= left >= 0
         fits_second &= right >= 0
-    gaps = _gaps(clique, values)
-    join = _Join(
-        _group([left for left, _ in keys], [right for _, right in keys], itself.start),
-        tokens[fits_first],
-        tokens[fits_second],
-        gaps[0],
-        len(tokens) if gaps[1] is None else gaps[1],
-    )
+    least, most = _gaps(clique, values)
+    group = _group([left for left, _ in keys], [right for _, right in keys], itself.start)
+    join = _Join(group, tokens[fits_first], tokens[fits_second], least, len(tokens) if most is None else most)
 
     def accepted(first: Ints, second: Ints) -> Mask:
         block = pair_block(first, second, sentence_off)
-        return _fits(condition.rest, block, values) & _sites_apart(clique, block)
+        return _fits(rest, block, values) & _sites_apart(clique, block)
 
     every = clique.link == "all" or clique.order == "any"
     first, second = join.every(clique.order == "any", accepted) if every else join.nearest(accepted)
@@ -90,7 +76,10 @@ def relate(clique: CliqueSpec, values: CorpusValues) -> Pairs:
     return Pairs(first, second, np.searchsorted(first, sentence_off).astype(np.int64))
 
 
-def _taken_apart(clique: CliqueSpec, values: CorpusValues) -> _Condition:
+def _taken_apart(
+    clique: CliqueSpec, values: CorpusValues
+) -> tuple[list[Equals], list[Condition], list[Condition], list[Condition]]:
+    """The parts of `where`: equalities of the first position and the second, tests of each position, and the rest."""
     assert clique.where is not None
     where = fixed_condition(values.spec, with_offsets(clique.where, clique.positions))
     keys: list[Equals] = []
@@ -106,8 +95,7 @@ def _taken_apart(clique: CliqueSpec, values: CorpusValues) -> _Condition:
                 continue
         parts.setdefault(frozenset(_reads(part, values)), []).append(part)
     first, second = parts.pop(frozenset({1}), []), parts.pop(frozenset({2}), [])
-    rest = [part for several in parts.values() for part in several]
-    return _Condition(tuple(keys), tuple(first), tuple(second), tuple(rest))
+    return keys, first, second, [part for several in parts.values() for part in several]
 
 
 def _reads(condition: Condition | Reference | Apply, values: CorpusValues) -> set[int]:
@@ -129,27 +117,20 @@ def _sites_apart(clique: CliqueSpec, block: PairBlock) -> Mask:
         if isinstance(site.place, Named)
     ]
     out = block.inside([offset for _, offset in places])
-    tokens = [
-        (variable, (block.first if split_offset(offset)[0] == 1 else block.second) + split_offset(offset)[1])
-        for variable, offset in places
-    ]
-    for n, (variable, token) in enumerate(tokens):
-        for other, there in tokens[:n]:
-            if other == variable:
-                out &= token != there
+    for (variable, offset), (other, there) in combinations(places, 2):
+        if other == variable:
+            out &= block.tokens(offset)[0] != block.tokens(there)[0]
     return out
-
-
-def _gap(clique: CliqueSpec, values: CorpusValues, name: str) -> int | None:
-    value = getattr(clique, name)
-    if isinstance(value, Reference):
-        value = plain(values.spec.settled(value))
-    return value if isinstance(value, int) else None
 
 
 def _gaps(clique: CliqueSpec, values: CorpusValues) -> tuple[int, int | None]:
     """The least and the largest distance, by settings and by `where`."""
-    least, most = _gap(clique, values, "min_gap") or 1, _gap(clique, values, "max_gap")
+    settled = (
+        plain(values.spec.settled(gap)) if isinstance(gap, Reference) else gap
+        for gap in (clique.min_gap, clique.max_gap)
+    )
+    least, most = (gap if isinstance(gap, int) else None for gap in settled)
+    least = least or 1
     if clique.order == "forward" and clique.where is not None:
         low, high = index_gaps(values.spec, clique.where, clique.positions)
         least = least if low is None else max(least, low)
@@ -184,9 +165,8 @@ class _Join:
 
     def _range(self, number: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The range of second tokens from `low` to `high` (both included) in the groups of the first tokens."""
-        span = len(self.group[0]) + 1
-        base = self.group[0][self.first] * span
         size = len(self.group[0])
+        base = self.group[0][self.first] * (size + 1)
         begin = np.searchsorted(number, base + np.clip(low, 0, size))
         return begin, np.maximum(begin, np.searchsorted(number, base + np.clip(high, -1, size), side="right"))
 

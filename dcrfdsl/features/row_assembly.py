@@ -8,7 +8,6 @@ sentence, as far as they are plain, all at once. Not here: the construction of k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -57,32 +56,35 @@ def learned_rows(plan: FeatureSetPlan, atoms: CorpusAtoms, spread: Spread = in_t
     """
     counters = counters_of(plan, atoms)
     blocks, pair_off = blocks_of(plan, atoms)
-    each = [(number, number + 1) for number in range(len(plan.features))]
     numbered: dict[int, tuple[int, list[RowItems]]] = {}
     for block in blocks:
-        reader = BlockReader(atoms, block)
-        reader.read_all(plan.features)
-        numbered[len(numbered)] = block.num_rows, spread(partial(_counted, plan.features, counters, reader), each)
+        fired = counted_block(plan.features, counters, BlockReader(atoms, block), spread)
+        numbered[len(numbered)] = block.num_rows, fired
     alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features], spread)
     with_values = _with_values(plan, alphabet, atoms.values)
 
     def rows_of(number: int, _: int) -> _BlockRows:
         num_rows, fired = numbered.pop(number)  # a block is freed as soon as its rows exist
         pairs = zip(fired, of_numbers, strict=True)
-        return _assembled(
-            [one._replace(items=find_direct(one.items, ids)) for one, ids in pairs], num_rows, with_values
-        )
+        found = [one._replace(items=find_direct(one.items, ids)) for one, ids in pairs]
+        return _assembled(found, num_rows, with_values)
 
     parts = spread(rows_of, [(number, number + 1) for number in range(len(numbered))])
     return alphabet, _joined(plan, parts, pair_off)
 
 
-def _counted(
-    features: Sequence[ExpandedFeature], counters: Sequence[TemplateCounter], reader: BlockReader, number: int, _: int
-) -> RowItems:
-    """Counts the keys of one template on a block; the counter's numbers stand for ids."""
-    keys = reader.keys(features[number], counters[number].sizes, counters[number].compact)
-    return keys._replace(items=counters[number].add(keys.items))
+def counted_block(
+    features: Sequence[ExpandedFeature], counters: Sequence[TemplateCounter], reader: BlockReader, spread: Spread
+) -> list[RowItems]:
+    """Counts the keys of each template on a block; the counters' numbers stand for ids."""
+    reader.read_all(features)
+
+    def count(number: int, _: int) -> RowItems:
+        counter = counters[number]
+        keys = reader.keys(features[number], counter.sizes, counter.compact)
+        return keys._replace(items=counter.last.add(keys.items))
+
+    return spread(count, [(number, number + 1) for number in range(len(features))])
 
 
 def extracted_rows(

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..data import Corpus, InternedColumn
 from ..foundation import Ints, data_error
-from ..semantics import ModelSpec, longest_segment
+from ..semantics import longest_segment
 from ..syntax import Apply, Reference
 from .atoms import CorpusAtoms, Vocabulary
 from .feature_alphabet import Alphabet
@@ -139,12 +139,9 @@ class SegmentReader:
     plan: FeatureSetPlan
 
     @property
-    def _spec(self) -> ModelSpec:
-        return self.values.spec
-
-    @property
     def limit(self) -> int:
-        return longest_segment(self._spec, self._spec.cliques[self.plan.segment])
+        spec = self.values.spec
+        return longest_segment(spec, spec.cliques[self.plan.segment])
 
     def learn(self, gold: Candidates, vocabularies: dict[str, Vocabulary], spread: Spread) -> Alphabet:
         """The alphabet of the segments of the training data."""
@@ -157,9 +154,8 @@ class SegmentReader:
         off, limit = self.values.corpus.sentence_off, self.limit
         tokens = self.values.corpus.num_tokens
         if tokens * limit > MOST_CANDIDATES:
-            message = (
-                f"{tokens:,} tokens have {tokens * limit:,} runs of up to {limit}; {MOST_CANDIDATES:,} are possible"
-            )
+            many = f"{tokens:,} tokens have {tokens * limit:,} runs of up to {limit}"
+            message = f"{many}; {MOST_CANDIDATES:,} are possible"
             raise data_error("too-many-features", message, help="lower `up to`, or train on less data")
         room = np.minimum(np.repeat(off[1:], np.diff(off)) - np.arange(tokens), limit)
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(room)])

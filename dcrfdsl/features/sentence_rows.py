@@ -26,10 +26,10 @@ from ..data import Corpus, InternedColumn
 from ..foundation import Ints, Ints32, Mask
 from ..semantics import ModelSpec
 from ..syntax import Reference
-from .atoms import CorpusAtoms, Vocabulary
+from .atoms import CorpusAtoms, Vocabulary, reach
 from .feature_alphabet import Alphabet, KeyTable
 from .feature_rows import FeatureRows
-from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves
+from .plan import Factor, FeatureSetPlan, condition_text, leaves
 from .values import gives_weights, kind_of
 
 LONGEST = 256  # tokens of a sentence that is read this way; in a longer one, fixed costs do not matter
@@ -119,13 +119,13 @@ class _Places(NamedTuple):
 class PlainFeatures:
     """The plain features of a set, see `plain_features`.
 
-    numbers: of the features in the set.   read_at: the places that a feature reads, if none may lie outside.
+    numbers: of the features in the set.   read_at: the places that features read of which none may lie outside.
     tables, spans: of each feature, from keys to ids, and the upper bound of its keys.
     """
 
     numbers: tuple[int, ...]
     columns: list[_TextShares]
-    read_at: list[tuple[int, ...]]
+    read_at: Mapping[int, list[int]]
     tables: list[KeyTable]
     spans: list[int]
     pad_left: int
@@ -134,21 +134,21 @@ class PlainFeatures:
     def __post_init__(self) -> None:
         self._kept: dict[int, _Places] = {}
         self._num_factors = max(slot.turn for shares in self.columns for slot in shares.slots) + 1
-        ends = [_shares_outside(slot, self._reach(slot)) for shares in self.columns for slot in shares.slots]
-        self._ends = np.array([0, *itertools.chain.from_iterable(ends)], np.int64)
-        self._joined, self._first_key = self._join()
-
-    def _join(self) -> tuple[KeyTable | None, Ints]:
-        """One table for all features, if it is not too large, and the number of each one's first key in it."""
+        # shares outside the sentence: codes that follow those of the texts, before it the nearest position first
+        ends = [0]
+        for slot in itertools.chain.from_iterable(shares.slots for shares in self.columns):
+            outside = range(sum(reach(slot.factor, self.pad_left, self.pad_right)))
+            ends += [NO_KEY if slot.size < 0 else (slot.size + distance) * slot.stride for distance in outside]
+        self._ends = np.array(ends, np.int64)
+        # one table for all features, if it is not too large, and the number of each one's first key in it
         entries = [table.entries() for table in self.tables]
-        first = [0, *itertools.accumulate(self.spans)]
-        if sum(len(keys) for keys, _ in entries) > MOST_JOINED or first[-1] >= LARGEST:
-            return None, np.zeros(len(first) - 1, np.int64)
-        keys = np.concatenate([keys + start for (keys, _), start in zip(entries, first, strict=False)])
-        return KeyTable.of(keys, np.concatenate([ids for _, ids in entries]), first[-1]), np.array(first[:-1], np.int64)
-
-    def _reach(self, slot: _Slot) -> tuple[int, int]:
-        return max(0, self.pad_left - slot.factor.offset), max(0, self.pad_right + slot.factor.offset)
+        *first, end = itertools.accumulate(self.spans, initial=0)
+        self._joined: KeyTable | None = None
+        self._first_key = np.zeros(len(first), np.int64)
+        if sum(len(keys) for keys, _ in entries) <= MOST_JOINED and end < LARGEST:
+            self._first_key = np.array(first, np.int64)
+            keys = np.concatenate([keys + start for (keys, _), start in zip(entries, first, strict=True)])
+            self._joined = KeyTable.of(keys, np.concatenate([ids for _, ids in entries]), end)
 
     def ids(self, texts: Texts, length: int, atoms: CorpusAtoms | None = None) -> Ints32 | None:
         """The id of each feature at each anchor, [R · features], or -1. None if a text is not plain.
@@ -191,44 +191,31 @@ class PlainFeatures:
         fires, width = ids >= 0, len(self.numbers)
         row_off = np.zeros(len(ids) // width + 1, np.int64)
         row_off[1:] = fires.cumsum()[width - 1 :: width]
-        return FeatureRows(row_off, ids[fires], NO_VALUES, self.pad_left, self.pad_right)
+        return FeatureRows(row_off, ids[fires], np.empty(0), self.pad_left, self.pad_right)
 
     def _places(self, length: int) -> _Places:
         """Those of a length, which are kept for as many lengths as fit."""
-        places = self._kept[length] = self._places_of(length)
-        if sum(one.place.size for one in list(self._kept.values())) > MOST_PLACES:
-            self._kept = {}
-        return places
-
-    def _places_of(self, length: int) -> _Places:
         anchors = np.arange(-self.pad_left, length + self.pad_right)
         columns_end = length * sum(len(shares.slots) for shares in self.columns)
         place = np.full((len(anchors), self._num_factors, len(self.numbers)), columns_end)  # a share of 0
         begin, end = 0, columns_end + 1
         for shares in self.columns:
             for n, slot in enumerate(shares.slots):
-                at, (left, right) = anchors + slot.factor.offset, self._reach(slot)
+                at = anchors + slot.factor.offset
+                left, right = reach(slot.factor, self.pad_left, self.pad_right)
                 inside, before, after = begin + at * len(shares.slots) + n, end - 1 - at, end + left + at - length
                 place[:, slot.turn, slot.feature] = np.where(at < 0, before, np.where(at < length, inside, after))
                 end += left + right
             begin += length * len(shares.slots)
         outside = None
-        if any(self.read_at):
+        if self.read_at:
             outside = np.zeros((len(anchors), len(self.numbers)), np.bool_)
-            for feature, read in enumerate(self.read_at):
-                for offset in read:
-                    outside[:, feature] |= (anchors + offset < 0) | (anchors + offset >= length)
-        return _Places(place, outside)
-
-
-NO_VALUES = np.empty(0)
-
-
-def _shares_outside(slot: _Slot, reach: tuple[int, int]) -> Sequence[int]:
-    """Before the sequence, the nearest position first, then after it: codes that follow those of the texts."""
-    if slot.size < 0:
-        return [NO_KEY] * sum(reach)
-    return [(slot.size + distance) * slot.stride for distance in range(sum(reach))]
+            for feature, read in self.read_at.items():
+                outside[:, feature] = (anchors + min(read) < 0) | (anchors + max(read) >= length)
+        places = self._kept[length] = _Places(place, outside)
+        if sum(one.place.size for one in list(self._kept.values())) > MOST_PLACES:
+            self._kept = {}
+        return places
 
 
 def plain_features(
@@ -257,7 +244,11 @@ def plain_features(
     return PlainFeatures(
         numbers=tuple(numbers),
         columns=[_TextShares(column, slots) for column, slots in of_columns.items()],
-        read_at=[_read_inside(plan.features[n], spec) for n in numbers],
+        read_at={
+            n: [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
+            for n, feature in enumerate(plan.features[number] for number in numbers)
+            if feature.outside == "skip"
+        },
         tables=[alphabet.templates[n].last for n in numbers],
         spans=[math.prod(alphabet.templates[n].sizes) for n in numbers],
         pad_left=plan.pad_left,
@@ -274,10 +265,3 @@ def _column_of(factor: Factor, spec: ModelSpec, kinds: Mapping[str, str]) -> str
         return None
     numeric = kind_of(spec, factor.condition, kinds) == "number" or gives_weights(factor.condition, kinds)
     return None if numeric else column.name
-
-
-def _read_inside(feature: ExpandedFeature, spec: ModelSpec) -> tuple[int, ...]:
-    """The places that a feature reads, if it does not fire where one of them lies outside; else none."""
-    if feature.outside != "skip":
-        return ()
-    return tuple(f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition))

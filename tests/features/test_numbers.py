@@ -10,7 +10,8 @@ import pytest
 from dcrfdsl import DcrfError, Template, fit, load, load_text, to_text
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.features import FeatureExtractor, Lexicons, PartLearner
-from dcrfdsl.features.values.number_values import binned, number_of, quantile_edges
+from dcrfdsl.features.values.number_values import binned, quantile_edges
+from dcrfdsl.features.values.text_functions import number_of
 from dcrfdsl.semantics.resolve.resolution import Resolved
 from dcrfdsl.template import bins, index, length, positions
 

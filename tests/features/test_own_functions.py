@@ -163,10 +163,7 @@ def test_parts_learn_what_the_whole_does() -> None:
     learner = PartLearner(spec, Lexicons(), REGISTERED)
     parts = [corpus_from_rows([rows], spec.data) for rows in ROWS]
     survey = join_surveys(map(learner.survey, parts))
-    joined = learner.joined()
-    for part in parts:
-        learner.add(joined, learner.count(part, survey))
-    found = learner.extractor(joined, survey)
+    found = learner.extractor((learner.count(part, survey) for part in parts), survey)
     assert found.metadata() == whole.metadata()
     for name, array in whole.arrays().items():
         np.testing.assert_array_equal(found.arrays()[name], array)

@@ -219,12 +219,12 @@ def test_hmm_says_all_that_is_wrong() -> None:
 
 def test_positions_are_counted_from_one() -> None:
     from dcrfdsl.data import corpus_from_rows
-    from dcrfdsl.features.values.distinct_values import _index
+    from dcrfdsl.features.values.distinct_values import position_of
     from dcrfdsl.template import term_functions as functions
 
     model = load_text("data conll(word, tag)\nlabel tag\nclique tag: word\n").require()
     assert model.data is not None
     corpus = corpus_from_rows([[("a", "X"), ("b", "X")]], model.data)
-    source = _index(corpus)
+    source = position_of("index", corpus)
     assert [source.values[code] for code in np.asarray(source.codes)] == ["1", "2"]
     assert "from 1" in (Path(functions.__file__).read_text())

@@ -212,14 +212,16 @@ class FeatureSet(NamedTuple):
                 weight = codes if weight is None else weight * codes
                 continue
             if number in stages and keys is not None:
-                keys = _smaller(keys, stages[number])
+                before = stages[number].keys
+                place = np.searchsorted(before, keys)
+                keys = np.where((before[place] == keys) & (keys >= 0), place, NO_CODE)
             read = atoms[atom].weights
             if weight is not None or read is not None:
                 ours = np.ones((1, codes.shape[1])) if weight is None else weight
-                theirs = (
-                    np.ones(codes.shape) if read is None else read(sentences, offset, self.pads).reshape(codes.shape)
-                )
-                weight = (_spread(ours, keys)[:, None] * theirs).reshape(-1, codes.shape[1])
+                ours = ours if keys is None else np.broadcast_to(ours, keys.shape)  # one for each key
+                weights = None if read is None else read(sentences, offset, self.pads)
+                theirs = np.ones(codes.shape) if weights is None else weights.reshape(codes.shape)
+                weight = (ours[:, None] * theirs).reshape(-1, codes.shape[1])
             if keys is None:
                 keys = codes
                 continue
@@ -235,16 +237,6 @@ class FeatureSet(NamedTuple):
             low, high = template.inside
             keys = np.where((t + low >= 0) & (t + high < sentences.length), keys, NO_CODE)
         return keys, weight
-
-
-def _spread(weight: Floats, keys: Codes | None) -> Floats:
-    """The weights of keys, each on its own: [1 or n, B · anchors] → [n, B · anchors]."""
-    return weight if keys is None else np.broadcast_to(weight, keys.shape)
-
-
-def _smaller(keys: Codes, stage: Stage) -> Codes:
-    place = np.searchsorted(stage.keys, keys)
-    return np.where((stage.keys[place] == keys) & (keys >= 0), place, NO_CODE)
 
 
 # scores -------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, TypeAlias
 
 from .tagger_texts import SPACE, parts_of
 from .tagger_tokens import Column, TaggerError, columns_of
@@ -36,20 +36,6 @@ class Block:
     sentences: list[dict[str, list[Any]]] = field(default_factory=list)
     places: list[list[int]] = field(default_factory=list)
     mark: str = ""
-
-
-class Format(Protocol):
-    """Reads blocks of one file, and writes them with labels."""
-
-    def end(self, text: bytes) -> int:
-        """Where the last sentence that is surely complete ends; 0 if none does."""
-        ...
-
-    def read(self, lines: list[str], first: int) -> Block: ...
-
-    def written(self, block: Block, labels: Sequence[Mapping[str, Sequence[Any]]]) -> str:
-        """The text of a block with the columns `labels` of each sentence."""
-        ...
 
 
 def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
@@ -105,6 +91,7 @@ class ColumnFormat:
     layout: Sequence[Column] | None = None  # as the first line decides
 
     def end(self, text: bytes) -> int:
+        """Where the last sentence that is surely complete ends; 0 if none does."""
         last = max(text.rfind(b"\n\n") + 2, text.rfind(b"\n\r\n") + 3)
         return last if last >= 3 else max((match.end() for match in BLANK_LINE.finditer(text)), default=0)
 
@@ -125,8 +112,6 @@ class ColumnFormat:
                 block.sentences.append(self._checked(by_name, places[0] + first))
                 block.places.append(places)
                 cells, places = [], []
-        if cells:
-            raise AssertionError("the last line ends the last sentence")
         return block
 
     def _cells(self, line: str, number: int) -> list[str]:
@@ -152,6 +137,7 @@ class ColumnFormat:
             raise TaggerError(f"{number}: {error}") from None
 
     def written(self, block: Block, labels: Sequence[Mapping[str, Sequence[Any]]]) -> str:
+        """The text of a block with the columns `labels` of each sentence."""
         lines = list(block.lines)
         first = next((places[0] for places in block.places), 0)
         between = self.separator or ("\t" if "\t" in lines[first] else " ")
@@ -185,9 +171,8 @@ class JsonFormat:
     columns: Sequence[Column]
     labels: Sequence[str]
 
-    @property
-    def _gaps(self) -> bool:
-        return any(column.missing is not None for column in self.columns)
+    def _decoded(self, line: str) -> Any:
+        return _decoded(line, gaps=any(column.missing is not None for column in self.columns))
 
     def end(self, text: bytes) -> int:
         return text.rfind(b"\n") + 1
@@ -198,7 +183,7 @@ class JsonFormat:
             if not line or line.isspace():
                 continue
             try:
-                columns = columns_of(_decoded(line, gaps=self._gaps), self.columns, self.labels)
+                columns = columns_of(self._decoded(line), self.columns, self.labels)
             except TaggerError as error:
                 raise TaggerError(f"{n + first}: {error}") from None
             length = len(next(iter(columns.values()), ()))
@@ -214,19 +199,19 @@ class JsonFormat:
         for n, line in enumerate(lines):
             if line and not line.isspace():
                 predicted = of_line.get(n, {name: [] for name in names})
-                sentence = json.dumps(_with_labels(_decoded(line, gaps=self._gaps), predicted), ensure_ascii=False)
+                sentence = json.dumps(_with_labels(self._decoded(line), predicted), ensure_ascii=False)
                 lines[n] = sentence + ("\r" if line.endswith("\r") else "")
         return "\n".join(lines)
 
 
-def _json_gap(text: str) -> float | None:
-    return None if text == "NaN" else _json_number(text)
-
-
 def _decoded(line: str, *, gaps: bool) -> Any:
     """The value of a line. gaps: whether `NaN` is a number that is missing."""
+
+    def constant(text: str) -> float | None:
+        return None if gaps and text == "NaN" else _json_number(text)
+
     try:
-        return json.loads(line, parse_float=_json_number, parse_constant=_json_gap if gaps else _json_number)
+        return json.loads(line, parse_float=_json_number, parse_constant=constant)
     except RecursionError:
         raise TaggerError("JSON nested too deeply") from None
     except ValueError as error:
@@ -246,16 +231,11 @@ def _with_labels(sentence: Any, predicted: Mapping[str, Sequence[Any]]) -> Any:
     return tokens
 
 
-def _column_format(data: Mapping[str, Any], columns: Sequence[Column], labels: Sequence[str], needs: bool) -> Format:
-    return ColumnFormat(columns, labels, data.get("separator"), data.get("comment"), needs)
-
-
-def _json_format(data: Mapping[str, Any], columns: Sequence[Column], labels: Sequence[str], needs: bool) -> Format:
-    return JsonFormat(columns, labels)
-
-
+Format: TypeAlias = ColumnFormat | JsonFormat
 # A format of the `data` statement: its options, columns and labels, and whether labels must be there → how it is read.
 FORMATS: Mapping[str, Callable[[Mapping[str, Any], Sequence[Column], Sequence[str], bool], Format]] = {
-    "conll": _column_format,
-    "jsonl": _json_format,
+    "conll": lambda data, columns, labels, needs: ColumnFormat(
+        columns, labels, data.get("separator"), data.get("comment"), needs
+    ),
+    "jsonl": lambda data, columns, labels, needs: JsonFormat(columns, labels),
 }

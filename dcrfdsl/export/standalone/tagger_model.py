@@ -188,7 +188,11 @@ class Tagger:
         out: list[dict[str, list[str]]] = [{label: [] for label in self.labels} for _ in sentences]
         without: list[int] = []
         for numbers, batch, known in self._batches(sentences, given):
-            codes = self._likeliest(batch, known) if self._decode == "marginal" else self._best(batch, known)
+            if self._decode == "marginal":
+                tables, possible = self._marginals(batch, known)
+                codes = [np.where(possible[:, None], table.argmax(axis=-1), -1) for table in tables]
+            else:
+                codes = self._best(batch, known)
             for label, states in zip(self._labels, codes, strict=True):
                 names = (*label.states, NO_LABEL)  # the code -1 is the last one
                 for number, row in zip(numbers, states.tolist(), strict=True):
@@ -227,22 +231,17 @@ class Tagger:
             most = max(1, min(MOST_ENTRIES // program.largest, MOST_SCORES // max(1, scores)))
             for start in range(0, len(every), most):
                 numbers = every[start : start + most]
-                joined = {
-                    column.name: self._joined(column, [checked[number][column.name] for number in numbers])
-                    for column in self._columns
-                    if column.name in self.columns
-                }
+                joined: dict[str, Any] = {}
+                for column in self._columns:
+                    if column.name in self.columns:
+                        values = [value for number in numbers for value in checked[number][column.name]]
+                        is_numeric = column.type in NUMERIC
+                        joined[column.name] = numbers_of(values, len(numbers), length) if is_numeric else values
                 batch = Sentences(len(numbers), length, joined, self._leaves, self._lexicons)
                 known = None
                 if given is not None and known_at_all:
                     known = [self._by_label(given[number]) for number in numbers]
                 yield numbers, batch, known
-
-    @staticmethod
-    def _joined(column: Column, sentences: Sequence[list[Any]]) -> Any:
-        """A column of several sentences: all texts, or the numbers [B, T] or [B, T, size]."""
-        values = [value for sentence in sentences for value in sentence]
-        return numbers_of(values, len(sentences), len(sentences[0])) if column.type in NUMERIC else values
 
     # inference --------------------------------------------------------------------------------------------------------
 
@@ -261,7 +260,7 @@ class Tagger:
             for part in self._parts:
                 numbered = {pattern: kinds + kind for pattern, kind in part.clique.kinds.items()}
                 kinds += len(numbered)
-                cliques.append(_renumbered(part.clique, numbered))
+                cliques.append(part.clique._replace(kinds=numbered))
             if known:
                 for m in range(len(self._labels)):
                     cliques.append(Clique([m], [0], {(0,): kinds + m}, padded=False, position=None, first_row=0))
@@ -330,23 +329,16 @@ class Tagger:
         ]
         return by_label, ~np.isneginf(log_z)
 
-    def _likeliest(self, batch: Sentences, known: Sequence[Known] | None) -> list[NDArray[np.int64]]:
-        """The likeliest state at each token, [B, T] of each label; -1 if no labelling is possible."""
-        tables, possible = self._marginals(batch, known)
-        return [np.where(possible[:, None], table.argmax(axis=-1), -1) for table in tables]
-
     def _best(self, batch: Sentences, known: Sequence[Known] | None) -> list[NDArray[np.int64]]:
         """The best labelling, [B, T] of each label; -1 if none is possible."""
         program = self._program(batch.length, known is not None, marginals=False)
         tables = self._tables(batch, known, self._temperature if self._latents else 1.0)
         width = len(self._cards)
         states, score = best_states(program, tables, batch.size, lambda variable: variable % width in self._latents)
-        return [
-            np.where(
-                np.isneginf(score)[:, None], -1, np.stack([states[t * width + m] for t in range(batch.length)], axis=1)
-            )
-            for m in range(len(self._labels))
+        by_label = [
+            np.stack([states[t * width + m] for t in range(batch.length)], axis=1) for m in range(len(self._labels))
         ]
+        return [np.where(np.isneginf(score)[:, None], -1, of_label) for of_label in by_label]
 
 
 # parts of the file --------------------------------------------------------------------------------------------------
@@ -378,10 +370,6 @@ def _feature_set(cut: Cut, one: dict[str, Any]) -> FeatureSet:
 def _keys(cut: Cut, name: str, count: int) -> NDArray[np.int64]:
     """Sorted keys, which the file holds as differences, and `LAST_KEY`."""
     return np.append(np.cumsum(cut.next(name, count), dtype=np.int64), LAST_KEY)
-
-
-def _renumbered(clique: Clique, kinds: Mapping[tuple[int, ...], int]) -> Clique:
-    return Clique(clique.variables, clique.offsets, kinds, clique.padded, clique.position, clique.first_row)
 
 
 def _codes(observed: Sequence[tuple[Any, int]], batch: Sentences) -> NDArray[np.int64]:

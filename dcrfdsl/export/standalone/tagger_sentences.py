@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .tagger_texts import COMPARISONS, Lexicons, Memo, Node, number_of, test_of, texts_of
+from ...features import COMPARISONS, number_of
+from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -166,11 +167,25 @@ def _same(node: Node, lexicons: Lexicons) -> JointTest:
 def _same_numbers(node: Node, lexicons: Lexicons) -> JointTest:
     """`["same_numbers", negated, [column, offset], [column, offset]]`"""
     _, negated, *sides = node
-    nan, holds, offsets = float("nan"), COMPARISONS["!=" if negated else "="], [at for _, at in sides]
+
+    def numbers_at(name: str, offset: int) -> Callable[[Sentences, Pads], Floats]:
+        return lambda sentences, pads: moved(sentences.numbers(name, None), offset, pads, before=NAN, after=NAN)[0]
+
+    one, other = (numbers_at(*side) for side in sides)
+    return _holding("!=" if negated else "=", one, other, [offset for _, offset in sides])
+
+
+def _holding(
+    sign: str, left: Callable[[Sentences, Pads], Floats], right: Callable[[Sentences, Pads], Floats], places: list[int]
+) -> JointTest:
+    """Whether a comparison holds at each anchor; unknown where one of the places that it reads lies outside."""
+    holds = COMPARISONS[sign]
 
     def read(sentences: Sentences, pads: Pads) -> Codes:
-        one, other = (moved(sentences.numbers(name, None), at, pads, before=nan, after=nan)[0] for name, at in sides)
-        return np.where(_inside(sentences, pads, offsets), np.where(holds(one, other), TRUE, FALSE), UNKNOWN)
+        t = np.arange(-pads[0], sentences.length + pads[1])
+        inside = (t + min(places) >= 0) & (t + max(places) < sentences.length)
+        truth = np.where(holds(left(sentences, pads), right(sentences, pads)), TRUE, FALSE)
+        return np.where(inside, truth, UNKNOWN)
 
     return read
 
@@ -183,48 +198,30 @@ def _numbers_at(node: Node, lexicons: Lexicons) -> Callable[[Sentences, Pads], F
         left, right = (_numbers_at(side, lexicons) for side in node[1:])
         return lambda sentences, pads: left(sentences, pads) - right(sentences, pads)
     _, leaf, term, offset = node
-    texts, nan = texts_of(term, lexicons), float("nan")
-    known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else nan, nan)
+    texts = texts_of(term, lexicons)
+    known = Memo(lambda value: number_of(texts(value)[0]) if texts(value) else NAN, NAN)
 
     def read(sentences: Sentences, pads: Pads) -> Floats:
         numbers = np.fromiter(map(known.__getitem__, sentences.values(leaf)), np.float64)
-        out: Floats = moved(numbers.reshape(1, sentences.size, sentences.length), offset, pads, before=nan, after=nan)[
-            0
-        ]
+        by_token = numbers.reshape(1, sentences.size, sentences.length)
+        out: Floats = moved(by_token, offset, pads, before=NAN, after=NAN)[0]
         return out
 
     return read
 
 
-def _inside(sentences: Sentences, pads: Pads, offsets: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether each anchor plus each offset lies in the sentence."""
-    t = np.arange(-pads[0], sentences.length + pads[1])
-    inside: NDArray[np.bool_] = (t + min(offsets) >= 0) & (t + max(offsets) < sentences.length)
-    return inside
-
-
 def _places(node: Node) -> list[int]:
     """The offsets that a side of a comparison reads."""
-    return (
-        [node[3]]
-        if node[0] == "read"
-        else [at for side in node[1:] for at in _places(side)]
-        if node[0] == "less"
-        else []
-    )
+    if node[0] == "less":
+        return [at for side in node[1:] for at in _places(side)]
+    return [node[3]] if node[0] == "read" else []
 
 
 def _compare_at(node: Node, lexicons: Lexicons) -> JointTest:
     """`["compare_at", sign, left, right]`: numbers of several places."""
     _, sign, *sides = node
-    holds, (left, right) = COMPARISONS[sign], (_numbers_at(side, lexicons) for side in sides)
-    offsets = [at for side in sides for at in _places(side)]
-
-    def read(sentences: Sentences, pads: Pads) -> Codes:
-        inside = _inside(sentences, pads, offsets)
-        return np.where(inside, np.where(holds(left(sentences, pads), right(sentences, pads)), TRUE, FALSE), UNKNOWN)
-
-    return read
+    left, right = (_numbers_at(side, lexicons) for side in sides)
+    return _holding(sign, left, right, [at for side in sides for at in _places(side)])
 
 
 def _negated(node: Node, lexicons: Lexicons) -> JointTest:
@@ -241,14 +238,9 @@ def _combined(operation: np.ufunc) -> Callable[[Node, Lexicons], JointTest]:
 
 
 JOINT: Mapping[str, Callable[[Node, Lexicons], JointTest]] = {
-    "at": _at,
-    "same": _same,
-    "same_numbers": _same_numbers,
-    "compare_at": _compare_at,
-    "not": _negated,
-    "and": _combined(np.minimum),
-    "or": _combined(np.maximum),
-}
+    "at": _at, "same": _same, "same_numbers": _same_numbers, "compare_at": _compare_at, "not": _negated,
+    "and": _combined(np.minimum), "or": _combined(np.maximum),
+}  # fmt: skip
 
 
 # what hard constraints and memories read ----------------------------------------------------------------------------

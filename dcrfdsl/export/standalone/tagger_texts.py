@@ -7,20 +7,19 @@ A *node* is a list: its kind, then its parts. `["lower", ["column"]]` is the val
 from __future__ import annotations
 
 import math
-import operator
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from ...features import COMPARISONS, TEXT_FUNCTIONS, TextFunction, number_of
+
 Node: TypeAlias = Any  # a list: its kind, then its parts
-TextFunction: TypeAlias = Callable[[Any], tuple[str, ...]]  # a value → its texts, each once
+ValueFunction: TypeAlias = Callable[[Any], tuple[str, ...]]  # a value → its texts, each once
 ValueTest: TypeAlias = Callable[[Any], bool]
 Result = TypeVar("Result")
 
-LONG = 20  # all lengths from here on are one value
 MOST_KEPT = 200_000  # results that a function remembers: a service that runs for months must not grow
 
 
@@ -52,6 +51,10 @@ class Lexicon(dict[str, str]):
         """Whether a text is an entry."""
         return self.key(text) in self
 
+    def looked_up(self, text: str) -> tuple[str, ...]:
+        """The value of an entry, and nothing of any other text."""
+        return (self[self.key(text)],) if self.holds(text) else ()
+
     @cached_property
     def phrases(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
         """Every entry as words, and every beginning of an entry."""
@@ -71,45 +74,10 @@ def parts_of(text: str) -> list[str]:
 Lexicons: TypeAlias = Mapping[str, Lexicon]
 
 
-class Shapes(dict[int, str]):
-    """Code point → the character that stands for it in a shape, filled in on first use."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        upper = char.isupper() or char.istitle()
-        self[code] = "X" if upper else "x" if char.isalpha() else "d" if char.isdigit() else char
-        return self[code]
-
-
-SHAPES = Shapes()
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
-# Comparisons of numbers and of arrays of them. Nothing holds of NaN, not even `!=`.
-COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
-    "!=": lambda left, right: (left < right) | (left > right),
-}  # fmt: skip
-
-
-def shape(text: str, short: bool) -> str:
-    """`Xxxx` of `Bath`; if `short`, `Xx`."""
-    kinds = text.translate(SHAPES)
-    return "".join(kind for kind, _ in groupby(kinds)) if short else kinds
-
-
-def pieces(text: str, lengths: list[int]) -> list[str]:
-    """All substrings of these lengths."""
-    return [text[at : at + n] for n in lengths for at in range(len(text) - n + 1)]
-
-
-def length(text: str) -> str:
-    """The number of characters, as a text."""
-    return str(len(text)) if len(text) < LONG else f"{LONG}+"
-
-
 # texts --------------------------------------------------------------------------------------------------------------
 
 
-def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
+def texts_of(node: Node, lexicons: Lexicons) -> ValueFunction:
     """The texts of a value: one, several (the parts of a bag, prefixes), or none."""
     kind = node[0]
     if is_weighted(node):
@@ -120,7 +88,7 @@ def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
     if kind == "bag":
         return lambda value: tuple(dict.fromkeys(parts_of(value)))
     inner = texts_of(node[-1], lexicons)
-    function = FUNCTIONS[kind](node, lexicons)
+    function = _function_of(node, lexicons)
     return lambda value: tuple(dict.fromkeys(text for given in inner(value) for text in function(given)))
 
 
@@ -133,7 +101,7 @@ def weights_of(node: Node, lexicons: Lexicons) -> Callable[[Any], dict[str, floa
     """The texts that a term makes of the names of a weighted bag, with their weights; those of equal texts add up."""
     if node[0] == "weighted_bag":
         return dict
-    inner, function = weights_of(node[-1], lexicons), FUNCTIONS[node[0]](node, lexicons)
+    inner, function = weights_of(node[-1], lexicons), _function_of(node, lexicons)
 
     def weights(value: Any) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -145,50 +113,36 @@ def weights_of(node: Node, lexicons: Lexicons) -> Callable[[Any], dict[str, floa
     return weights
 
 
-def _looked_up(entries: Lexicon) -> Callable[[str], list[str]]:
-    return lambda text: [entries[entries.key(text)]] if entries.holds(text) else []
+def _first_match(pattern: str) -> TextFunction:
+    search = re.compile(pattern).search
 
-
-def _first_match(pattern: re.Pattern[str]) -> Callable[[str], list[str]]:
-    def first(text: str) -> list[str]:
-        match = pattern.search(text)
-        return [] if match is None else [match[0]]
+    def first(text: str) -> tuple[str, ...]:
+        match = search(text)
+        return () if match is None else (match[0],)
 
     return first
 
 
-def number_of(value: Any) -> float:
-    """The number that a text is, or a number itself; NaN for any other text."""
-    if isinstance(value, str):
-        number = float(value) if NUMBER.fullmatch(value) else math.nan
-        return number if math.isfinite(number) else math.nan
-    return float(value)
-
-
-def _binned(edges: list[float], names: list[str]) -> Callable[[Any], list[str]]:
+def _binned(edges: list[float], names: list[str]) -> TextFunction:
     """The name of the range between edges that a number lies in; an edge belongs to the range above it."""
 
-    def name(value: Any) -> list[str]:
-        number = number_of(value)
-        return [] if math.isnan(number) else [names[bisect_right(edges, number)]]
+    def name(text: str) -> tuple[str, ...]:
+        number = number_of(text)
+        return () if math.isnan(number) else (names[bisect_right(edges, number)],)
 
     return name
 
 
-# A function of a template: its node and the lexicons → a function from one text to several.
-FUNCTIONS: Mapping[str, Callable[[Node, Lexicons], Callable[[str], list[str]]]] = {
-    "lower": lambda node, lexicons: lambda text: [text.lower()],
-    "prefix": lambda node, lexicons: lambda text: [text[:n] for n in node[1] if n <= len(text)],
-    "suffix": lambda node, lexicons: lambda text: [text[len(text) - n :] for n in node[1] if n <= len(text)],
-    "part": lambda node, lexicons: lambda text: [part for n, part in enumerate(text.split(" "), 1) if n in node[1]],
-    "shape": lambda node, lexicons: lambda text: [shape(text, node[1])],
-    "length": lambda node, lexicons: lambda text: [length(text)],
-    "chars": lambda node, lexicons: lambda text: pieces(text, node[1]),
-    "extract": lambda node, lexicons: _first_match(re.compile(node[1])),
-    "exact_length": lambda node, lexicons: lambda text: [str(len(text))],
-    "bin": lambda node, lexicons: _binned(node[1], node[2]),
-    "lookup": lambda node, lexicons: _looked_up(lexicons[node[1]]),
-}
+# The arguments of a function in a node → a function of one text.
+FUNCTIONS: Mapping[str, Callable[..., TextFunction]] = {
+    **TEXT_FUNCTIONS, "extract": _first_match, "exact_length": lambda: lambda text: (str(len(text)),), "bin": _binned,
+}  # fmt: skip
+
+
+def _function_of(node: Node, lexicons: Lexicons) -> TextFunction:
+    """The function that a node `[name, argument …, inner]` calls with the texts of the inner one."""
+    kind, *arguments, _ = node
+    return lexicons[arguments[0]].looked_up if kind == "lookup" else FUNCTIONS[kind](*arguments)
 
 
 # tests --------------------------------------------------------------------------------------------------------------

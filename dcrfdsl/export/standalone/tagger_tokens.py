@@ -126,10 +126,6 @@ def _bags(values: list[Any], column: Column) -> list[str]:
     return _texts(joined, column)
 
 
-def _numbers(values: list[Any], column: Column) -> list[float]:
-    return [_number(value, column) for value in values]
-
-
 def _number(value: Any, column: Column) -> float:
     """A finite number, or a text of ASCII digits that spells one. NaN where it is missing, and may be."""
     number = math.nan
@@ -154,10 +150,6 @@ def _is_missing(value: Any, mark: str) -> bool:
     )
 
 
-def _vectors(values: list[Any], column: Column) -> list[list[float]]:
-    return [_vector(value, column) for value in values]
-
-
 def _vector(value: Any, column: Column) -> list[float]:
     """A list of numbers; numbers in a text, with commas or spaces between; or the digits 0 and 1."""
     parts: Any = value
@@ -168,10 +160,6 @@ def _vector(value: Any, column: Column) -> list[float]:
     if not isinstance(parts, list | tuple | np.ndarray) or len(parts) != column.size:
         raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected {column.size} numbers")
     return [_number(part, column) for part in parts]
-
-
-def _weighted_bags(values: list[Any], column: Column) -> list[tuple[tuple[str, float], ...]]:
-    return [_weighted_bag(value, column) for value in values]
 
 
 def _weighted_bag(value: Any, column: Column) -> tuple[tuple[str, float], ...]:
@@ -219,9 +207,13 @@ def _items(value: Any, prefix: str, column: Column) -> Iterator[tuple[str, float
             raise TaggerError(f"column `{column.name}`: found {shown(inner)}, expected a number, a text or a list")
 
 
+def _each(check: Callable[[Any, Column], Any]) -> Callable[[list[Any], Column], list[Any]]:
+    return lambda values, column: [check(value, column) for value in values]
+
+
 CHECKS: Mapping[str, Callable[[list[Any], Column], list[Any]]] = {
-    "str": _texts, "bag": _bags, "float": _numbers, "int": _numbers, "vector": _vectors,
-    "weighted_bag": _weighted_bags,
+    "str": _texts, "bag": _bags, "float": _each(_number), "int": _each(_number), "vector": _each(_vector),
+    "weighted_bag": _each(_weighted_bag),
 }  # fmt: skip
 
 

@@ -16,30 +16,13 @@ from dataclasses import dataclass, replace
 
 from ...foundation import cached_property, data_error
 from ...semantics import DEEPEST, FUNCTIONS, MOST_FEATURES, ModelSpec, gap_of, is_of_sentence, plain, rewritten, terms
-from ...syntax import (
-    NUMERIC,
-    Apply,
-    Argument,
-    At,
-    CliqueSpec,
-    Compares,
-    Condition,
-    Cross,
-    Equals,
-    Feature,
-    FeatureGroup,
-    Is,
-    Number,
-    Reference,
-    Value,
-)
+from ...syntax import NUMERIC, CliqueSpec, FeatureGroup, nodes as ex
 from .notation import condition_text
 from .term_places import (
     LENGTH_OF_SEGMENT,
     is_joint,
     moved,
     offsets_of,
-    place_at,
     reads_segment,
     reads_sentence,
     term_variants,
@@ -60,7 +43,7 @@ class Factor:
     of values. A factor that compares places has offset 0. `component` picks one number of a vector.
     """
 
-    condition: Condition
+    condition: ex.Condition
     offset: int = 0
     component: int | None = None
 
@@ -129,7 +112,11 @@ def expand(spec: ModelSpec) -> Expansion:
         listed = [with_offsets(feature, clique.positions) for feature in clique.features]
         features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
         relation, segment = n if clique.relational else -1, n if clique.segmental else -1
-        plan = FeatureSetPlan(features, *_padding(clique), relation, segment, is_of_sentence(spec, clique))
+        pads = 0, 0  # how far anchors lie outside the sequence when only one site must be inside
+        if clique.edges != "inside" and not clique.relational:
+            offsets = [offset for site in clique.sites for offset in offsets_of(site.place)]
+            pads = max(0, *offsets), max(0, *(-offset for offset in offsets))
+        plan = FeatureSetPlan(features, *pads, relation, segment, is_of_sentence(spec, clique))
         number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
         bias_of_clique.append(bias or not clique.features)
@@ -139,14 +126,19 @@ def expand(spec: ModelSpec) -> Expansion:
 def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
     """The features of a `segment` statement, which are of candidates, not of positions; whether it has `bias`."""
     features, bias = expand_features(spec, [with_length(feature) for feature in clique.features])
-    count = spec.settled(clique.min_count) if isinstance(clique.min_count, Reference) else clique.min_count
-    least = count.value if isinstance(count, Number) and isinstance(count.value, int) else count
-    if not isinstance(least, int):
-        raise data_error("bad-setting", f"`min_count` of `{clique.label}` must be a whole number")
+    least = _min_count(spec, clique.min_count, clique.label)
     return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
 
-def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
+def _min_count(spec: ModelSpec, value: int | ex.Reference, owner: str) -> int:
+    settled = spec.settled(value) if isinstance(value, ex.Reference) else value
+    count = settled.value if isinstance(settled, ex.Number) else settled
+    if not isinstance(count, int):
+        raise data_error("bad-setting", f"`min_count` of `{owner}` must be a whole number")
+    return count
+
+
+def expand_features(spec: ModelSpec, features: Iterable[ex.Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
     """A feature list, flat and without repetitions, and whether it contains `bias`."""
     bias = False
     merged: dict[tuple[Factor, ...], ExpandedFeature] = {}
@@ -165,22 +157,18 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
     return tuple(merged.values()), bias
 
 
-def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
+def fixed_condition(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
     """A condition with every place moved inside its references; it must not contain a window."""
-    variants: list[Condition] = variants_of(_with_constants(spec, condition), 0)
+    variants: list[ex.Condition] = variants_of(_with_constants(spec, condition), 0)
     if len(variants) > 1:
-        raise data_error(
-            "window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place"
-        )
+        message = f"`{condition_text(condition)}` reads a window, and a test reads one place"
+        raise data_error("window-in-condition", message)
     return variants[0]
 
 
-def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | Apply, int]]:
+def leaves(spec: ModelSpec, condition: ex.Condition) -> Iterator[tuple[ex.Reference | ex.Apply, int]]:
     """The leaves of an expanded condition: columns, `first`, `last`, `index` and spans, each with its place."""
-    for term in terms(condition):
-        leaf = _leaf(spec, term)
-        if leaf is not None:
-            yield leaf
+    return filter(None, (_leaf(spec, term) for term in terms(condition)))
 
 
 # expansion ----------------------------------------------------------------------------------------------------
@@ -193,20 +181,20 @@ class _Expander:
     spec: ModelSpec
     steps: Iterator[int]
 
-    def feature(self, feature: Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
+    def feature(self, feature: ex.Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         """The features of one entry of a list, moved by `shift`; `groups` are the groups around it."""
-        factors = feature.factors if isinstance(feature, Cross) else (feature,)
+        factors = feature.factors if isinstance(feature, ex.Cross) else (feature,)
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
                 chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
                 raise data_error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
             yield _crossed(combination)
-        gap = None if isinstance(feature, Cross) else gap_of(self.spec, feature)
+        gap = None if isinstance(feature, ex.Cross) else gap_of(self.spec, feature)
         if gap is not None:
             yield from self.feature(gap, shift, groups)
 
-    def factor(self, condition: Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
-        if isinstance(condition, Reference):
+    def factor(self, condition: ex.Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
+        if isinstance(condition, ex.Reference):
             if condition.name == BIAS and self.spec.column(BIAS) is None:
                 yield ExpandedFeature(())
                 return
@@ -222,47 +210,30 @@ class _Expander:
         if group.name in groups:
             raise data_error("group-cycle", f"feature group `{group.name}` contains itself")
         if len(groups) >= DEEPEST:
-            raise data_error(
-                "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
-            )
-        options = ExpandedFeature((), self.min_count(group), group.outside)
+            message = f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
+            raise data_error("groups-too-deep", message)
+        options = ExpandedFeature((), _min_count(self.spec, group.min_count, group.name), group.outside)
         for feature in group.features:
             for expanded in self.feature(feature, shift, (*groups, group.name)):
                 yield _crossed((options, expanded))
 
-    def min_count(self, group: FeatureGroup) -> int:
-        value = group.min_count
-        if isinstance(value, Reference):
-            settled = self.spec.settled(value)
-            if not (isinstance(settled, Number) and isinstance(settled.value, int)):
-                raise data_error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
-            value = settled.value
-        return value
-
-    def anchored(self, condition: Condition) -> Iterator[Factor]:
+    def anchored(self, condition: ex.Condition) -> list[Factor]:
         """The factor of a condition with fixed places; a vector column gives one factor per component."""
         read = list(leaves(self.spec, condition))
         if not read:
-            raise data_error(
-                "unknown-name", f"`{condition_text(condition)}` reads no column, position or lexicon of the data"
-            )
-        places = {offset for _, offset in read}
-        size = self.vector_size(condition)
-        if len(places) > 1 or len({condition_text(leaf) for leaf, _ in read}) > 1:
-            yield Factor(condition)
-        else:
-            (offset,) = places
-            base = moved(condition, -offset)
-            components: Sequence[int | None] = (None,) if size is None else range(size)
-            yield from (Factor(base, offset, component) for component in components)
-
-    def vector_size(self, condition: Condition) -> int | None:
-        column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
-        if column is None or column.type.name != "vector":
-            return None
-        if column.type.size is None:
-            raise data_error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
-        return column.type.size
+            message = f"`{condition_text(condition)}` reads no column, position or lexicon of the data"
+            raise data_error("unknown-name", message)
+        column = self.spec.column(condition.name) if isinstance(condition, ex.Reference) else None
+        components: Sequence[int | None] = (None,)
+        if column is not None and column.type.name == "vector":
+            if column.type.size is None:
+                raise data_error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
+            components = range(column.type.size)
+        if len({(condition_text(leaf), offset) for leaf, offset in read}) > 1:
+            return [Factor(condition)]
+        offset = read[0][1]
+        base = moved(condition, -offset)
+        return [Factor(base, offset, component) for component in components]
 
 
 def _crossed(parts: Sequence[ExpandedFeature]) -> ExpandedFeature:
@@ -272,46 +243,38 @@ def _crossed(parts: Sequence[ExpandedFeature]) -> ExpandedFeature:
     return ExpandedFeature(factors, max(part.min_count for part in parts), "skip" if skips else "boundary")
 
 
-def _padding(clique: CliqueSpec) -> tuple[int, int]:
-    """How far anchors lie outside the sequence when only one site must be inside."""
-    if clique.edges == "inside" or clique.relational:
-        return 0, 0
-    offsets = [offset for site in clique.sites for offset in offsets_of(site.place)]
-    return max(0, *offsets), max(0, *(-offset for offset in offsets))
-
-
 # places -------------------------------------------------------------------------------------------------------
 
 
-def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
+def _with_constants(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
     """`pos = NN`, or `pos = N` with `let N = "NN"`, becomes `pos is NN`: a side that reads nothing is a value."""
-    if isinstance(condition, Apply):
+    if isinstance(condition, ex.Apply):
         return _joined(spec, rewritten(condition, lambda part: _with_constants(spec, part)))
-    if isinstance(condition, Compares) and isinstance(condition.right, Reference):
+    if isinstance(condition, ex.Compares) and isinstance(condition.right, ex.Reference):
         bound = spec.settled(condition.right)  # `age > adult` with `let adult = 18`
-        return condition.model_copy(update={"right": bound}) if isinstance(bound, Number) else condition
-    if not isinstance(condition, Equals):
+        return condition.model_copy(update={"right": bound}) if isinstance(bound, ex.Number) else condition
+    if not isinstance(condition, ex.Equals):
         return rewritten(condition, lambda part: _with_constants(spec, part))
     for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
-        if isinstance(other, Reference) and _leaf(spec, other) is None:
+        if isinstance(other, ex.Reference) and _leaf(spec, other) is None:
             settled = spec.settled(other)
-            column = spec.column(term.name) if isinstance(term, Reference) else None
-            if isinstance(settled, Number) and column is not None and column.type.name in NUMERIC:
-                return Compares(left=term, sign="!=" if condition.negated else "=", right=settled)
+            column = spec.column(term.name) if isinstance(term, ex.Reference) else None
+            if isinstance(settled, ex.Number) and column is not None and column.type.name in NUMERIC:
+                return ex.Compares(left=term, sign="!=" if condition.negated else "=", right=settled)
             state = plain(settled)
-            return Is(term=term, state=str(state if state is not None else other.name), negated=condition.negated)
+            return ex.Is(term=term, state=str(state if state is not None else other.name), negated=condition.negated)
     return condition
 
 
-def _joined(spec: ModelSpec, term: Apply) -> Apply:
+def _joined(spec: ModelSpec, term: ex.Apply) -> ex.Apply:
     """A call of a user's function that reads several values, with fixed places inside; any other call as it is."""
     lexicons = {lexicon.name for lexicon in spec.lexicons}
     if term.function in FUNCTIONS or term.function in lexicons:
         return term
 
-    def read(value: Value) -> bool:
+    def read(value: ex.Value) -> bool:
         whole = reads_sentence(value)
-        return whole or (isinstance(value, Reference | Apply) and _leaf(spec, value) is not None)
+        return whole or (isinstance(value, ex.Reference | ex.Apply) and _leaf(spec, value) is not None)
 
     values = [argument.value for argument in term.arguments]
     if not any(map(read, values[1:])) and not any(map(reads_sentence, values)):
@@ -319,27 +282,27 @@ def _joined(spec: ModelSpec, term: Apply) -> Apply:
     arguments = []
     for argument in term.arguments:
         value = argument.value
-        if isinstance(value, Reference | Apply) and not reads_sentence(value) and read(value):
+        if isinstance(value, ex.Reference | ex.Apply) and not reads_sentence(value) and read(value):
             variants = term_variants(value, 0)
             if len(variants) > 1:
                 message = f"`{term.function}` reads several values, and one of them is a window"
                 raise data_error("bad-argument", message)
             value = variants[0]
-        arguments.append(Argument(value=value, name=argument.name))
+        arguments.append(ex.Argument(value=value, name=argument.name))
     return term.model_copy(update={"arguments": tuple(arguments)})
 
 
-def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, int] | None:
+def _leaf(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[ex.Reference | ex.Apply, int] | None:
     """The column, position or span under a term, without its place; None for a constant or a state."""
-    if isinstance(term, Reference):
+    if isinstance(term, ex.Reference):
         signature = FUNCTIONS.get(term.name)
         bare = signature is not None and not signature.parameters
         known = spec.column(term.name) is not None or bare or term.name == LENGTH_OF_SEGMENT
-        return (Reference(name=term.name, place=At(offset=0)), offsets_of(term.place)[0]) if known else None
+        return (ex.Reference(name=term.name, place=ex.At(offset=0)), offsets_of(term.place)[0]) if known else None
     if is_joint(term):
-        return term.model_copy(update={"place": place_at(0)}), offsets_of(term.place)[0]
+        return term.model_copy(update={"place": ex.At(offset=0)}), offsets_of(term.place)[0]
     subject = term.arguments[0].value
-    if not isinstance(subject, Reference | Apply):
+    if not isinstance(subject, ex.Reference | ex.Apply):
         return None
     inner = _leaf(spec, subject)
     if inner is not None and reads_segment(term):

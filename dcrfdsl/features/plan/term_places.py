@@ -17,31 +17,21 @@ from typing import Any
 
 from ...foundation import data_error
 from ...semantics import FUNCTIONS, LENGTH, SEGMENT_FUNCTIONS, children, rewritten, with_children
-from ...syntax import (
-    Apply,
-    Argument,
-    At,
-    Condition,
-    Cross,
-    Feature,
-    Here,
-    Named,
-    Place,
-    Reference,
-    Several,
-    Value,
-    Window,
-)
+from ...syntax import nodes as ex
 
 # calls of several values ----------------------------------------------------------------------------------------------
 
 
-def reads_sentence(value: Value) -> bool:
+def reads_sentence(value: ex.Value) -> bool:
     """Whether an argument is the values at all positions, `word[all]`."""
-    return isinstance(value, Reference | Apply) and isinstance(value.place, Named) and value.place.position == "all"
+    return (
+        isinstance(value, ex.Reference | ex.Apply)
+        and isinstance(value.place, ex.Named)
+        and value.place.position == "all"
+    )
 
 
-def is_joint(term: Apply) -> bool:
+def is_joint(term: ex.Apply) -> bool:
     """Whether a call of an expanded condition reads several values together."""
     if term.function in FUNCTIONS or not term.arguments:
         return False
@@ -49,12 +39,12 @@ def is_joint(term: Apply) -> bool:
     return reads_sentence(first) or any(reads_sentence(value) or _is_anchored(value) for value in more)
 
 
-def _is_anchored(value: Value) -> bool:
+def _is_anchored(value: ex.Value) -> bool:
     """Whether an argument has an offset, at itself or inside."""
-    if isinstance(value, Reference):
-        return isinstance(value.place, At)
-    return isinstance(value, Apply) and (
-        isinstance(value.place, At) or any(_is_anchored(argument.value) for argument in value.arguments[:1])
+    if isinstance(value, ex.Reference):
+        return isinstance(value.place, ex.At)
+    return isinstance(value, ex.Apply) and (
+        isinstance(value.place, ex.At) or any(_is_anchored(argument.value) for argument in value.arguments[:1])
     )
 
 
@@ -86,49 +76,45 @@ def place_name(offset: int) -> str:
 
 def with_offsets(node: Any, names: tuple[str, ...]) -> Any:
     """A condition or feature with the positions `names` replaced by offsets."""
-    if isinstance(node, Reference | Apply) and isinstance(node.place, Named) and node.place.position in names:
+    if isinstance(node, ex.Reference | ex.Apply) and isinstance(node.place, ex.Named) and node.place.position in names:
         offset = named_offset(names.index(node.place.position), node.place.shift)
-        node = node.model_copy(update={"place": At(offset=offset)})
+        node = node.model_copy(update={"place": ex.At(offset=offset)})
     return rewritten(node, lambda inner: with_offsets(inner, names))
 
 
 # moved terms ----------------------------------------------------------------------------------------------------------
 
 
-def offsets_of(place: Place) -> Sequence[int]:
+def offsets_of(place: ex.Place) -> Sequence[int]:
     match place:
-        case Here():
+        case ex.Here():
             return (0,)
-        case At(offset=offset):
+        case ex.At(offset=offset):
             return (offset,)
-        case Window(first=first, last=last):
+        case ex.Window(first=first, last=last):
             return range(first, last + 1)
-        case Several(offsets=offsets):
+        case ex.Several(offsets=offsets):
             return offsets
-        case Named(position=position):
+        case ex.Named(position=position):
             raise data_error("place-without-where", f"`[{position}]` is a position that no `where` joins")
 
 
-def place_at(offset: int) -> Place:
-    return At(offset=offset)
-
-
-def term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply]:
+def term_variants(term: ex.Reference | ex.Apply, shift: int) -> list[ex.Reference | ex.Apply]:
     """One term for each combination of places, each place moved to the innermost reference."""
-    variants: list[Reference | Apply] = []
+    variants: list[ex.Reference | ex.Apply] = []
     for offset in offsets_of(term.place):
-        if isinstance(term, Reference):
-            variants.append(Reference(name=term.name, place=place_at(shift + offset)))
+        if isinstance(term, ex.Reference):
+            variants.append(ex.Reference(name=term.name, place=ex.At(offset=shift + offset)))
         elif is_joint(term):
-            variants.append(term.model_copy(update={"place": place_at(shift + offset)}))
+            variants.append(term.model_copy(update={"place": ex.At(offset=shift + offset)}))
         elif not term.arguments:  # `first()` is `first`
-            variants.append(Reference(name=term.function, place=place_at(shift + offset)))
+            variants.append(ex.Reference(name=term.function, place=ex.At(offset=shift + offset)))
         else:
             subject, *rest = term.arguments
-            if not isinstance(subject.value, Reference | Apply):
+            if not isinstance(subject.value, ex.Reference | ex.Apply):
                 raise data_error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
             variants.extend(
-                Apply(function=term.function, arguments=(Argument(value=inner, name=subject.name), *rest))
+                ex.Apply(function=term.function, arguments=(ex.Argument(value=inner, name=subject.name), *rest))
                 for inner in term_variants(subject.value, shift + offset)
             )
     return variants
@@ -136,15 +122,15 @@ def term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply
 
 def variants_of(condition: Any, shift: int) -> list[Any]:
     """One condition for each combination of the places in its windows."""
-    if isinstance(condition, Reference | Apply):
+    if isinstance(condition, ex.Reference | ex.Apply):
         return term_variants(condition, shift)
     parts = itertools.product(*(variants_of(part, shift) for part in children(condition)))
     return [with_children(condition, chosen) for chosen in parts]
 
 
-def moved(condition: Condition, shift: int) -> Condition:
+def moved(condition: ex.Condition, shift: int) -> ex.Condition:
     """An expanded condition with every place moved by `shift`."""
-    shifted: Condition = variants_of(condition, shift)[0]
+    shifted: ex.Condition = variants_of(condition, shift)[0]
     return shifted
 
 
@@ -154,35 +140,28 @@ def moved(condition: Condition, shift: int) -> Condition:
 LENGTH_OF_SEGMENT = "length of segment"  # no name that a template can declare
 
 
-def with_length(feature: Feature) -> Feature:
+def with_length(node: Any) -> Any:
     """A feature in which the bare word `length` is that of the segment; `length(…)` stays a function."""
-    if isinstance(feature, Cross):
-        return Cross(factors=tuple(_with_length(factor) for factor in feature.factors))
-    changed: Feature = _with_length(feature)
-    return changed
+    if isinstance(node, ex.Apply):
+        return node
+    if isinstance(node, ex.Reference):
+        named = node.name == LENGTH and node.place == ex.Here()
+        return ex.Reference(name=LENGTH_OF_SEGMENT) if named else node
+    return rewritten(node, with_length)
 
 
-def _with_length(condition: Any) -> Any:
-    if isinstance(condition, Reference):
-        named = condition.name == LENGTH and condition.place == Here()
-        return Reference(name=LENGTH_OF_SEGMENT) if named else condition
-    if isinstance(condition, Apply):
-        return condition
-    return with_children(condition, [_with_length(part) for part in children(condition)])
-
-
-def reads_segment(term: Reference | Apply) -> bool:
+def reads_segment(term: ex.Reference | ex.Apply) -> bool:
     """Whether a term is one of the functions that read the tokens of a segment, and not a function of one."""
     return (
-        isinstance(term, Apply)
+        isinstance(term, ex.Apply)
         and term.function in SEGMENT_FUNCTIONS
         and len(term.arguments) == 1
-        and isinstance(term.arguments[0].value, Reference)
+        and isinstance(term.arguments[0].value, ex.Reference)
     )
 
 
-def segment_place(term: Apply) -> tuple[str, int]:
+def segment_place(term: ex.Apply) -> tuple[str, int]:
     """The column that such a term reads, and how far beside the first or last token."""
     read = term.arguments[0].value
-    assert isinstance(read, Reference)  # see `reads_segment`
-    return read.name, read.place.offset if isinstance(read.place, At) else 0
+    assert isinstance(read, ex.Reference)  # see `reads_segment`
+    return read.name, read.place.offset if isinstance(read.place, ex.At) else 0

@@ -21,33 +21,16 @@ from typing import Any
 import numpy as np
 
 from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
-from ...foundation import Floats, Ints, Ints32, Mask, data_error, parts_of
+from ...foundation import Floats, Ints32, Mask, data_error, parts_of
 from ...semantics import FUNCTIONS, Bins, Connectives, ModelSpec, bind, fold, missing_mark, read_bins
-from ...syntax import (
-    NUMERIC,
-    Apply,
-    Argument,
-    Compares,
-    Condition,
-    Difference,
-    Equals,
-    Has,
-    Here,
-    InLexicon,
-    InSet,
-    Is,
-    Matches,
-    Number,
-    Quantity,
-    Reference,
-    Text,
-)
+from ...syntax import NUMERIC, nodes as ex
 from ..plan import condition_text, is_joint, leaves, moved, reads_sentence, term_text
 from .lexicons import Lexicon, Lexicons, span_codes
-from .number_values import COMPARISONS, binned, numbers_of, quantile_edges
+from .number_values import binned, numbers_of, quantile_edges
 from .row_blocks import Block
+from .text_functions import COMPARISONS
 from .user_functions import FunctionCalls, RegisteredFeature, kind_of_result
-from .value_functions import FEATURES, compiled
+from .value_functions import FEATURES, arguments_of, compiled
 from .value_kinds import Bags, Numbers, Source, Texts, Truths, Values, checked_bag
 
 # functions of users ---------------------------------------------------------------------------------------------------
@@ -56,7 +39,7 @@ from .value_kinds import Bags, Numbers, Source, Texts, Truths, Values, checked_b
 GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number", "weights": "mapping of names"}
 
 
-def own_values(values: CorpusValues, term: Apply, inner: Values, source: Source) -> Values:
+def own_values(values: CorpusValues, term: ex.Apply, inner: Values, source: Source) -> Values:
     """A function of one value, on the values `inner` that its first argument has on those of a source."""
     calls = _calls(values, term)
     if isinstance(inner, Bags):
@@ -70,39 +53,34 @@ def own_values(values: CorpusValues, term: Apply, inner: Values, source: Source)
     return _gathered(values, calls.name, results)
 
 
-def joint_values(values: CorpusValues, term: Apply, source: Source) -> Values:
-    """What a call of several values, or of sentences, gives: its source has the results themselves."""
-    return _gathered(values, term.function, [[result] for result in source.values])
-
-
-def joint_source(values: CorpusValues, term: Apply) -> Source:
+def joint_source(values: CorpusValues, term: ex.Apply) -> Source:
     """The results of a call of several values, or of sentences, and which of them each token has."""
     calls = _calls(values, term)
     read = [argument.value for argument in term.arguments]
     whole = [value for value in read if reads_sentence(value)]
-    columns: dict[int, tuple[Ints32, list[Any]]] = {}  # argument -> the code of each token, and the values
+    columns: dict[int, tuple[Ints32, list[Any]]] = {}
     constants: dict[int, Any] = {}
     for n, value in enumerate(read):
-        if isinstance(value, Reference | Apply) and next(leaves(values.spec, _placed(value)), None) is not None:
+        if isinstance(value, ex.Reference | ex.Apply) and next(leaves(values.spec, _placed(value)), None) is not None:
             if whole and value not in whole:
                 message = f"`{term_text(term)}` reads a whole sentence, and one place of it"
                 raise data_error("bad-argument", message, help="write `[all]` behind every column, or behind none")
             columns[n] = _column(values, _placed(value))
         else:
             constants[n] = _constant(values.spec, term, value)
-    return (_of_sentences if whole else _of_tuples)(values, calls, columns, constants)
+    return (_of_sentences if whole else _of_tuples)(calls, columns, constants)
 
 
-def _placed(value: Reference | Apply) -> Reference | Apply:
+def _placed(value: ex.Reference | ex.Apply) -> ex.Reference | ex.Apply:
     """An argument without `[all]`."""
-    return moved(value.model_copy(update={"place": Here()}), 0) if reads_sentence(value) else value  # type: ignore[return-value]
+    return moved(value.model_copy(update={"place": ex.Here()}), 0) if reads_sentence(value) else value  # type: ignore[return-value]
 
 
-def _column(values: CorpusValues, value: Reference | Apply) -> tuple[Ints32, list[Any]]:
+def _column(values: CorpusValues, value: ex.Reference | ex.Apply) -> tuple[Ints32, list[Any]]:
     """The code of an argument at each token, [N], -1 for none; and the values of the codes."""
     ((_, offset),) = leaves(values.spec, value)
     base = moved(value, -offset)
-    assert isinstance(base, Reference | Apply)  # a moved term is still a term
+    assert isinstance(base, ex.Reference | ex.Apply)  # a moved term is still a term
     source, found = values.evaluate(base)
     if isinstance(found, Bags) or (isinstance(found, Texts) and any(len(texts) > 1 for texts in found.of)):
         message = f"`{condition_text(base)}` has several values, and a function takes one of each"
@@ -117,10 +95,10 @@ def _column(values: CorpusValues, value: Reference | Apply) -> tuple[Ints32, lis
     return block.codes(source.codes, same, offset, left=-1, right=-1, step=0), known
 
 
-def _of_tuples(
-    values: CorpusValues, calls: FunctionCalls, columns: Mapping[int, tuple[Ints32, list[Any]]],
-    constants: Mapping[int, Any],
-) -> Source:  # fmt: skip
+Read = Mapping[int, tuple[Ints32, list[Any]]]  # by argument: the code of each token, and the values
+
+
+def _of_tuples(calls: FunctionCalls, columns: Read, constants: Mapping[int, Any]) -> Source:
     """One call a distinct combination, in the order in which they occur."""
     codes = np.stack([of_tokens for of_tokens, _ in columns.values()], axis=1)
     rows, first, number = np.unique(codes, axis=0, return_index=True, return_inverse=True)
@@ -134,14 +112,11 @@ def _of_tuples(
     return Source(rank[number.ravel()], results)
 
 
-def _of_sentences(
-    values: CorpusValues, calls: FunctionCalls, columns: Mapping[int, tuple[Ints32, list[Any]]],
-    constants: Mapping[int, Any],
-) -> Source:  # fmt: skip
+def _of_sentences(calls: FunctionCalls, columns: Read, constants: Mapping[int, Any]) -> Source:
     """One call a distinct sentence; each token is a value of its own."""
     seen: dict[bytes, list[Any]] = {}
     results: list[Any] = []
-    for start, end in pairwise(np.asarray(values.corpus.sentence_off).tolist()):
+    for start, end in pairwise(np.asarray(calls.corpus.sentence_off).tolist()):
         if start == end:
             continue
         key = b"".join(of_tokens[start:end].tobytes() for of_tokens, _ in columns.values())
@@ -161,7 +136,7 @@ def _arguments(columns: Mapping[int, object], found: Sequence[Any], constants: M
     return [by_place[n] for n in sorted(by_place)]
 
 
-def _calls(values: CorpusValues, term: Apply) -> FunctionCalls:
+def _calls(values: CorpusValues, term: ex.Apply) -> FunctionCalls:
     name = term.function
     if name not in values.registered:
         raise data_error(
@@ -173,8 +148,7 @@ def _calls(values: CorpusValues, term: Apply) -> FunctionCalls:
 
 def _first_token(codes: Ints32, number: int) -> int | None:
     """The first token with a value."""
-    tokens = np.flatnonzero(codes == number)
-    return int(tokens[0]) if len(tokens) else None
+    return next(iter(np.flatnonzero(codes == number).tolist()), None)
 
 
 # results --------------------------------------------------------------------------------------------------------
@@ -229,9 +203,9 @@ GATHERED: Mapping[str, Callable[[list[list[Any]]], Values]] = {
 }
 
 
-def _constant(spec: ModelSpec, term: Apply, value: object) -> int | float | str:
-    settled = spec.settled(value) if isinstance(value, Reference) else value
-    if isinstance(settled, Number | Text):
+def _constant(spec: ModelSpec, term: ex.Apply, value: object) -> int | float | str:
+    settled = spec.settled(value) if isinstance(value, ex.Reference) else value
+    if isinstance(settled, ex.Number | ex.Text):
         return settled.value
     raise data_error(
         "bad-argument", f"the further arguments of `{term_text(term)}` must be columns, numbers or quoted texts"
@@ -261,7 +235,7 @@ class CorpusValues:
     _terms: dict[str, Values] = field(default_factory=dict)
     _numbers: dict[str, NumericColumn] = field(default_factory=dict)
 
-    def source(self, leaf: Reference | Apply) -> Source:
+    def source(self, leaf: ex.Reference | ex.Apply) -> Source:
         """The codes and distinct values of a column, of `first`, `last` or `index`, or of a span."""
         name = condition_text(leaf)
         if name not in self._sources:
@@ -275,20 +249,20 @@ class CorpusValues:
             values = values[:, component or 0]
         return np.ascontiguousarray(values, np.float64)
 
-    def is_numeric(self, condition: Condition) -> bool:
+    def is_numeric(self, condition: ex.Condition) -> bool:
         """Whether a condition is just the name of a numeric column."""
-        column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
+        column = self.spec.column(condition.name) if isinstance(condition, ex.Reference) else None
         return column is not None and column.type.name in NUMERIC
 
-    def evaluate(self, condition: Condition) -> tuple[Source, Values]:
+    def evaluate(self, condition: ex.Condition) -> tuple[Source, Values]:
         """A condition that reads one place: its source, and its result on each of the source's values."""
         leaf = next(leaves(self.spec, condition))[0]
         source = self.source(leaf)
-        if isinstance(condition, Reference | Apply):
+        if isinstance(condition, ex.Reference | ex.Apply):
             return source, self._term(condition, source)
-        return source, Truths(self._truths(condition, source))
+        return source, Truths(fold(condition, TRUTHS, lambda part: self._test(part, source)))
 
-    def single(self, term: Reference | Apply) -> tuple[Source, list[str | None]]:
+    def single(self, term: ex.Reference | ex.Apply) -> tuple[Source, list[str | None]]:
         """A term in a comparison: one text or None per distinct value."""
         source, values = self.evaluate(term)
         several = self._several(term, values)
@@ -299,11 +273,11 @@ class CorpusValues:
 
     # sources ------------------------------------------------------------------------------------------------------
 
-    def _read(self, leaf: Reference | Apply) -> Source:
-        if isinstance(leaf, Apply):
+    def _read(self, leaf: ex.Reference | ex.Apply) -> Source:
+        if isinstance(leaf, ex.Apply):
             return self._span(leaf) if leaf.function == "span" else joint_source(self, leaf)
         if self.spec.column(leaf.name) is None:
-            return _POSITIONS[leaf.name](self.corpus)
+            return position_of(leaf.name, self.corpus)
         column = self._column(leaf.name)
         if isinstance(column, NumericColumn):
             if column.values.ndim == 2:
@@ -325,11 +299,8 @@ class CorpusValues:
 
     def _numeric(self, name: str) -> NumericColumn:
         """A numeric column, checked once: a vector is read once for each component."""
-        if name not in self._numbers:
-            self._numbers[name] = self._finite(name)
-        return self._numbers[name]
-
-    def _finite(self, name: str) -> NumericColumn:
+        if name in self._numbers:
+            return self._numbers[name]
         column, declared = self._column(name), self.spec.column(name)
         size = None if declared is None else declared.type.size
         if not isinstance(column, NumericColumn) or column.values.shape[1:] != (() if size is None else (size,)):
@@ -346,12 +317,13 @@ class CorpusValues:
                 "bad-value", f"column `{name}` has the value `{number}`, which no weight can be multiplied with",
                 file=self.corpus.file, line=int(self.corpus.token_line[token]),
             )  # fmt: skip
+        self._numbers[name] = column
         return column
 
-    def _span(self, leaf: Apply) -> Source:
+    def _span(self, leaf: ex.Apply) -> Source:
         bound, problems = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
         term, lexicon = bound.get("term"), bound.get("lexicon")
-        if problems or not isinstance(term, Reference | Apply) or not isinstance(lexicon, Reference):
+        if problems or not isinstance(term, ex.Reference | ex.Apply) or not isinstance(lexicon, ex.Reference):
             raise data_error("bad-argument", "; ".join(p.message for p in problems))
         source, texts = self.evaluate(term)
         entries = self._lexicon(lexicon.name)
@@ -366,14 +338,14 @@ class CorpusValues:
             raise data_error("unknown-name", f"`{name}` is not a lexicon")
         return self.lexicons.by_name[name]
 
-    def numbers_of(self, quantity: Quantity, source: Source) -> Floats:
+    def numbers_of(self, quantity: ex.Quantity, source: Source) -> Floats:
         """A side of a comparison on each distinct value of a source, [V] or []; NaN where it is no number."""
         match quantity:
-            case Number(value=value):
+            case ex.Number(value=value):
                 return np.array(value, np.float64)
-            case Difference(left=left, right=right):
+            case ex.Difference(left=left, right=right):
                 return self.numbers_of(left, source) - self.numbers_of(right, source)
-            case Apply(function="length", arguments=(Argument(value=Reference() | Apply() as subject), *_)):
+            case ex.Apply(function="length", arguments=(ex.Argument(value=ex.Reference() | ex.Apply() as subject), *_)):
                 several = self._several(subject, self._term(subject, source))  # all lengths, also those from 20 on
                 return np.array([len(texts[0]) if texts else np.nan for texts in several], np.float64)
         values = self._term(quantity, source)
@@ -381,15 +353,14 @@ class CorpusValues:
 
     # terms --------------------------------------------------------------------------------------------------------
 
-    def _term(self, term: Reference | Apply, source: Source) -> Values:
+    def _term(self, term: ex.Reference | ex.Apply, source: Source) -> Values:
         name = term_text(term)
         if name not in self._terms:
-            self._terms[name] = (
-                self._of_reference(term, source) if isinstance(term, Reference) else self._of(term, source)
-            )
+            found = self._of_reference(term, source) if isinstance(term, ex.Reference) else self._of(term, source)
+            self._terms[name] = found
         return self._terms[name]
 
-    def _of_reference(self, term: Reference, source: Source) -> Values:
+    def _of_reference(self, term: ex.Reference, source: Source) -> Values:
         column = self.spec.column(term.name)
         if column is None and FUNCTIONS[term.name].returns == "test":
             return Truths(np.array(source.values, np.bool_))
@@ -401,13 +372,13 @@ class CorpusValues:
             return Numbers(np.array(source.values, np.float64))
         return Texts(list(zip(source.values)))
 
-    def _of(self, term: Apply, source: Source) -> Values:
+    def _of(self, term: ex.Apply, source: Source) -> Values:
         if term.function == "span":
             return Texts(list(zip(source.values)))
         if is_joint(term):
-            return joint_values(self, term, source)
+            return _gathered(self, term.function, [[result] for result in source.values])
         subject = term.arguments[0].value
-        assert isinstance(subject, Reference | Apply)  # `expand` allows nothing else
+        assert isinstance(subject, ex.Reference | ex.Apply)  # `expand` allows nothing else
         if term.function == "bin":
             return Texts(binned(self.numbers_of(subject, source), self._edges(term, subject, source)))
         inner = self._term(subject, source)
@@ -415,17 +386,16 @@ class CorpusValues:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
             if problems:
                 raise data_error("bad-argument", "; ".join(problem.message for problem in problems))
-            return self._mapped(subject, inner, FEATURES[term.function](bound))
+            return self._mapped(subject, inner, FEATURES[term.function](*arguments_of(bound)))
         if term.function in self.lexicons.by_name:
             lexicon = self.lexicons.by_name[term.function]
             if lexicon.values is None:
-                raise data_error(
-                    "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
-                )
+                message = f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
+                raise data_error("set-as-map", message)
             return self._mapped(subject, inner, lexicon.looked_up)
         return own_values(self, term, inner, source)
 
-    def _edges(self, term: Apply, subject: Reference | Apply, source: Source) -> tuple[float, ...]:
+    def _edges(self, term: ex.Apply, subject: ex.Reference | ex.Apply, source: Source) -> tuple[float, ...]:
         bins = read_bins(term, self.spec.settled)
         if not isinstance(bins, Bins):
             raise data_error("bad-argument", bins.message, help=bins.help)
@@ -436,62 +406,56 @@ class CorpusValues:
             self.bins[name] = quantile_edges(self.numbers_of(subject, source), source.codes, bins.count)
         return self.bins[name]
 
-    def _mapped(self, subject: Reference | Apply, inner: Values, function: Callable[[str], tuple[str, ...]]) -> Values:
+    def _mapped(
+        self, subject: ex.Reference | ex.Apply, inner: Values, function: Callable[[str], tuple[str, ...]]
+    ) -> Values:
         if isinstance(inner, Bags):
             return inner.mapped(function)
-        return Texts(
-            [
-                function(texts[0])
-                if len(texts) == 1
-                else tuple(dict.fromkeys(out for text in texts for out in function(text)))
-                for texts in self._several(subject, inner)
-            ]
-        )
 
-    def _several(self, term: Reference | Apply, values: Values) -> list[tuple[str, ...]]:
+        def of_several(texts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(out for text in texts for out in function(text)))
+
+        several = self._several(subject, inner)
+        return Texts([function(texts[0]) if len(texts) == 1 else of_several(texts) for texts in several])
+
+    def _several(self, term: ex.Reference | ex.Apply, values: Values) -> list[tuple[str, ...]]:
         if not isinstance(values, Texts):
-            raise data_error(
-                "not-a-text", f"`{condition_text(term)}` is a {_KIND[type(values)]}, and a text is needed here"
-            )
+            message = f"`{condition_text(term)}` is a {_KIND[type(values)]}, and a text is needed here"
+            raise data_error("not-a-text", message)
         return values.of
 
     # conditions -----------------------------------------------------------------------------------------------------
 
-    def _truths(self, condition: Condition, source: Source) -> Mask:
-        return fold(condition, TRUTHS, lambda part: self._test(part, source))
-
-    def _test(self, condition: Condition, source: Source) -> Mask:
+    def _test(self, condition: ex.Condition, source: Source) -> Mask:
         match condition:
-            case Reference() | Apply():
+            case ex.Reference() | ex.Apply():
                 values = self._term(condition, source)
                 if not isinstance(values, Truths):
-                    raise data_error(
-                        "not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here"
-                    )
+                    message = f"`{condition_text(condition)}` is a value, and a test is needed here"
+                    raise data_error("not-a-test", message)
                 return values.of
-            case Matches(term=term, regex=regex):
-                fullmatch = compiled(regex).fullmatch
-                return self._any(term, source, lambda text: fullmatch(text.encode()) is not None)
-            case Has(term=term, regex=regex):
-                search = compiled(regex).search
-                return self._any(term, source, lambda text: search(text.encode()) is not None)
-            case Is(term=term, negated=negated) if isinstance(values := self._term(term, source), Numbers):
+            case ex.Matches(term=term, regex=regex) | ex.Has(term=term, regex=regex):
+                pattern = compiled(regex)
+                match = pattern.fullmatch if isinstance(condition, ex.Matches) else pattern.search
+                return self._any(term, source, lambda text: match(text.encode()) is not None)
+            case ex.Is(term=term, negated=negated) if isinstance(values := self._term(term, source), Numbers):
                 return np.isnan(values.of) ^ negated  # `temp is missing`
-            case Is(term=term, state=state, negated=negated):
+            case ex.Is(term=term, state=state, negated=negated):
                 return self._any(term, source, lambda text: text == state) ^ negated
-            case InSet(term=term, states=states, negated=negated):
+            case ex.InSet(term=term, states=states, negated=negated):
                 return self._any(term, source, frozenset(states).__contains__) ^ negated
-            case InLexicon(term=term, lexicon=lexicon, negated=negated):
+            case ex.InLexicon(term=term, lexicon=lexicon, negated=negated):
                 return self._any(term, source, self._lexicon(lexicon).test) ^ negated
-            case Equals(left=left, right=right, negated=negated):
+            case ex.Equals(left=left, right=right, negated=negated):
                 sides = (self.single(left)[1], self.single(right)[1])
                 equal = [a is not None and a == b for a, b in zip(*sides, strict=True)]
                 return np.array(equal, np.bool_) ^ negated
-            case Compares(left=left, sign=sign, right=right):
-                return COMPARISONS[sign](self.numbers_of(left, source), self.numbers_of(right, source))
+            case ex.Compares(left=left, sign=sign, right=right):
+                holds: Mask = COMPARISONS[sign](self.numbers_of(left, source), self.numbers_of(right, source))
+                return holds
         raise AssertionError(condition)
 
-    def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> Mask:
+    def _any(self, term: ex.Reference | ex.Apply, source: Source, test: Callable[[str], object]) -> Mask:
         """[V] whether one of the texts of each value passes."""
         values = self._term(term, source)
         if isinstance(values, Bags):
@@ -504,27 +468,14 @@ class CorpusValues:
 # positions ------------------------------------------------------------------------------------------------------
 
 
-def _index(corpus: Corpus) -> Source:
-    starts = np.repeat(corpus.sentence_off[:-1], corpus.lengths())
-    codes = (np.arange(corpus.num_tokens) - starts).astype(np.int32)
-    return Source(codes, [str(t + 1) for t in range(int(corpus.lengths().max(initial=0)))])
-
-
-def _first(corpus: Corpus) -> Source:
-    return Source(_marked(corpus, corpus.sentence_off[:-1]), (False, True))
-
-
-def _last(corpus: Corpus) -> Source:
-    return Source(_marked(corpus, corpus.sentence_off[1:] - 1), (False, True))
-
-
-def _marked(corpus: Corpus, tokens: Ints) -> Ints32:
-    codes = np.zeros(corpus.num_tokens, np.int32)
-    codes[tokens[corpus.lengths() > 0]] = 1
-    return codes
-
-
-_POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last": _last, "index": _index}
+def position_of(name: str, corpus: Corpus) -> Source:
+    """`index`, from 1, or whether a token is the `first` or `last` of its sentence."""
+    lengths = corpus.lengths()
+    place = np.arange(corpus.num_tokens) - np.repeat(corpus.sentence_off[:-1], lengths)
+    if name == "index":
+        return Source(place.astype(np.int32), [str(t + 1) for t in range(int(lengths.max(initial=0)))])
+    marked = place == (0 if name == "first" else np.repeat(lengths - 1, lengths))
+    return Source(marked.astype(np.int32), (False, True))
 
 
 _KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number", Bags: "weighted bag"}

@@ -16,13 +16,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...foundation import Codes, Floats, Ints, Ints32, Mask, data_error
+from ...foundation import Floats, Ints, Ints32, Mask, data_error
 from ...semantics import Connectives, Observed, fold
-from ...syntax import Apply, Compares, Condition, Difference, Equals, Number, Quantity, Reference
+from ...syntax import nodes as ex
 from ..plan import condition_text, fixed_condition, leaves, moved
 from .distinct_values import TRUTHS, CorpusValues
-from .number_values import COMPARISONS
 from .row_blocks import Block, PairBlock
+from .text_functions import COMPARISONS
 from .value_kinds import Truths
 
 FALSE, UNKNOWN, TRUE = 0, 1, 2
@@ -32,33 +32,31 @@ OUTSIDE = -2
 JointTest: TypeAlias = Callable[[Block | PairBlock], Ints32]
 
 
-def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
+def joint_test(condition: ex.Condition, values: CorpusValues) -> JointTest:
     """A function from a block to `FALSE`, `UNKNOWN` or `TRUE` per row, [R]."""
-    return fold(condition, _THREE_VALUED, lambda part: _leaf(part, values), lambda part: len(_read(part, values)) == 1)
+
+    def read(part: ex.Condition) -> set[tuple[str, int]]:
+        return {(condition_text(leaf), offset) for leaf, offset in leaves(values.spec, part)}
+
+    def leaf(part: ex.Condition) -> JointTest:
+        if len(read(part)) == 1:
+            return _one_place(part, values)
+        if isinstance(part, ex.Equals) and _is_numeric(part, values):
+            return _compared(part.left, "!=" if part.negated else "=", part.right, values)
+        if isinstance(part, ex.Equals):
+            return _equal_texts(part, values)
+        if isinstance(part, ex.Compares):
+            return _compared(part.left, part.sign, part.right, values)
+        raise data_error("bad-argument", f"`{condition_text(part)}` cannot read several places at once")
+
+    return fold(condition, _THREE_VALUED, leaf, lambda part: len(read(part)) == 1)
 
 
-def _read(condition: Condition, values: CorpusValues) -> set[tuple[str, int]]:
-    """What a condition reads, and where."""
-    return {(condition_text(leaf), offset) for leaf, offset in leaves(values.spec, condition)}
-
-
-def _leaf(condition: Condition, values: CorpusValues) -> JointTest:
-    read = _read(condition, values)
-    if len(read) == 1:
-        return _one_place(condition, read.pop()[1], values)
-    if isinstance(condition, Equals):
-        numeric = all(values.is_numeric(side) for side in (condition.left, condition.right))
-        return (_equal_numbers if numeric else _equal_texts)(condition, condition.negated, values)
-    if isinstance(condition, Compares):
-        return _compared(condition, values)
-    raise data_error("bad-argument", f"`{condition_text(condition)}` cannot read several places at once")
-
-
-def _one_place(condition: Condition, offset: int, values: CorpusValues) -> JointTest:
+def _one_place(condition: ex.Condition, values: CorpusValues) -> JointTest:
+    offset = next(leaves(values.spec, condition))[1]
     source, truths = values.evaluate(moved(condition, -offset))
     if not isinstance(truths, Truths):
-        message = f"`{condition_text(condition)}` is a value, and a test is needed here"
-        raise data_error("not-a-test", message)
+        raise data_error("not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here")
     # a place without a value (code -1, here the last entry) passes no test
     lut = np.append(np.where(truths.of, TRUE, FALSE), FALSE).astype(np.int32)
     codes = np.where(source.codes >= 0, source.codes, len(truths.of)).astype(np.int32)
@@ -76,70 +74,51 @@ def _combined(operation: np.ufunc) -> Callable[[list[JointTest]], JointTest]:
 _THREE_VALUED = Connectives(_negated, _combined(np.minimum), _combined(np.maximum))
 
 
-def _place(term: Reference | Apply, values: CorpusValues) -> tuple[Reference | Apply, int]:
+def _place(term: ex.Reference | ex.Apply, values: CorpusValues) -> tuple[ex.Reference | ex.Apply, int]:
     """A term without its place, and the place."""
     ((_, offset),) = leaves(values.spec, term)
     base = moved(term, -offset)
-    assert isinstance(base, Reference | Apply)
+    assert isinstance(base, ex.Reference | ex.Apply)
     return base, offset
 
 
-def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
+def _is_numeric(condition: ex.Equals, values: CorpusValues) -> bool:
+    return values.is_numeric(condition.left) and values.is_numeric(condition.right)
+
+
+def _equal_texts(condition: ex.Equals, values: CorpusValues) -> JointTest:
     reads = _text_readers(condition, values)
 
     def test(block: Block | PairBlock) -> Ints32:
         a, b = (read(block) for read in reads)
-        truth = np.where(((a == b) & (a != NO_VALUE)) ^ negated, TRUE, FALSE)
+        truth = np.where(((a == b) & (a != NO_VALUE)) ^ condition.negated, TRUE, FALSE)
         return np.where((a == OUTSIDE) | (b == OUTSIDE), UNKNOWN, truth).astype(np.int32)
 
     return test
 
 
-def equality_codes(condition: Equals, values: CorpusValues, block: Block | PairBlock) -> tuple[Ints32, Ints32]:
+def equality_codes(condition: ex.Equals, values: CorpusValues, block: Block | PairBlock) -> tuple[Ints32, Ints32]:
     """Both sides of an equality as codes that are equal exactly where the sides are, [R] each; negative: no value."""
-    if values.is_numeric(condition.left) and values.is_numeric(condition.right):
-        sides = []
-        for term in (condition.left, condition.right):
-            base, offset = _place(term, values)
-            assert isinstance(base, Reference)
-            sides.append(block.numbers(values.numbers(base.name, None), offset, outside=np.nan))
-        _, codes = np.unique(np.concatenate(sides), return_inverse=True)
-        known = np.where(np.isnan(np.concatenate(sides)), NO_VALUE, codes).astype(np.int32)
+    if _is_numeric(condition, values):
+        sides = np.concatenate([_number_reader(term, values)(block) for term in (condition.left, condition.right)])
+        _, codes = np.unique(sides, return_inverse=True)
+        known = np.where(np.isnan(sides), NO_VALUE, codes).astype(np.int32)
         return known[: block.num_rows], known[block.num_rows :]
     left, right = (read(block) for read in _text_readers(condition, values))
     return left, right
 
 
-def _text_readers(condition: Equals, values: CorpusValues) -> list[JointTest]:
+def _text_readers(condition: ex.Equals, values: CorpusValues) -> list[JointTest]:
     """Reads each side as codes over the texts of both."""
     ids: dict[str | None, int] = {None: NO_VALUE}
-    reads: list[JointTest] = []
-    for term in (condition.left, condition.right):
+
+    def reader(term: ex.Reference | ex.Apply) -> JointTest:
         base, offset = _place(term, values)
         source, texts = values.single(base)
         lut = np.array([ids.setdefault(text, len(ids)) for text in texts], np.int32)
-        reads.append(_reader(source.codes, lut, offset))
-    return reads
+        return lambda block: block.codes(source.codes, lut, offset, left=OUTSIDE, right=OUTSIDE, step=0)
 
-
-def _reader(codes: Codes, lut: Ints32, offset: int) -> JointTest:
-    return lambda block: block.codes(codes, lut, offset, left=OUTSIDE, right=OUTSIDE, step=0)
-
-
-def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
-    places = []
-    for term in (condition.left, condition.right):
-        base, offset = _place(term, values)
-        assert isinstance(base, Reference)
-        places.append((values.numbers(base.name, None), offset))
-    holds, offsets = COMPARISONS["!=" if negated else "="], sorted({offset for _, offset in places})
-
-    def test(block: Block | PairBlock) -> Ints32:
-        a, b = (block.numbers(numbers, offset, outside=np.nan) for numbers, offset in places)
-        truth = np.where(holds(a, b), TRUE, FALSE)  # false where a number is missing
-        return np.where(block.inside(offsets), truth, UNKNOWN).astype(np.int32)
-
-    return test
+    return [reader(condition.left), reader(condition.right)]
 
 
 # comparisons of numbers ---------------------------------------------------------------------------------------------
@@ -147,23 +126,24 @@ def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> Jo
 NumberReader: TypeAlias = Callable[[Block | PairBlock], Floats]  # -> [R], NaN where there is no number
 
 
-def _compared(condition: Compares, values: CorpusValues) -> JointTest:
+def _compared(left: ex.Quantity, sign: str, right: ex.Quantity, values: CorpusValues) -> JointTest:
+    """Unknown where a place lies outside the sequence, false where a number is missing."""
+    condition = ex.Compares(left=left, sign=sign, right=right)  # type: ignore[arg-type]  # a sign of a node
     offsets = sorted({offset for _, offset in leaves(values.spec, condition)})
-    left, right = _number_reader(condition.left, values), _number_reader(condition.right, values)
-    holds = COMPARISONS[condition.sign]
+    ours, theirs, holds = _number_reader(left, values), _number_reader(right, values), COMPARISONS[sign]
 
     def test(block: Block | PairBlock) -> Ints32:
-        truth = np.where(holds(left(block), right(block)), TRUE, FALSE)
+        truth = np.where(holds(ours(block), theirs(block)), TRUE, FALSE)
         return np.where(block.inside(offsets), truth, UNKNOWN).astype(np.int32)
 
     return test
 
 
-def _number_reader(quantity: Quantity, values: CorpusValues) -> NumberReader:
+def _number_reader(quantity: ex.Quantity, values: CorpusValues) -> NumberReader:
     match quantity:
-        case Number(value=value):
+        case ex.Number(value=value):
             return lambda block: np.full(block.num_rows, float(value))
-        case Difference(left=left, right=right):
+        case ex.Difference(left=left, right=right):
             first, second = _number_reader(left, values), _number_reader(right, values)
             return lambda block: first(block) - second(block)
     base, offset = _place(quantity, values)
@@ -181,7 +161,7 @@ def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
     block = Block(0, corpus.num_tokens, np.asarray(corpus.sentence_off, np.int64), 0, 0)
     codes = np.zeros(corpus.num_tokens, np.int64)
 
-    def is_true(condition: Condition) -> Mask:
+    def is_true(condition: ex.Condition) -> Mask:
         return np.asarray(joint_test(fixed_condition(values.spec, condition), values)(block) == TRUE)
 
     for one in observed:
@@ -193,9 +173,8 @@ def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
 def _state_codes(one: Observed, values: CorpusValues, block: Block) -> Ints32:
     """The state that equals the text of a term, `len(states)` if none does."""
     term = fixed_condition(values.spec, one.term)
-    ((_, offset),) = leaves(values.spec, term)
-    base = moved(term, -offset)
-    assert isinstance(base, Reference | Apply)  # a moved term is still a term
+    assert isinstance(term, ex.Reference | ex.Apply)  # only the text of a term is compared with states
+    base, offset = _place(term, values)
     source, texts = values.single(base)
     number = {state: code for code, state in enumerate(one.states)}
     none = len(one.states)

@@ -32,13 +32,8 @@ def lexicon_matches(
             continue  # of whole segments
         for node in nodes(feature):
             match node:
-                case InLexicon(lexicon=name):
-                    pass
-                case Apply(function=name) if name in lexicons.by_name:
-                    pass
-                case _:
-                    continue
-            counts[name] = counts.get(name, 0) + _matching_tokens(values, node)
+                case InLexicon(lexicon=name) | Apply(function=name) if name in lexicons.by_name:
+                    counts[name] = counts.get(name, 0) + _matching_tokens(values, node)
     return counts
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,8 @@ class Lexicons:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All entries and values as one packed table of strings."""
-        strings: list[str] = []
-        for lexicon in self.by_name.values():
-            strings.extend(lexicon.entries)
-            strings.extend(lexicon.values or ())
-        data, off = pack_strings(strings)
+        lists = ((*lexicon.entries, *(lexicon.values or ())) for lexicon in self.by_name.values())
+        data, off = pack_strings(chain.from_iterable(lists))
         return {"lexicon_bytes": data, "lexicon_off": off}
 
     def metadata(self) -> list[dict[str, Any]]:
@@ -118,30 +116,22 @@ class Lexicons:
         expected = sum(one.entries * (1 + one.map) for one in records)
         if expected != len(off) - 1:
             raise IncompatibleState(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
-        strings = tuple(unpack_strings(data, off))
+        strings = iter(unpack_strings(data, off))
         by_name: dict[str, Lexicon] = {}
-        start = 0
         for one in records:
-            end = start + one.entries
-            entries, values = strings[start:end], None
-            if one.map:
-                start, end = end, end + one.entries
-                values = strings[start:end]
-            start = end
+            entries = tuple(islice(strings, one.entries))
+            values = tuple(islice(strings, one.entries)) if one.map else None
             by_name[one.name] = Lexicon(one.name, entries, values, one.sha256, one.ignores_case)
         return cls(by_name)
 
 
 def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
     """Reads every lexicon of a model. `directories[name]`: the directory of the file that declares it."""
-    return Lexicons(
-        {
-            one.name: read_lexicon(
-                one.name, directories.get(one.name, Path()) / one.path, ignores_case=one.case == "ignore"
-            )
-            for one in spec.lexicons
-        }
-    )
+    found = {}
+    for one in spec.lexicons:
+        path = directories.get(one.name, Path()) / one.path
+        found[one.name] = read_lexicon(one.name, path, ignores_case=one.case == "ignore")
+    return Lexicons(found)
 
 
 def read_lexicon(name: str, path: Path, *, ignores_case: bool = False) -> Lexicon:
@@ -189,19 +179,16 @@ def _pairs(name: str, text: str, file: str, key: Callable[[str], str]) -> dict[s
         entry, _, value = (part.strip() for part in line.partition("\t"))
         value_here = value if line.count("\t") else None
         is_map = value_here is not None if is_map is None else is_map
+        entry, reason = key(entry), ""
         if (value_here is not None) != is_map:
             expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
-            raise data_error(
-                "bad-lexicon", f"`{shortened(line)}`: the lines before have {expected}", file=file, line=number
-            )
-        if not entry or value_here == "" or "\t" in (value_here or ""):
-            raise data_error(
-                "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
-            )
-        entry = key(entry)
-        if pairs.get(entry, value_here) != value_here:
+            reason = f"`{shortened(line)}`: the lines before have {expected}"
+        elif not entry or value_here == "" or "\t" in (value_here or ""):
+            reason = f"`{shortened(line)}`: expected an entry, a TAB and its value"
+        elif pairs.get(entry, value_here) != value_here:
             before, here = shortened(pairs[entry]), shortened(value_here)
             reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
+        if reason:
             raise data_error("bad-lexicon", reason, file=file, line=number)
         pairs[entry] = value_here
     if not pairs:
@@ -219,9 +206,8 @@ def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets
     Entries are split at white space; an entry with a word that does not occur in the data cannot match and is skipped.
     """
     words: dict[str, int] = {}
-    code_of_value = np.array(
-        [words.setdefault(several[0], len(words)) if several else -1 for several in texts], np.int32
-    )
+    numbers = [words.setdefault(several[0], len(words)) if several else -1 for several in texts]
+    code_of_value = np.array(numbers, np.int32)
     node_of: dict[tuple[int, int], int] = {}
     final = [False]
     for entry in entries:

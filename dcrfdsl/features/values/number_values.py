@@ -1,48 +1,29 @@
-"""Numbers of texts, comparisons of numbers, and bins: what `<` and `bin` mean on arrays.
+"""Numbers of texts, and bins: what `bin` means on arrays.
 
-A text that is no number has the number NaN, and no comparison with it is true, `!=` included. Edges of bins that are
+Edges of bins that are
 quantiles are all learned from the training data, also where only a condition reads them: what is tagged must not decide
 on them. Not here: which term is read, and where (`distinct_values`, `joint_tests`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from ...foundation import Codes, Floats, IncompatibleState, Mask
+from ...foundation import Codes, Floats, IncompatibleState
 from ...semantics import Bins, ModelSpec, bin_names, every_node, read_bins, rewritten
 from ...syntax import Apply, At, Reference
 from ..plan import term_text
-
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
-
-
-def number_of(text: str) -> float:
-    """The number that a text is, with a decimal point; NaN for any other text, and beyond 64-bit numbers."""
-    if NUMBER.fullmatch(text) is None:
-        return np.nan
-    number = float(text)
-    return number if np.isfinite(number) else np.nan
+from .text_functions import number_of
 
 
 def numbers_of(texts: Sequence[tuple[str, ...]]) -> Floats:
     """The number of each value, [V], each with one text at most."""
     return np.array([number_of(several[0]) if several else np.nan for several in texts], np.float64)
-
-
-def _differ(left: Any, right: Any) -> Mask:
-    return np.asarray((left < right) | (left > right))  # false for NaN, unlike `!=` of NumPy
-
-
-COMPARISONS: Mapping[str, Callable[[Any, Any], Mask]] = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal, "!=": _differ,
-}  # fmt: skip
 
 
 # bins -------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -65,30 +66,27 @@ class PairBlock:
     def num_rows(self) -> int:
         return len(self.first)
 
-    def _tokens(self, offset: int) -> Ints:
+    def tokens(self, offset: int) -> tuple[Ints, Mask]:
+        """The tokens at the named position and shift that `offset` encodes, and whether they lie in the sentence."""
         which, shift = split_offset(offset)
-        return (self.second if which == 2 else self.first) + shift
+        token = (self.second if which == 2 else self.first) + shift
+        return token, (token >= self.start) & (token < self.end)
 
     def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """`lut[codes]` at the named position and shift that `offset` encodes, [R]; outside as in `Block.codes`."""
-        token = self._tokens(offset)
-        inside = (token >= self.start) & (token < self.end)
+        """`lut[codes]` at a place, [R]; outside as in `Block.codes`."""
+        token, inside = self.tokens(offset)
         read = codes[np.where(inside, token, 0)] if len(codes) else np.full(len(token), -1, np.int32)
         known = np.where(read >= 0, np.append(lut, -1)[read], -1)
         before, after = left + (self.start - token - 1) * step, right + (token - self.end) * step
         return np.where(inside, known, np.where(token < self.start, before, after)).astype(np.int32)
 
     def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
-        token = self._tokens(offset)
-        inside = (token >= self.start) & (token < self.end)
+        token, inside = self.tokens(offset)
         return np.where(inside, np.append(numbers, outside)[np.where(inside, token, -1)], outside)
 
     def inside(self, offsets: Collection[int]) -> Mask:
-        tokens = [self._tokens(offset) for offset in offsets]
-        out = np.ones(self.num_rows, np.bool_)
-        for token in tokens:
-            out &= (self.start <= token) & (token < self.end)
-        return out
+        every = np.ones(self.num_rows, np.bool_)
+        return reduce(np.logical_and, (self.tokens(offset)[1] for offset in offsets), every)
 
 
 def cut(corpus: Corpus, pad_left: int, pad_right: int) -> Iterator[Block]:

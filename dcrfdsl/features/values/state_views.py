@@ -38,19 +38,16 @@ def view_label(spec: ModelSpec, view: View) -> str:
     read: set[tuple[str, int]] = set()
     for part in (view.value.value, view.value.condition, view.value.otherwise):
         if part is not None:
-            read |= {
-                (leaf.name, at) for leaf, at in leaves(spec, fixed_condition(spec, part)) if isinstance(leaf, Reference)
-            }
+            found = leaves(spec, fixed_condition(spec, part))
+            read |= {(leaf.name, at) for leaf, at in found if isinstance(leaf, Reference)}
     names = {name for name, _ in read}
     if len(names) != 1 or not names <= labels:
         reads = f"reads {', '.join(f'`{name}`' for name in sorted(names))}" if names else "reads no label"
-        raise data_error(
-            "bad-view", f"view `{view.name}` {reads}; a view maps the states of one label", help="name one label in it"
-        )
+        message = f"view `{view.name}` {reads}; a view maps the states of one label"
+        raise data_error("bad-view", message, help="name one label in it")
     if any(offset for _, offset in read):
-        raise data_error(
-            "bad-view", f"view `{view.name}` reads another position", help="shift the view where a clique uses it"
-        )
+        message = f"view `{view.name}` reads another position"
+        raise data_error("bad-view", message, help="shift the view where a clique uses it")
     return names.pop()
 
 
@@ -63,9 +60,8 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
         others = _texts(spec, view.value.otherwise, values, states)
         _, held = values.evaluate(fixed_condition(spec, view.value.condition))
         if not isinstance(held, Truths):
-            raise data_error(
-                "bad-view", f"`{condition_text(view.value.condition)}` is no test", help="compare it, as in `pos is NN`"
-            )
+            message = f"`{condition_text(view.value.condition)}` is no test"
+            raise data_error("bad-view", message, help="compare it, as in `pos is NN`")
         texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
     names = tuple(dict.fromkeys(texts))
     return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64), view.name)

@@ -21,6 +21,7 @@ import inspect
 import re
 import runpy
 import textwrap
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -95,9 +96,8 @@ def registered_features(namespace: Mapping[str, object], *, origin: str = "<pyth
         if not isinstance(value, RegisteredFeature):
             continue
         if value.name in FUNCTIONS:
-            raise data_error(
-                "feature-name-taken", f"`{value.name}` is a built-in feature function", file=origin, help="rename yours"
-            )
+            message = f"`{value.name}` is a built-in feature function"
+            raise data_error("feature-name-taken", message, file=origin, help="rename yours")
         if value.name in functions and functions[value.name] != value:
             raise data_error("feature-name-taken", f"two feature functions are named `{value.name}`", file=origin)
         functions[value.name] = value
@@ -110,33 +110,21 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
     A file may also define inference methods, which are known by their definition, and mark no function then. Raises
     DcrfError `feature-file` if it cannot be read, raises an exception, or has neither.
     """
+    refused = partial(data_error, "feature-file", file=str(path))
     if path.exists() and not path.is_file() and not is_pipe(path):  # a device would be read without end
-        what = "it is a folder" if path.is_dir() else "it is no file"
-        raise data_error("feature-file", what, file=str(path), help="name a Python file")
+        raise refused("it is a folder" if path.is_dir() else "it is no file", help="name a Python file")
     try:
         namespace = runpy.run_path(str(path))
     except OSError as error:
-        raise data_error(
-            "feature-file", f"cannot read it: {error.strerror or error}", file=str(path), help=near_name(path)
-        ) from None
+        raise refused(f"cannot read it: {error.strerror or error}", help=near_name(path)) from None
     except SyntaxError as error:
-        raise data_error("feature-file", f"it is not Python: {error.msg}", file=str(path), line=error.lineno) from None
+        raise refused(f"it is not Python: {error.msg}", line=error.lineno) from None
     except (Exception, SystemExit) as error:  # users' code may raise anything
-        raise data_error(
-            "feature-file",
-            f"it raises {type(error).__name__}: {error}",
-            file=str(path),
-            line=_line_in(error, str(path)),
-        ) from error
+        raise refused(f"it raises {type(error).__name__}: {error}", line=_line_in(error, str(path))) from error
     functions = registered_features(namespace, origin=str(path))
     methods = [value for value in namespace.values() if inspect.isclass(value) and issubclass(value, MethodSettings)]
     if not functions and all(method.__module__ != "<run_path>" for method in methods):
-        raise data_error(
-            "feature-file",
-            "it marks no feature function",
-            file=str(path),
-            help="put `@dcrfdsl.feature` above a function",
-        )
+        raise refused("it marks no feature function", help="put `@dcrfdsl.feature` above a function")
     return functions
 
 
@@ -165,12 +153,8 @@ def place_of(function: Callable[..., Any], error: BaseException | None = None) -
 
 def _line_in(error: BaseException, file: str) -> int | None:
     """The last line of `file` in the traceback of the error."""
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None
 
 
 # calls ----------------------------------------------------------------------------------------------------------------

@@ -1,21 +1,18 @@
-"""The built-in functions of one value: a text in, its texts out.
+"""The built-in functions of one value, by what a template gives them.
 
-`FEATURES` maps a name to a maker, which takes bound arguments and returns a function of one text. Signatures are in
-`semantics.schema.function_signatures`. Regular expressions are compiled by RE2 for matching against UTF-8: with texts,
-RE2 would also compute positions in characters, which nobody uses. Not here: positions and spans, which need the
-sequence (`distinct_values`); conditions on labels, and what is wrong with an expression (`semantics`).
+Regular expressions are compiled by RE2 for matching against UTF-8: with texts, RE2 would also compute positions in
+characters, which nobody uses. Not here: positions and spans, which need the sequence (`distinct_values`); conditions on
+labels, and what is wrong with an expression (`semantics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...foundation import Table, data_error
 from ...syntax import Number, Range, Reference, Regex, Value
-
-# regular expressions --------------------------------------------------------------------------------------------------
+from .text_functions import TEXT_FUNCTIONS, TextFunction
 
 
 def compiled(regex: Regex) -> Any:
@@ -33,35 +30,7 @@ def compiled(regex: Regex) -> Any:
         raise data_error("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}") from None
 
 
-TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]
-
-LONG = 20  # all lengths from here on are one value
-
-
-def _lengths(value: Value) -> range:
-    if isinstance(value, Range):
-        return range(value.first, value.last + 1)
-    assert isinstance(value, Number)  # `bind` accepts nothing else
-    return range(int(value.value), int(value.value) + 1)
-
-
-def _lower(_: Mapping[str, Value]) -> TextFunction:
-    return lambda text: (text.lower(),)
-
-
-def _prefix(arguments: Mapping[str, Value]) -> TextFunction:
-    lengths = _lengths(arguments["lengths"])
-    return lambda text: tuple([text[:n] for n in lengths if n <= len(text)])
-
-
-def _suffix(arguments: Mapping[str, Value]) -> TextFunction:
-    lengths = _lengths(arguments["lengths"])
-    return lambda text: tuple([text[len(text) - n :] for n in lengths if n <= len(text)])
-
-
-def _extract(arguments: Mapping[str, Value]) -> TextFunction:
-    pattern = arguments["pattern"]
-    assert isinstance(pattern, Regex)  # `bind` accepts nothing else
+def _extract(pattern: Regex) -> TextFunction:
     search = compiled(pattern).search
 
     def first_match(text: str) -> tuple[str, ...]:
@@ -71,48 +40,18 @@ def _extract(arguments: Mapping[str, Value]) -> TextFunction:
     return first_match
 
 
-def _part(arguments: Mapping[str, Value]) -> TextFunction:
-    numbers = _lengths(arguments["number"])
-
-    def parts(text: str) -> tuple[str, ...]:
-        split = text.split(" ")
-        return tuple([split[n - 1] for n in numbers if n <= len(split)])
-
-    return parts
+# The arguments of a function in a template, see `arguments_of` → a function of one text.
+FEATURES: Table[Callable[..., TextFunction]] = Table("feature function", {**TEXT_FUNCTIONS, "extract": _extract})
 
 
-def _shape(arguments: Mapping[str, Value]) -> TextFunction:
-    short = arguments["short"] == Reference(name="yes")
-
-    shapes = _Shapes()
-    if short:
-        return lambda text: ("".join(kind for kind, _ in groupby(text.translate(shapes))),)
-    return lambda text: (text.translate(shapes),)
+def arguments_of(bound: Mapping[str, Value]) -> list[Any]:
+    """What a function is given beside its text: whole numbers, whether a shape is short, or a pattern."""
+    return [_ARGUMENTS[type(value)](value) for name, value in bound.items() if name != "term"]
 
 
-class _Shapes(dict[int, str]):
-    """Code point → the character that replaces it in a shape, filled in on first use."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        upper = char.isupper() or char.istitle()
-        self[code] = "X" if upper else "x" if char.isalpha() else "d" if char.isdigit() else char
-        return self[code]
-
-
-def _length(_: Mapping[str, Value]) -> TextFunction:
-    return lambda text: (str(len(text)) if len(text) < LONG else f"{LONG}+",)
-
-
-def _chars(arguments: Mapping[str, Value]) -> TextFunction:
-    lengths = _lengths(arguments["lengths"])
-    return lambda text: tuple(dict.fromkeys(text[i : i + n] for n in lengths for i in range(len(text) - n + 1)))
-
-
-FEATURES: Table[Callable[[Mapping[str, Value]], TextFunction]] = Table(
-    "feature function",
-    {
-        "lower": _lower, "prefix": _prefix, "suffix": _suffix, "extract": _extract, "part": _part, "shape": _shape,
-        "length": _length, "chars": _chars,
-    },
-)  # fmt: skip
+_ARGUMENTS: Mapping[type, Callable[[Any], Any]] = {
+    Number: lambda number: [int(number.value)],
+    Range: lambda numbers: list(range(numbers.first, numbers.last + 1)),
+    Reference: lambda word: word == Reference(name="yes"),
+    Regex: lambda pattern: pattern,
+}

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...data import BagColumn, Corpus
-from ...foundation import Codes, DcrfError, Floats, Mask, Offsets, data_error
+from ...foundation import Codes, Floats, Mask, Offsets, data_error
 from ...kernels.extraction import merge_items
 
 
@@ -53,23 +53,19 @@ class Bags:
 def checked_bag(name: str, column: BagColumn, corpus: Corpus) -> Bags:
     """The values of a column, which a program may have made; kernels do not check bounds."""
     off, codes, weights = column.off, column.codes, column.weights
-    whole = (
-        len(off) == corpus.num_tokens + 1 and off[0] == 0 and off[-1] == len(codes) and bool((np.diff(off) >= 0).all())
-    )
-    if not whole or codes.min(initial=0) < 0 or codes.max(initial=-1) >= len(column.names):
-        raise _error(name, "is no bag: its offsets or codes do not fit its items and names", corpus)
+    whole = len(off) == corpus.num_tokens + 1 and off[0] == 0 and off[-1] == len(codes)
+    if not whole or (np.diff(off) < 0).any() or codes.min(initial=0) < 0 or codes.max(initial=-1) >= len(column.names):
+        message = f"column `{name}` is no bag: its offsets or codes do not fit its items and names"
+        raise data_error("bad-value", message, file=corpus.file)
     if len(weights) not in (0, len(codes)) or not np.isfinite(weights).all():
-        raise _error(name, "has weights that are not finite, or not one an item", corpus)
+        message = f"column `{name}` has weights that are not finite, or not one an item"
+        raise data_error("bad-value", message, file=corpus.file)
     return Bags(
         np.ascontiguousarray(off, np.int64),
         np.ascontiguousarray(codes, np.int32),
         np.ascontiguousarray(weights, np.float64),
         column.names,
     )
-
-
-def _error(name: str, what: str, corpus: Corpus) -> DcrfError:
-    return data_error("bad-value", f"column `{name}` {what}", file=corpus.file)
 
 
 @dataclass(frozen=True)

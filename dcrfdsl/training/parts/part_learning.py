@@ -211,13 +211,13 @@ def learn_parts(
 
     survey = join_surveys(surveys())
     states = states_of_parts(surveying, {name: list(found) for name, found in labels.items()}, directories)
-    learner = surveying.learner
-    joined = learner.joined()
-    for counted in runner.each(count_part, (surveying, survey), count):
-        learner.add(joined, counted)
-        fits("counting features")
-    extractor = learner.extractor(joined, survey)
-    del joined
+
+    def counts() -> Iterator[list[list[KeyCounts]]]:
+        for counted in runner.each(count_part, (surveying, survey), count):
+            yield counted
+            fits("counting features")
+
+    extractor = surveying.learner.extractor(counts(), survey)
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     compiling = Compiling(spec, parts, states, extractor, graph, paths)
     parameters = runner.total(compile_part, compiling, count, None, join_parameters)
