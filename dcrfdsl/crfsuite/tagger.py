@@ -15,18 +15,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..foundation import Diagnostic, Floats, write_whole
+from . import model_file
 from .dense_chain import best_path, path_score, sums_of
 from .items import Item, ItemSequence
-from .model_file import (
-    CrfsuiteModel,
-    ModelFileError,
-    ParsedDump,
-    crfsuite_bytes,
-    dump_lines,
-    header_of,
-    parsed_dump,
-    read_crfsuite,
-)
 from .scoring import Scorer
 
 
@@ -55,7 +46,7 @@ class Tagger:
         current = self._current()
         scores = None if current is None else current.scores
         opened = self._opened
-        content = crfsuite_bytes(opened.model)
+        content = model_file.crfsuite_bytes(opened.model)
         return {"content": content, "name": opened.name, "header": opened.header, "scores": scores}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -149,21 +140,20 @@ class Tagger:
 
     def dump(self, filename: str | Path | None = None) -> None:
         """Writes the model as text to a file, or to the standard output."""
-        opened = self._opened
-        if opened is None:
-            raise RuntimeError("Tagger is closed")
-        lines = dump_lines(opened.model, opened.header)
+        lines = model_file.dump_lines(*self._content())
         if filename is None:
             sys.stdout.writelines(lines)
         else:
             write_whole(filename, ["".join(lines).encode()])
 
-    def info(self) -> ParsedDump:
+    def info(self) -> model_file.ParsedDump:
         """The content of the model: header, labels, attributes and weights, as dicts."""
-        opened = self._opened
-        if opened is None:
+        return model_file.parsed_dump(*self._content())
+
+    def _content(self) -> tuple[model_file.CrfsuiteModel, dict[str, str]]:
+        if self._opened is None:
             raise RuntimeError("Tagger is closed")
-        return parsed_dump(opened.model, opened.header)
+        return self._opened.model, self._opened.header
 
     # ----------------------------------------------------------------------------------------------------------------
 
@@ -182,8 +172,8 @@ class _Opened:
 
     def __init__(self, content: bytes, name: str):
         self.name = name
-        self.model: CrfsuiteModel = read_crfsuite(content, name)
-        self.header = header_of(content)
+        self.model: model_file.CrfsuiteModel = model_file.read_crfsuite(content, name)
+        self.header = model_file.header_of(content)
         self.labels = [_label(label, name) for label in self.model.labels]
         self.scorer = Scorer(self.model)
         self._numbers = {label: number for number, label in enumerate(self.labels)}
@@ -205,7 +195,9 @@ def _label(label: str | bytes, name: str) -> str:
     if isinstance(label, str):
         return label
     message = f"the label {label!r} of `{name}` is not UTF-8"
-    raise ModelFileError(Diagnostic("not-utf8", message, location=name, help="train the model on data in UTF-8"))
+    raise model_file.ModelFileError(
+        Diagnostic("not-utf8", message, location=name, help="train the model on data in UTF-8")
+    )
 
 
 class _Current:

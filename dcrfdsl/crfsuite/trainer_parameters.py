@@ -30,18 +30,18 @@ def _number(value: Any) -> float:
     return number
 
 
-def _at_least_0(value: Any) -> float:
-    number = _number(value)
-    if not 0.0 <= number < math.inf:
-        raise ValueError("expected a number of at least 0")
-    return number
+def _bounded(fits: Callable[[float], bool], wanted: str) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        number = _number(value)
+        if not (fits(number) and number < math.inf):
+            raise ValueError(f"expected a number {wanted}")
+        return number
+
+    return read
 
 
-def _above_0(value: Any) -> float:
-    number = _number(value)
-    if not 0.0 < number < math.inf:
-        raise ValueError("expected a number above 0")
-    return number
+_at_least_0 = _bounded(lambda number: number >= 0.0, "of at least 0")
+_above_0 = _bounded(lambda number: number > 0.0, "above 0")
 
 
 def _whole(least: int) -> Callable[[Any], int]:

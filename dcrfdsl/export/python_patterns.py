@@ -22,6 +22,8 @@ _REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
 _FLAGS = re.compile(r"\(\?(?P<on>[imsU]*)(?:-(?P<off>[imsU]*))?(?P<end>[:)])")
 _NAMED = re.compile(r"\(\?P?<\w+>")
 _POSIX = re.compile(r"\[:\^?\w+:\]")
+# One class or one escaped character of Python, which a repetition may follow as it is.
+_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[^xuUAZ]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 
 def python_pattern(regex: Regex) -> str:
@@ -160,7 +162,7 @@ class _Reader:
                 endless = repeat[0] in "*+" or repeat[0].endswith(",}")
                 self.nested = self.nested or (endless and self._repeats > before)
                 self._repeats += endless
-                part = f"(?:{part}){repeat[0]}" if len(part) > 1 and not _is_class(part) else part + repeat[0]
+                part = f"(?:{part}){repeat[0]}" if len(part) > 1 and not _CLASS.fullmatch(part) else part + repeat[0]
             parts.append(part)
         return "".join(parts)
 
@@ -234,8 +236,3 @@ _SIGNS = {
     ".": ("[^\\n]", "[\\x00-\\U0010ffff]", "dot_all"), "^": ("\\A", "(?m:^)", "lines"), "$": ("\\Z", "(?m:$)", "lines"),
 }  # fmt: skip
 _PARTS = {**dict.fromkeys(_SIGNS, _Reader._sign), "(": _Reader._group, "[": _Reader._brackets, "\\": _Reader._escape}
-
-
-def _is_class(part: str) -> bool:
-    """Whether a part is one class or one escaped character, which a repetition may follow as it is."""
-    return bool(re.fullmatch(r"\[(?:\\.|[^\]\\])*\]|\\[^xuUAZ]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}", part))

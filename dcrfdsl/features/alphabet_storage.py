@@ -23,11 +23,10 @@ from ..foundation import (
     unpack_strings,
 )
 from ..semantics import ModelSpec
-from .atoms import Vocabulary, reach
+from .atoms import Vocabulary, num_codes
 from .feature_alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
 from .observation_kernels import ObservationKernelRecord
-from .plan import Factor, FeatureSetPlan
-from .values import kind_of
+from .plan import FeatureSetPlan
 
 
 @dataclass
@@ -137,7 +136,7 @@ def restored_alphabets(
         templates = []
         for feature, numbers in zip(plan.features, one.sizes, strict=True):
             sizes = tuple(numbers)
-            expected = tuple(_size(spec, factor, plan, vocabularies, kinds) for factor in feature.factors)
+            expected = tuple(num_codes(spec, factor, plan, vocabularies, kinds) for factor in feature.factors)
             _expect(sizes == expected, f"codes of `{feature.name}`")
             templates.append(_template_tables(stored, sizes, one.num_features))
         ids = np.concatenate([np.zeros(0, np.int32), *(tables.last.ids for tables in templates)])
@@ -145,22 +144,6 @@ def restored_alphabets(
         alphabets.append(Alphabet(tuple(templates), one.num_features))
     _expect(next(stored, None) is None, "table lengths")
     return alphabets
-
-
-def _size(
-    spec: ModelSpec, factor: Factor, plan: FeatureSetPlan, vocabularies: Mapping[str, int], kinds: Mapping[str, str]
-) -> int:
-    """The number of codes of a factor, equal to `CorpusAtoms.size` on a corpus."""
-    kind = kind_of(spec, factor.condition, kinds)
-    if kind != "value":
-        return _CODES[kind]
-    name = factor.atom
-    if name not in vocabularies:
-        raise IncompatibleState(f"there is no vocabulary of `{name}`")
-    return max(1, vocabularies[name] + sum(reach(factor, plan.pad_left, plan.pad_right)))
-
-
-_CODES = {"number": 0, "test": 1}  # a number takes no part in keys
 
 
 _Stored = Iterator[tuple[Ints, Ints32]]

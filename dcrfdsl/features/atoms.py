@@ -7,7 +7,7 @@ its vocabulary, one for each side and distance that its place can reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Codes, Floats, Ints, Ints32, Mask, Offsets
+from ..foundation import Codes, Floats, IncompatibleState, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
-from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
-from .values import TRUE, Bags, Block, CorpusValues, JointTest, Numbers, PairBlock, Texts, Truths, joint_test
+from ..semantics import ModelSpec
+from .plan import ExpandedFeature, Factor, FeatureSetPlan, condition_text, leaves, split_offset
+from .values import TRUE, Bags, Block, CorpusValues, JointTest, Numbers, PairBlock, Texts, Truths, joint_test, kind_of
 
 Vocabulary: TypeAlias = dict[str, int]
 
@@ -27,6 +28,22 @@ def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
     """How many positions before the start and after the end of a sequence a factor can read."""
     _, shift = split_offset(factor.offset)
     return max(0, pad_left - shift), max(0, pad_right + shift)
+
+
+def num_codes(
+    spec: ModelSpec, factor: Factor, plan: FeatureSetPlan, vocabularies: Mapping[str, int], kinds: Mapping[str, str]
+) -> int:
+    """The number of codes of a factor; 0 for a number, which takes no part in keys.
+
+    vocabularies: the number of texts of each.   kinds: see `CorpusValues`.
+    """
+    kind = kind_of(spec, factor.condition, kinds)
+    if kind != "value":
+        return int(kind == "test")
+    if factor.atom not in vocabularies:
+        raise IncompatibleState(f"there is no vocabulary of `{factor.atom}`")
+    # 1 if the factor never fires: 0 marks a number
+    return max(1, vocabularies[factor.atom] + sum(reach(factor, plan.pad_left, plan.pad_right)))
 
 
 # atoms ----------------------------------------------------------------------------------------------------------
@@ -83,16 +100,6 @@ class CorpusAtoms:
         if name not in self._atoms:
             self._atoms[name] = self._build(name, factor)
         return self._atoms[name]
-
-    def size(self, factor: Factor, pad_left: int, pad_right: int) -> int:
-        """The number of codes of a factor; 0 for a number, which takes no part in keys."""
-        atom = self.atom(factor)
-        if isinstance(atom, _Number):
-            return 0
-        if isinstance(atom, _Joint) or (isinstance(atom, _One) and atom.test):
-            return 1
-        # 1 if the factor never fires: 0 marks a number
-        return max(1, atom.size + sum(reach(factor, pad_left, pad_right)))
 
     def code_of_each(self, factor: Factor) -> tuple[Ints32, Mask]:
         """The code of each distinct value of the column that a factor reads, and which values have several, [V] each.

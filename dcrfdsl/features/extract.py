@@ -286,16 +286,11 @@ class FeatureExtractor:
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:
-        listed = [
-            FeatureSetInfo(
-                conjunctions.num_features,
-                plan.pad_left,
-                plan.pad_right,
-                tuple(feature.name for feature in plan.features),
-                tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
-            )
-            for plan, alphabet, conjunctions in zip(self.plans, self.alphabets, self.conjunctions, strict=True)
-        ]
+        listed = []
+        for plan, alphabet, conjunctions in zip(self.plans, self.alphabets, self.conjunctions, strict=True):
+            names = tuple(feature.name for feature in plan.features)
+            counts = tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates)
+            listed.append(FeatureSetInfo(conjunctions.num_features, plan.pad_left, plan.pad_right, names, counts))
         compared = [
             FeatureSetInfo(observed.size, 0, 0, (observed.kernel.method,), (observed.size,))
             for observed in self.observation_kernels

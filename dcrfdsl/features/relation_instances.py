@@ -156,24 +156,25 @@ class _Join:
     min_gap: int
     max_gap: int
 
-    def _sorted(self) -> tuple[Ints, Ints]:
-        """Second tokens ordered by (group, token), and that pair as a single number."""
-        span = len(self.group[0]) + 1
-        number = self.group[1][self.second] * span + self.second
-        order = np.argsort(number, kind="stable")
-        return self.second[order], number[order]
-
-    def _range(self, number: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """The range of second tokens from `low` to `high` (both included) in the groups of the first tokens."""
+    def _ranges(self, backwards: bool) -> tuple[Ints, list[tuple[Ints, Ints]]]:
+        """Second tokens by group and token; where in them those of each first token begin and end: later ones, and with
+        `backwards` earlier ones.
+        """
         size = len(self.group[0])
-        base = self.group[0][self.first] * (size + 1)
-        begin = np.searchsorted(number, base + np.clip(low, 0, size))
-        return begin, np.maximum(begin, np.searchsorted(number, base + np.clip(high, -1, size), side="right"))
+        number = self.group[1][self.second] * (size + 1) + self.second  # of group and token together
+        order = np.argsort(number, kind="stable")
+        number, base = number[order], self.group[0][self.first] * (size + 1)
+        distances = [(self.min_gap, self.max_gap), *([(-self.max_gap, -self.min_gap)] if backwards else [])]
+        ranges = []
+        for low, high in distances:
+            begin = np.searchsorted(number, base + np.clip(self.first + low, 0, size))
+            end = np.searchsorted(number, base + np.clip(self.first + high, -1, size), side="right")
+            ranges.append((begin, np.maximum(begin, end)))
+        return self.second[order], ranges
 
     def nearest(self, accepted: _Accepted) -> tuple[Ints, Ints]:
         """The first acceptable later token of each; candidates are tried in rounds, the nearest first."""
-        seconds, number = self._sorted()
-        at, end = self._range(number, self.first + self.min_gap, self.first + self.max_gap)
+        seconds, ((at, end),) = self._ranges(backwards=False)
         waiting = np.flatnonzero(at < end)
         found_first, found_second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(waiting):
@@ -188,17 +189,12 @@ class _Join:
 
     def every(self, backwards: bool, accepted: _Accepted) -> tuple[Ints, Ints]:
         """All acceptable later tokens of each, and with `backwards` all earlier ones."""
-        seconds, number = self._sorted()
-        ranges = [self._range(number, self.first + self.min_gap, self.first + self.max_gap)]
-        if backwards:
-            ranges.append(self._range(number, self.first - self.max_gap, self.first - self.min_gap))
+        seconds, ranges = self._ranges(backwards)
         count = sum(int((end - begin).sum()) for begin, end in ranges)
         if count > MOST_PAIRS:
-            raise data_error(
-                "too-many-pairs",
-                f"a relational clique would join {count:,} pairs of positions",
-                help="use `link = next`, a `max_gap`, or a condition that fewer positions share",
-            )
+            remedy = "use `link = next`, a `max_gap`, or a condition that fewer positions share"
+            message = f"a relational clique would join {count:,} pairs of positions"
+            raise data_error("too-many-pairs", message, help=remedy)
         found_first, found_second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for begin, end in ranges:
             counts = end - begin

@@ -8,6 +8,7 @@ sentence, as far as they are plain, all at once. Not here: the construction of k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from ..foundation import Floats, Ints, Ints32, Offsets
 from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from ..semantics import ModelSpec
-from .atoms import BlockReader, CorpusAtoms, RowItems
+from .atoms import BlockReader, CorpusAtoms, RowItems, num_codes
 from .feature_alphabet import Alphabet, TemplateCounter, TemplateTables, lock
 from .feature_rows import FeatureRows
 from .plan import ExpandedFeature, FeatureSetPlan
@@ -43,8 +44,12 @@ class _BlockRows(NamedTuple):
 
 def counters_of(plan: FeatureSetPlan, atoms: CorpusAtoms) -> list[TemplateCounter]:
     """A counter of keys for each template of a feature set."""
+    for factor in chain.from_iterable(feature.factors for feature in plan.features):
+        atoms.atom(factor)  # its texts get their codes, if they are learned
+    spec, kinds = atoms.values.spec, atoms.values.kinds
+    texts = {name: len(vocabulary) for name, vocabulary in atoms.vocabularies.items()}
     return [
-        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
+        TemplateCounter(tuple(num_codes(spec, factor, plan, texts, kinds) for factor in feature.factors))
         for feature in plan.features
     ]
 

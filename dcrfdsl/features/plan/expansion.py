@@ -17,19 +17,8 @@ from dataclasses import dataclass, replace
 from ...foundation import cached_property, data_error
 from ...semantics import DEEPEST, FUNCTIONS, MOST_FEATURES, ModelSpec, gap_of, is_of_sentence, plain, rewritten, terms
 from ...syntax import NUMERIC, CliqueSpec, FeatureGroup, nodes as ex
+from . import term_places as places
 from .notation import condition_text
-from .term_places import (
-    LENGTH_OF_SEGMENT,
-    is_joint,
-    moved,
-    offsets_of,
-    reads_segment,
-    reads_sentence,
-    term_variants,
-    variants_of,
-    with_length,
-    with_offsets,
-)
 
 BIAS = "bias"
 MOST_STEPS = 10 * MOST_FEATURES  # a feature counts one step for each group around it
@@ -50,7 +39,7 @@ class Factor:
     @cached_property
     def name(self) -> str:
         """As in a template."""
-        text = condition_text(moved(self.condition, self.offset))
+        text = condition_text(places.moved(self.condition, self.offset))
         return text if self.component is None else f"{text}#{self.component}"
 
     @cached_property
@@ -109,12 +98,12 @@ def expand(spec: ModelSpec) -> Expansion:
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
-        listed = [with_offsets(feature, clique.positions) for feature in clique.features]
+        listed = [places.with_offsets(feature, clique.positions) for feature in clique.features]
         features, bias = expand_features(spec, listed) if not clique.segmental else of_segments(spec, clique)
         relation, segment = n if clique.relational else -1, n if clique.segmental else -1
         pads = 0, 0  # how far anchors lie outside the sequence when only one site must be inside
         if clique.edges != "inside" and not clique.relational:
-            offsets = [offset for site in clique.sites for offset in offsets_of(site.place)]
+            offsets = [offset for site in clique.sites for offset in places.offsets_of(site.place)]
             pads = max(0, *offsets), max(0, *(-offset for offset in offsets))
         plan = FeatureSetPlan(features, *pads, relation, segment, is_of_sentence(spec, clique))
         number = plans.setdefault(plan, len(plans)) if features else -1
@@ -125,7 +114,7 @@ def expand(spec: ModelSpec) -> Expansion:
 
 def of_segments(spec: ModelSpec, clique: CliqueSpec) -> tuple[tuple[ExpandedFeature, ...], bool]:
     """The features of a `segment` statement, which are of candidates, not of positions; whether it has `bias`."""
-    features, bias = expand_features(spec, [with_length(feature) for feature in clique.features])
+    features, bias = expand_features(spec, [places.with_length(feature) for feature in clique.features])
     least = _min_count(spec, clique.min_count, clique.label)
     return tuple(replace(feature, min_count=max(least, feature.min_count)) for feature in features), bias
 
@@ -158,8 +147,8 @@ def expand_features(spec: ModelSpec, features: Iterable[ex.Feature]) -> tuple[tu
 
 
 def fixed_condition(spec: ModelSpec, condition: ex.Condition) -> ex.Condition:
-    """A condition with every place moved inside its references; it must not contain a window."""
-    variants: list[ex.Condition] = variants_of(_with_constants(spec, condition), 0)
+    """A condition with every place places.moved inside its references; it must not contain a window."""
+    variants: list[ex.Condition] = places.variants_of(_with_constants(spec, condition), 0)
     if len(variants) > 1:
         message = f"`{condition_text(condition)}` reads a window, and a test reads one place"
         raise data_error("window-in-condition", message)
@@ -182,7 +171,7 @@ class _Expander:
     steps: Iterator[int]
 
     def feature(self, feature: ex.Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
-        """The features of one entry of a list, moved by `shift`; `groups` are the groups around it."""
+        """The features of one entry of a list, places.moved by `shift`; `groups` are the groups around it."""
         factors = feature.factors if isinstance(feature, ex.Cross) else (feature,)
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
@@ -200,10 +189,10 @@ class _Expander:
                 return
             declared = self.spec.declaration(condition.name)
             if isinstance(declared, FeatureGroup) and self.spec.column(condition.name) is None:
-                for offset in offsets_of(condition.place):
+                for offset in places.offsets_of(condition.place):
                     yield from self.group(declared, shift + offset, groups)
                 return
-        for variant in variants_of(_with_constants(self.spec, condition), shift):
+        for variant in places.variants_of(_with_constants(self.spec, condition), shift):
             yield from (ExpandedFeature((factor,)) for factor in self.anchored(variant))
 
     def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
@@ -232,7 +221,7 @@ class _Expander:
         if len({(condition_text(leaf), offset) for leaf, offset in read}) > 1:
             return [Factor(condition)]
         offset = read[0][1]
-        base = moved(condition, -offset)
+        base = places.moved(condition, -offset)
         return [Factor(base, offset, component) for component in components]
 
 
@@ -273,17 +262,17 @@ def _joined(spec: ModelSpec, term: ex.Apply) -> ex.Apply:
         return term
 
     def read(value: ex.Value) -> bool:
-        whole = reads_sentence(value)
+        whole = places.reads_sentence(value)
         return whole or (isinstance(value, ex.Reference | ex.Apply) and _leaf(spec, value) is not None)
 
     values = [argument.value for argument in term.arguments]
-    if not any(map(read, values[1:])) and not any(map(reads_sentence, values)):
+    if not any(map(read, values[1:])) and not any(map(places.reads_sentence, values)):
         return term
     arguments = []
     for argument in term.arguments:
         value = argument.value
-        if isinstance(value, ex.Reference | ex.Apply) and not reads_sentence(value) and read(value):
-            variants = term_variants(value, 0)
+        if isinstance(value, ex.Reference | ex.Apply) and not places.reads_sentence(value) and read(value):
+            variants = places.term_variants(value, 0)
             if len(variants) > 1:
                 message = f"`{term.function}` reads several values, and one of them is a window"
                 raise data_error("bad-argument", message)
@@ -297,17 +286,19 @@ def _leaf(spec: ModelSpec, term: ex.Reference | ex.Apply) -> tuple[ex.Reference 
     if isinstance(term, ex.Reference):
         signature = FUNCTIONS.get(term.name)
         bare = signature is not None and not signature.parameters
-        known = spec.column(term.name) is not None or bare or term.name == LENGTH_OF_SEGMENT
-        return (ex.Reference(name=term.name, place=ex.At(offset=0)), offsets_of(term.place)[0]) if known else None
-    if is_joint(term):
-        return term.model_copy(update={"place": ex.At(offset=0)}), offsets_of(term.place)[0]
+        known = spec.column(term.name) is not None or bare or term.name == places.LENGTH_OF_SEGMENT
+        return (
+            (ex.Reference(name=term.name, place=ex.At(offset=0)), places.offsets_of(term.place)[0]) if known else None
+        )
+    if places.is_joint(term):
+        return term.model_copy(update={"place": ex.At(offset=0)}), places.offsets_of(term.place)[0]
     subject = term.arguments[0].value
     if not isinstance(subject, ex.Reference | ex.Apply):
         return None
     inner = _leaf(spec, subject)
-    if inner is not None and reads_segment(term):
+    if inner is not None and places.reads_segment(term):
         return term, 0
     if inner is None or term.function != "span":
         return inner
-    (base,) = term_variants(term, -inner[1])
+    (base,) = places.term_variants(term, -inner[1])
     return base, inner[1]

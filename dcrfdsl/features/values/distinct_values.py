@@ -139,10 +139,8 @@ def _arguments(columns: Mapping[int, object], found: Sequence[Any], constants: M
 def _calls(values: CorpusValues, term: ex.Apply) -> FunctionCalls:
     name = term.function
     if name not in values.registered:
-        raise data_error(
-            "unknown-function", f"`{name}` is no feature function",
-            help="load the file that defines it: `--features FILE.py`, or pass it as `features`",
-        )  # fmt: skip
+        remedy = "load the file that defines it: `--features FILE.py`, or pass it as `features`"
+        raise data_error("unknown-function", f"`{name}` is no feature function", help=remedy)
     return FunctionCalls(name, values.registered[name].function, values.corpus)
 
 
@@ -159,11 +157,9 @@ def _gathered(values: CorpusValues, name: str, results: list[list[Any]]) -> Valu
     kinds = {kind for row in results for kind in map(kind_of_result, row) if kind}
     kind = values.kinds.get(name) or min(kinds, default="value")
     if kinds - {kind}:
-        raise data_error(
-            "mixed-results",
-            f"feature function `{name}` gives a {GIVEN[kind]} here and a {GIVEN[min(kinds - {kind})]} there",
-            help="a function must give texts, truths, numbers or mappings, always the same",
-        )  # fmt: skip
+        other, remedy = min(kinds - {kind}), "a function must give texts, truths, numbers or mappings, always the same"
+        message = f"feature function `{name}` gives a {GIVEN[kind]} here and a {GIVEN[other]} there"
+        raise data_error("mixed-results", message, help=remedy)
     values.kinds[name] = kind
     return GATHERED[kind](results)
 
@@ -207,9 +203,8 @@ def _constant(spec: ModelSpec, term: ex.Apply, value: object) -> int | float | s
     settled = spec.settled(value) if isinstance(value, ex.Reference) else value
     if isinstance(settled, ex.Number | ex.Text):
         return settled.value
-    raise data_error(
-        "bad-argument", f"the further arguments of `{term_text(term)}` must be columns, numbers or quoted texts"
-    )
+    message = f"the further arguments of `{term_text(term)}` must be columns, numbers or quoted texts"
+    raise data_error("bad-argument", message)
 
 
 TRUTHS: Connectives[Mask] = Connectives(
@@ -313,10 +308,8 @@ class CorpusValues:
         if not finite.all():
             token = int(np.argwhere(~finite)[0][0])
             number = column.values[token] if column.values.ndim == 1 else column.values[token][~finite[token]][0]
-            raise data_error(
-                "bad-value", f"column `{name}` has the value `{number}`, which no weight can be multiplied with",
-                file=self.corpus.file, line=int(self.corpus.token_line[token]),
-            )  # fmt: skip
+            message = f"column `{name}` has the value `{number}`, which no weight can be multiplied with"
+            raise data_error("bad-value", message, file=self.corpus.file, line=int(self.corpus.token_line[token]))
         self._numbers[name] = column
         return column
 

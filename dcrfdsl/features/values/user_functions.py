@@ -4,14 +4,10 @@
     def vowels(word: str) -> str:
         return "".join(c for c in word if c in "aeiou")
 
-A template then uses `vowels(word)[-1..1]`. A function gets one value of a column, or one of each of several columns,
-or, as `f(word[all])`, the values of a whole sentence. It returns a text (one feature), several texts (a feature each),
-a bool (a test), a number (a value), a mapping of names to numbers (a feature each, with a value), or None (nothing); of
-a sentence a list of these. Numbers and texts of the template are passed on: `ending(word, 3)`. It must depend on its
-arguments alone, because it runs once per distinct arguments. The decorator only marks a function and records nothing; a
-file is loaded only when a person names it, never by a template. The message about a call that fails names the file and
-line of the function, the values it was called with, and a place of them in the data. Not here: the choice of values
-(`distinct_values`).
+A template then uses `vowels(word)[-1..1]`. What a function gets and may return, `feature` says. The decorator only
+marks a function and records nothing; a file is loaded only when a person names it, never by a template. The message
+about a call that fails names the file and line of the function, the values it was called with, and a place of them in
+the data. Not here: the choice of values (`distinct_values`).
 """
 
 from __future__ import annotations
@@ -192,7 +188,7 @@ class FunctionCalls:
             return _kept(self.function(*arguments))
         except Exception as error:  # users' code may raise anything
             what = f"raises {type(error).__name__}"
-            raise self._failed("feature-function-failed", what, arguments, token, str(error), error) from error
+            raise self._failed("feature-function-failed", what, arguments, token, error) from error
 
     def _checked(self, result: Any, arguments: Sequence[Any], token: Place) -> Any:
         numbers = result.values() if isinstance(result, Mapping) else [result]
@@ -205,19 +201,14 @@ class FunctionCalls:
         return result
 
     def _failed(
-        self,
-        slug: str,
-        what: str,
-        arguments: Sequence[Any],
-        token: Place,
-        why: str = "",
-        error: Exception | None = None,
+        self, slug: str, what: str, arguments: Sequence[Any], token: Place, error: Exception | None = None,
         help: str | None = None,
-    ) -> DcrfError:
+    ) -> DcrfError:  # fmt: skip
         number = token()
         where = "" if number is None else f" ({self.corpus.file}:{self.corpus.token_line[number]})"
         shown = ", ".join(shortened(str(one)) for one in arguments)
-        message = f"feature function `{self.name}` {what} on `{shown}`{where}{f': {why}' if why else ''}"
+        message = f"feature function `{self.name}` {what} on `{shown}`{where}"
+        message += f": {error}" if error is not None and str(error) else ""
         place = place_of(self.function, error)
         return DcrfError(Diagnostic(slug, message, location=":".join(map(str, place)) if place else None, help=help))
 
