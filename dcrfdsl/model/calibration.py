@@ -106,8 +106,6 @@ class ModelCalibration(Generic[Model]):
 
     model: Model
 
-    # how sure it is -----------------------------------------------------------------------------------------------
-
     @overload
     def confidences(
         self, sentences: Corpus | Predictor, *, prediction: Prediction | None = None,
@@ -215,8 +213,6 @@ class ModelCalibration(Generic[Model]):
             shares[key] = np.interp(shares[key], maps[key].corners, maps[key].values)
         return PredictedProbabilities(shares, segments, exact)
 
-    # how far that is true -----------------------------------------------------------------------------------------
-
     def reliability(
         self,
         corpus: Corpus,
@@ -285,8 +281,6 @@ class ModelCalibration(Generic[Model]):
             right, known = _verdicts(evaluation, key, self.model.labels, parts.segments)
             kept = known & np.isfinite(probabilities)
             yield key, probabilities[kept], right[kept]
-
-    # calibration --------------------------------------------------------------------------------------------------
 
     def calibrated(self, corpus: Corpus, *, method: str = "temperature", threads: int | None = None) -> Model:
         """The same model with probabilities that fit held-out data.
@@ -365,9 +359,6 @@ def _verdicts(
     return np.logical_and.reduceat(right, off[:-1]), np.logical_and.reduceat(known, off[:-1])
 
 
-# cases of what is predicted -------------------------------------------------------------------------------------------
-
-
 class LabelSegments(NamedTuple):
     """The predicted segments of one label in a corpus, and the names of their types."""
 
@@ -415,9 +406,6 @@ def predicted_cases(
             shift -= first > start
             parts.append((s, [{(t + shift, v): bits for (t, v), bits in case.items()} for case in cases]))
     return parts
-
-
-# words ---------------------------------------------------------------------------------------------------------------
 
 
 def probability_notes(model: PredictingModel) -> Iterator[str]:

@@ -126,8 +126,6 @@ class PredictingModel:
         """The weights [W] times the temperature: their scores are log-probabilities, up to a constant."""
         return self.weights if self.temperature == 1.0 else self.temperature * self.weights
 
-    # corpora --------------------------------------------------------------------------------------------------------
-
     # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
 
     @overload
@@ -317,8 +315,6 @@ class PredictingModel:
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)
         return self.prepare(corpus, given).sample(self.probability_weights, Workers(threads), count, seed)
-
-    # single sentences -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _sentences(self) -> Sentences:

@@ -48,8 +48,6 @@ class Sentences:
         self._data, self._optional = spec.data, (*self.labels, *spare_columns(spec))
         self._reader = SentenceReader(spec.data, self._optional)
 
-    # in -----------------------------------------------------------------------------------------------------------
-
     def texts_of(self, sentence: Sentence) -> Mapping[str, Sequence[str]] | None:
         """The texts of each column; None if the sentence has no token, or not only the declared columns of texts."""
         return self._reader.texts(sentence)
@@ -107,8 +105,6 @@ class Sentences:
         if len(self.labels) > 1:
             raise _bad_given("the model has several labels, and `given` is one list", "give a dict of lists by label")
         return {self.labels[0]: list(given)}
-
-    # out ----------------------------------------------------------------------------------------------------------
 
     def texts(self, codes: Mapping[str, Codes]) -> Labels:
         """The states of each token as texts: a list if the model has one label, else a dict of lists by label."""

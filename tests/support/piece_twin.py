@@ -16,7 +16,7 @@ from dcrfdsl.criteria.training_problem import TrainingProblem
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
 from dcrfdsl.semantics.settings.infer_settings import ExactSettings
-from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, earlier_first, later_first
+from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, directed
 from dcrfdsl.semantics.settings.training_settings import PiecewiseSettings, TrainSettings
 from dcrfdsl.syntax import Piece
 from dcrfdsl.training.untrained_model import assemble
@@ -25,9 +25,9 @@ SHORTHANDS = {
     "piecewise": by_clique,
     "pwpl": by_site,
     "pseudolikelihood": by_variable,
-    "memm": earlier_first,
-    "memm by slices": lambda spec: earlier_first(spec, by_slice=True),
-    "reverse memm": later_first,
+    "memm": lambda spec: directed(spec, 1),
+    "memm by slices": lambda spec: directed(spec, 1, by_slice=True),
+    "reverse memm": lambda spec: directed(spec, -1),
 }
 Labelling = Mapping[str, Sequence[str]]
 
