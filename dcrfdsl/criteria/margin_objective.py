@@ -30,7 +30,7 @@ import numpy as np
 
 from ..data import mark_table, segments_of
 from ..foundation import Codes, DcrfError, Diagnostic, Floats, Ints
-from ..graph import SegmentMoves, cost_augmented_graph, known_label_rows, segment_cost_graph, segment_cost_rows
+from ..graph import SegmentMoves, known_label_rows, restricted_graph, segment_cost_graph, segment_cost_rows
 from ..inference import Decoded, RunStatus, largest_table, score_sequences
 from ..kernels.optimization import (
     Cuts,
@@ -119,7 +119,7 @@ class StateCosts:
         """See `MarginLoss`."""
         problem, costs = self._problem, self._costs
         doubled = {variable: STATE_COST * cost for variable, cost in costs.items()}
-        graph = cost_augmented_graph(problem.graph, doubled, len(problem.rows))
+        graph = restricted_graph(problem.graph, doubled, len(problem.rows), "cost of")
         rows = known_label_rows(problem.graph, problem.gold, list(costs))
         return replace(problem, graph=graph, rows=(*problem.rows, *rows))
 

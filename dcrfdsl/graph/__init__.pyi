@@ -28,6 +28,7 @@ from .label_factors import (
     any_but as any_but,
     clamp_rows as clamp_rows,
     clamped_graph as clamped_graph,
+    code_rows as code_rows,
     constrained_graph as constrained_graph,
     only_state as only_state,
     perturbed_graph as perturbed_graph,
@@ -46,7 +47,6 @@ from .large_piece_graphs import (
 from .listed_cliques import clique_listing as clique_listing
 from .margin_graphs import (
     SegmentMoves as SegmentMoves,
-    cost_augmented_graph as cost_augmented_graph,
     graph_excluding_gold as graph_excluding_gold,
     known_label_rows as known_label_rows,
     segment_cost_graph as segment_cost_graph,

@@ -70,11 +70,11 @@ class ListedStates:
 
 def merged_states(states: ListedStates) -> ListedStates:
     """The same automaton with as few states as merging finds."""
-    while True:
+    count = len(states.codes) + 1
+    while len(states.codes) < count:
         count = len(states.codes)
         states = _equal_groups(_equal_states(states))
-        if len(states.codes) == count:
-            return states
+    return states
 
 
 def _equal_states(states: ListedStates) -> ListedStates:
@@ -84,9 +84,11 @@ def _equal_states(states: ListedStates) -> ListedStates:
     if len(chosen) == len(states.codes):
         return states
     order = np.argsort(chosen)  # numbered as the first of each
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    of, chosen = rank[of.ravel()], chosen[order]
+    return _renumbered(states, chosen[order], np.argsort(order)[of.ravel()])
+
+
+def _renumbered(states: ListedStates, chosen: Ints, of: Ints) -> ListedStates:
+    """The states `chosen`; state k becomes number `of[k]` and is merged with the others that do."""
     initial = np.zeros(len(chosen), np.bool_)
     first = states.first[chosen]
     begins = np.flatnonzero(states.initial)  # no two of them have the same symbol
@@ -206,14 +208,20 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
     codes, moves = found
     weighted = np.zeros(graph.num_shared, np.bool_)
     weighted[cells] = True
-    listed, source_group, target_group = _listed(codes, moves, places, weighted)
+    (source, target, listed), source_group, target_group = _listed(codes, moves, places, weighted)
     pads = codes.pads(moves.states)
     forbidden = np.isneginf(hard)
 
     def telling(place: str, windows: Ints, pads: Ints) -> Ints:
-        return _telling(_cells(codes, places, place, windows, pads), weighted, forbidden)
+        """The cells that can differ from 0 of each state or move, one for all that forbid, in ascending order,
+        [.., most]: 0 comes first, without columns that tell nothing.
+        """
+        cells = _cells(codes, places, place, windows, pads)
+        first = int(np.argmax(forbidden))
+        told = np.sort(np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL)), axis=0)
+        rows: Ints = told[(told != NO_CELL).any(axis=1)].T
+        return rows
 
-    order = np.lexsort((listed.target, listed.source))
     grouped = np.flatnonzero(target_group >= 0)
     states = ListedStates(
         codes=moves.states,
@@ -224,9 +232,9 @@ def _automaton_graph(graph: ModelGraph, cells: Ints) -> AutomatonGraph | None:
         first=telling(FIRST, moves.states, np.where(moves.initial, pads, -1)),
         group=source_group,
         reached=np.stack([grouped, target_group[grouped]], axis=1),
-        source=listed.source[order],
-        target=listed.target[order],
-        cells=telling(MOVE, listed.codes, pads[listed.source])[order],
+        source=source,
+        target=target,
+        cells=telling(MOVE, listed, pads[source]),
     )
     return _as_graph(graph, codes, _in_order(codes, merged_states(states)), weighted)
 
@@ -240,22 +248,13 @@ def _in_order(codes: StateCodes, states: ListedStates) -> ListedStates:
     slots = [codes.digit(states.codes, slot) for slot in range(1 - codes.window, 0)]
     moves = np.bincount(states.source, minlength=len(states.codes))
     order = np.lexsort((*slots, -moves, states.group, states.symbol))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    group = states.group[order]
-    used, begin = np.unique(group, return_index=True)
+    used, begin = np.unique(states.group[order], return_index=True)
     used, begin = used[used >= 0], begin[used >= 0]
-    most = int(max(group.max(initial=-1), states.reached[:, 1].max(initial=-1)))
+    most = int(max(states.group.max(initial=-1), states.reached[:, 1].max(initial=-1)))
     number = np.full(most + 2, -1, np.int64)  # the last one stands for no group
     number[used[np.argsort(begin)]] = np.arange(len(used))
-    reached = np.stack([rank[states.reached[:, 0]], number[states.reached[:, 1]]], axis=1)
-    source, target = rank[states.source], rank[states.target]
-    by_source = np.lexsort((target, source))
-    return ListedStates(
-        states.codes[order], states.symbol[order], states.local[order], states.end[order], states.initial[order],
-        states.first[order], number[group], np.unique(reached, axis=0),
-        source[by_source], target[by_source], states.cells[by_source],
-    )  # fmt: skip
+    reached = np.stack([states.reached[:, 0], number[states.reached[:, 1]]], axis=1)
+    return _renumbered(replace(states, group=number[states.group], reached=reached), order, np.argsort(order))
 
 
 def _as_graph(graph: ModelGraph, codes: StateCodes, states: ListedStates, weighted: Mask) -> AutomatonGraph:
@@ -300,17 +299,10 @@ def _cells(codes: StateCodes, places: Sequence[Placement], place: str, windows: 
     return np.array(rows, np.int64).reshape(len(rows), len(windows))
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """Moves by target, then by source; see `Moves`."""
-
-    source: Ints
-    target: Ints
-    codes: Ints
-
-
-def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask) -> tuple[_Listed, Ints, Ints]:
-    """The moves to list, and the groups of states as sources and as targets."""
+def _listed(
+    codes: StateCodes, moves: Moves, places: Sequence[Placement], weighted: Mask
+) -> tuple[tuple[Ints, Ints, Ints], Ints, Ints]:
+    """Source, target and code of the moves to list, by source, and the groups of states as sources and as targets."""
     count = len(moves.states)
     told = np.zeros(len(moves.codes), np.bool_)  # has a potential of its own
     pads = codes.pads(moves.states)[moves.source]
@@ -330,20 +322,15 @@ def _listed(codes: StateCodes, moves: Moves, places: Sequence[Placement], weight
     grouped |= (codes.pads(moves.states) > 0) & (plain > 0) & (plain == compatible)
     keep = told | ~grouped[moves.target]
     forbidden = _forbidden(codes, moves, np.flatnonzero(grouped & (compatible > possible)), source_key, target_key)
-    listed = _Listed(
-        *(
-            np.concatenate([part[keep], more])
-            for part, more in zip((moves.source, moves.target, moves.codes), forbidden, strict=True)
-        )
-    )
-    order = np.lexsort((listed.source, listed.target))
+    every = zip((moves.source, moves.target, moves.codes), forbidden, strict=True)
+    source, target, code = (np.concatenate([part[keep], more]) for part, more in every)
+    order = np.lexsort((target, source))
     used, group = np.unique(target_key[grouped], return_inverse=True)
     target_group = np.full(count, -1, np.int64)
     target_group[grouped] = group
     number = np.full(len(keys), -1, np.int64)
     number[used] = np.arange(len(used))
-    listed = _Listed(listed.source[order], listed.target[order], listed.codes[order])
-    return listed, number[source_key], target_group
+    return (source[order], target[order], code[order]), number[source_key], target_group
 
 
 def _forbidden(
@@ -359,16 +346,6 @@ def _forbidden(
     source, target = (np.concatenate(part) for part in zip(*parts, strict=True))
     newest = codes.digit(moves.states[target], 0)
     return source, target, moves.states[source] * codes.radix + newest
-
-
-def _telling(cells: Ints, weighted: Mask, forbidden: Mask) -> Ints:
-    """The cells that can differ from 0 of each state or move, one for all that forbid, in ascending order, [.., most]:
-    0 comes first, without columns that tell nothing.
-    """
-    first = int(np.argmax(forbidden))
-    told = np.sort(np.where(forbidden[cells], first, np.where(weighted[cells], cells, NO_CELL)), axis=0)
-    rows: Ints = told[(told != NO_CELL).any(axis=1)].T
-    return rows
 
 
 class _ScoreRows:
@@ -390,8 +367,7 @@ class _ScoreRows:
             template = kind.template
             if template.segment_length:
                 continue
-            views = template.views or (None,) * len(template.variables)
-            key = template.variables, tuple(None if view is None else view.name for view in views)
+            key = template.variables, tuple(None if view is None else view.name for view in template.seen_as)
             if key not in rows:
                 cells = np.ravel_multi_index(tuple(labels[:, list(template.variables)].T), template.cards)
                 rows[key] = self._add(kind.full_assignments()[cells], template.num_assignments)

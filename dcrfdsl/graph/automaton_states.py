@@ -45,7 +45,7 @@ class Placement:
 
 def window_of(graph: ModelGraph) -> int:
     """The positions that a state holds: as many as a factor spans, less one; at least one."""
-    return max([1, *(max(t.offsets) - min(t.offsets) for t in graph.templates if not t.relational)])
+    return max([1, *(t.span for t in graph.templates if not t.relational)])
 
 
 def placements(graph: ModelGraph) -> list[Placement] | None:

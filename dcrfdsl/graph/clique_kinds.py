@@ -33,16 +33,12 @@ class CliqueKind:
     def full_assignments(self) -> Ints:
         """For each entry of the table, its assignment as weights distinguish them, [size]."""
         template = self.template
-        full, counts = template.full_cards, template.weight_cards
-        strides = [math.prod(full[i + 1 :]) for i in range(len(full))]
         places = np.zeros(1, np.int64)
-        views = template.views or (None,) * len(counts)
-        for card, count, view, stride, outside in zip(
-            template.cards, counts, views, strides, self.pattern, strict=True
-        ):
-            inside = np.arange(card) if view is None else view.of
-            states = inside if not outside else np.array([count if outside < 0 else count + 1])
-            places = (places[:, None] + stride * states[None, :]).ravel()
+        sites = zip(template.seen_states, template.weight_cards, template.full_cards, self.pattern, strict=True)
+        for states, count, full, outside in sites:
+            if outside:
+                states = np.array([count if outside < 0 else count + 1])
+            places = (places[:, None] * full + states[None, :]).ravel()
         return places
 
     @property
@@ -52,9 +48,8 @@ class CliqueKind:
 
     def hard(self) -> Floats:
         """0 for an allowed entry, -inf for a forbidden one, [size]."""
-        size = math.prod(self.cards)
         if self.template.allowed is None or any(self.pattern):
-            return np.zeros(size)
+            return np.zeros(self.size)
         return np.where(self.template.allowed.ravel(), 0.0, -np.inf)
 
 

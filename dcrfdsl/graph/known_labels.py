@@ -115,16 +115,14 @@ def known_assignments(
     template: CliqueTemplate, gold: Gold, sentence_off: Ints, sentence: Ints, anchor: Ints, pairs: Pairs | None = None
 ) -> Ints:
     """The assignment of each instance as weights distinguish them, with START and STOP outside; -1 if unknown."""
-    views = template.views or (None,) * len(template.variables)
     assignment, known = np.zeros(len(sentence), np.int64), np.ones(len(sentence), bool)
     sites = _sites(template, gold, sentence_off, sentence, anchor, pairs)
-    for runs, card, view, count, full in zip(
-        sites, template.cards, views, template.weight_cards, template.full_cards, strict=True
+    for runs, seen, count, full in zip(
+        sites, template.seen_states, template.weight_cards, template.full_cards, strict=True
     ):
-        known &= runs < card
-        state = np.clip(runs, 0, card - 1)
-        seen = state if view is None else view.of[state]
-        assignment = assignment * full + np.where(runs >= 0, seen, count - 1 - runs)
+        known &= runs < len(seen)
+        state = seen[np.clip(runs, 0, len(seen) - 1)]
+        assignment = assignment * full + np.where(runs >= 0, state, count - 1 - runs)
     return np.where(known, assignment, UNKNOWN)
 
 
@@ -139,23 +137,21 @@ def possible_assignments(
     open_ = np.flatnonzero(assignment < 0)
     if not len(open_):
         return np.arange(len(sentence)), assignment
-    views = template.views or (None,) * len(template.variables)
     which, partial, cell = open_, np.zeros(len(open_), np.int64), np.zeros(len(open_), np.int64)
     sites = _sites(template, gold, sentence_off, sentence, anchor, pairs)
     outside = np.zeros(len(open_), bool)
-    for runs, variable, card, view, count, full in zip(
-        sites, template.variables, template.cards, views, template.weight_cards, template.full_cards, strict=True
+    for runs, variable, seen, count, full in zip(
+        sites, template.variables, template.seen_states, template.weight_cards, template.full_cards, strict=True
     ):
-        off, states = gold.choices(variable, card)
+        off, states = gold.choices(variable, len(seen))
         run = runs[which]
         at, many = off[np.maximum(run, 0)], np.where(run >= 0, np.diff(off)[np.maximum(run, 0)], 1)
         again = np.repeat(np.arange(len(which)), many)
         step = np.arange(len(again)) - np.repeat(np.cumsum(many) - many, many)
         lies = run[again] >= 0
         state = states[np.where(lies, at[again] + step, 0)]
-        seen = state if view is None else view.of[state]
-        partial = partial[again] * full + np.where(lies, seen, count - 1 - run[again])
-        cell, outside, which = cell[again] * card + state, outside[again] | ~lies, which[again]
+        partial = partial[again] * full + np.where(lies, seen[state], count - 1 - run[again])
+        cell, outside, which = cell[again] * len(seen) + state, outside[again] | ~lies, which[again]
     if template.allowed is not None:
         kept = outside | template.allowed.ravel()[cell]
         which, partial = which[kept], partial[kept]

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..features import FeatureRows
-from ..foundation import Codes, Integers, Mask
+from ..foundation import Floats, Integers, Mask
 from .known_labels import Gold
 from .parameters import CliqueWeights, Parameters
 from .templates import CliqueTemplate
@@ -45,37 +45,35 @@ def clamped_graph(graph: ModelGraph, gold: Gold, first_set: int) -> ModelGraph:
     return restricted_graph(graph, allowed, first_set, "given")
 
 
-def restricted_graph(graph: ModelGraph, allowed: Mapping[int, Mask], first_set: int, name: str) -> ModelGraph:
+def restricted_graph(graph: ModelGraph, coded: Mapping[int, Mask | Floats], first_set: int, name: str) -> ModelGraph:
     """`graph` with a factor on some variables that reads a code at each position.
 
-    allowed: by variable, which states each code allows [codes, card].   first_set: number of the first new feature set;
-    they follow the order of `allowed`.   name: of the factors, before that of the variable.
+    coded: by variable, which states each code allows, or what it adds to their scores, [codes, card].   first_set:
+    number of the first new feature set; they follow the order of `coded`.   name: of the factors, before that of the
+    variable.
     """
     factors = [
         CliqueTemplate(
-            name=f"{name} {graph.variables[variable]}",
-            clique=-1,
-            variables=(variable,),
-            offsets=(0,),
-            cards=(graph.cards[variable],),
-            feature_set=first_set + n,
-            coded=table,
+            f"{name} {graph.variables[variable]}", -1, (variable,), (0,), (graph.cards[variable],),
+            feature_set=first_set + n, coded=table,
         )
-        for n, (variable, table) in enumerate(allowed.items())
-    ]
+        for n, (variable, table) in enumerate(coded.items())
+    ]  # fmt: skip
     return replace(graph, templates=(*graph.templates, *factors))
 
 
 def clamp_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
     """The rows of the clamps' feature sets: the code of the known value at each token."""
-    rows = []
-    for variable in range(graph.num_labels):
-        codes: Codes = gold.codes[variable]
-        card = graph.cards[variable]
-        code = np.where(codes >= 0, codes + 1, np.where(codes == -1, FREE, card - 1 - codes))
-        row_off = np.arange(len(codes) + 1, dtype=np.int64)
-        rows.append(FeatureRows(row_off, code.astype(np.int32), np.zeros(0)))
-    return tuple(rows)
+    labels = zip(gold.codes, graph.cards[: graph.num_labels], strict=False)
+    return tuple(
+        code_rows(np.where(codes >= 0, codes + 1, np.where(codes == -1, FREE, card - 1 - codes)))
+        for codes, card in labels
+    )
+
+
+def code_rows(codes: Integers) -> FeatureRows:
+    """The rows of a feature set that has one code at each token, [N]."""
+    return FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), codes.astype(np.int32), np.zeros(0))
 
 
 ANY_STATE = 0  # the code that forbids nothing
@@ -102,11 +100,9 @@ def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -
     Its feature sets are numbered from `first_set` on, one per label.
     """
     allowed = {}
-    for variable in range(graph.num_labels):
-        card = graph.cards[variable]
-        allowed[variable] = np.concatenate(
-            [np.ones((1, card), np.bool_), np.eye(card, dtype=np.bool_), ~np.eye(card, dtype=np.bool_), sets[variable]]
-        )
+    for variable, card in enumerate(graph.cards[: graph.num_labels]):
+        one = np.eye(card, dtype=np.bool_)
+        allowed[variable] = np.concatenate([np.ones((1, card), np.bool_), one, ~one, sets[variable]])
     return restricted_graph(graph, allowed, first_set, "constrained")
 
 
@@ -114,16 +110,11 @@ def perturbed_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> Mode
     """`graph` with one more clique per label, numbered from `num_cliques` on; feature sets from `first_set` on."""
     templates = [
         CliqueTemplate(
-            name=f"raised {graph.variables[variable]}",
-            clique=num_cliques + variable,
-            variables=(variable,),
-            offsets=(0,),
-            cards=(graph.cards[variable],),
-            feature_set=first_set + variable,
+            f"raised {name}", num_cliques + variable, (variable,), (0,), (card,), feature_set=first_set + variable
         )
-        for variable in range(graph.num_labels)
+        for variable, (name, card) in enumerate(zip(graph.variables, graph.cards, strict=True))
     ]
-    return replace(graph, templates=(*graph.templates, *templates))
+    return replace(graph, templates=(*graph.templates, *templates[: graph.num_labels]))
 
 
 def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
@@ -137,9 +128,6 @@ def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
 
 def raised_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
     """The rows of the new feature sets: the known state of each label at each token, with a value to be set."""
-    rows = []
-    for variable in range(graph.num_labels):
-        codes = gold.codes[variable]
-        code = np.where(codes >= 0, codes, graph.cards[variable]).astype(np.int32)
-        rows.append(FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), code, np.zeros(len(codes))))
-    return tuple(rows)
+    labels = zip(gold.codes, graph.cards[: graph.num_labels], strict=False)
+    rows = (code_rows(np.where(codes >= 0, codes, card)) for codes, card in labels)
+    return tuple(one._replace(value=np.zeros(len(one.feature))) for one in rows)

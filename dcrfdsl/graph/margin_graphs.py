@@ -1,8 +1,9 @@
 """Graphs of wrong labellings: those in which these get a higher score, and the one of all of them.
 
 * **Costs of states.** Each label that the loss looks at gets a factor that adds a cost to the score of every state that
-  contradicts the gold label. Unknown labels cost nothing; a label known to be one of several states costs outside of
-  them. Source: margin rescaling, Taskar, Guestrin & Koller 2003.
+  contradicts the gold label (`label_factors.restricted_graph` with the rows of `known_label_rows`). Unknown labels cost
+  nothing; a label known to be one of several states costs outside of them. Source: margin rescaling, Taskar, Guestrin &
+  Koller 2003.
 * **Costs of segments.** Segments that are missed or false cost something:
 
       cost(y) = |s*| + |s| − 2 |s ∩ s*|          s, s*: the segments of y and of the gold labels, by place and type
@@ -41,24 +42,9 @@ import numpy as np
 from ..features import FeatureRows
 from ..foundation import Floats, Ints, Mask
 from .known_labels import Gold
+from .label_factors import code_rows
 from .templates import LAST, CliqueTemplate
 from .unroll import ModelGraph
-
-
-def cost_augmented_graph(graph: ModelGraph, costs: Mapping[int, Floats], first_set: int) -> ModelGraph:
-    """`graph` with these factors. Their feature sets have the rows of `known_label_rows` and are numbered from
-    `first_set` on in the order of `costs`: of each label, what is added for each kind of gold label and each state.
-    """
-    templates = []
-    for n, (variable, cost) in enumerate(costs.items()):
-        card = graph.cards[variable]
-        templates.append(
-            CliqueTemplate(
-                name=f"cost of {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
-                cards=(card,), feature_set=first_set + n, coded=cost,
-            )
-        )  # fmt: skip
-    return replace(graph, templates=(*graph.templates, *templates))
 
 
 class SegmentMoves(NamedTuple):
@@ -96,10 +82,15 @@ def segment_cost_graph(
                 coded=np.array([[0.0, 0.0], [0.0, -2.0 * amount]]), position=LAST,
             ),
         ]  # fmt: skip
+    return _followed(graph, "right", list(moves), templates)
+
+
+def _followed(graph: ModelGraph, name: str, labels: Sequence[int], templates: Sequence[CliqueTemplate]) -> ModelGraph:
+    """`graph` with a variable of two states for each of these labels, and with these templates."""
     return replace(
         graph,
-        variables=(*graph.variables, *(f"right.{graph.variables[variable]}" for variable in moves)),
-        cards=(*graph.cards, *(2 for _ in moves)),
+        variables=(*graph.variables, *(f"{name}.{graph.variables[label]}" for label in labels)),
+        cards=(*graph.cards, *(2 for _ in labels)),
         templates=(*graph.templates, *templates),
     )
 
@@ -134,18 +125,14 @@ def _with(value: Mask, cost: Floats) -> Floats:
 
 def segment_cost_rows(codes: Ints, moves: SegmentMoves, sentence_off: Ints) -> tuple[FeatureRows, FeatureRows]:
     """The rows of the two feature sets of a label: of its gold `codes` [N], all known."""
-    card, tokens = len(moves.kind), len(codes)
-    is_first = np.zeros(tokens + 1, np.bool_)
+    card = len(moves.kind)
+    is_first = np.zeros(len(codes) + 1, np.bool_)
     is_first[sentence_off] = True
     before = np.where(is_first[:-1], card, np.concatenate([codes[:1], codes[:-1]]))
     begins = np.where(moves.starts[before, codes], 1 + moves.kind[codes], 0)
     inside = np.append(moves.kind, -1)[before] >= 0
     goes_on = np.concatenate([moves.goes_on, np.zeros((1, card), np.bool_)])[before, codes]
-    row_off, nothing = np.arange(tokens + 1, dtype=np.int64), np.zeros(0)
-    return (
-        FeatureRows(row_off, (2 * begins + (inside & ~goes_on)).astype(np.int32), nothing),
-        FeatureRows(row_off, (moves.kind[codes] >= 0).astype(np.int32), nothing),
-    )
+    return code_rows(2 * begins + (inside & ~goes_on)), code_rows((moves.kind[codes] >= 0).astype(np.int32))
 
 
 def graph_excluding_gold(graph: ModelGraph, gold: Gold, loss_labels: Sequence[int], first_set: int) -> ModelGraph:
@@ -153,7 +140,7 @@ def graph_excluding_gold(graph: ModelGraph, gold: Gold, loss_labels: Sequence[in
 
     Its feature sets are numbered from `first_set` on, one per variable in that order; its new variables come last.
     """
-    before, width = list(range(len(graph.cards), len(graph.cards) + len(loss_labels))), len(loss_labels)
+    before = range(len(graph.cards), len(graph.cards) + len(loss_labels))
     templates = []
     for n, variable in enumerate(loss_labels):
         card, feature_set = graph.cards[variable], first_set + n
@@ -168,27 +155,18 @@ def graph_excluding_gold(graph: ModelGraph, gold: Gold, loss_labels: Sequence[in
             )  # fmt: skip
         templates.append(
             CliqueTemplate(
-                name=name,
-                clique=-1,
-                variables=(before[n - 1], variable, before[n]),
-                offsets=(-1 if n == 0 else 0, 0, 0),
-                cards=(2, card, 2),
-                feature_set=feature_set,
+                name=name, clique=-1, variables=(before[n - 1], variable, before[n]),
+                offsets=(-1 if n == 0 else 0, 0, 0), cards=(2, card, 2), feature_set=feature_set,
                 coded=np.stack([_is(differs), _is(np.ones_like(differs))], axis=1),
             )
-        )
+        )  # fmt: skip
     templates.append(
         CliqueTemplate(
-            name="differs", clique=-1, variables=(before[width - 1],), offsets=(0,), cards=(2,),
+            name="differs", clique=-1, variables=(before[-1],), offsets=(0,), cards=(2,),
             allowed=np.array([False, True]), position=LAST,
         )
     )  # fmt: skip
-    return replace(
-        graph,
-        variables=(*graph.variables, *(f"differs.{graph.variables[variable]}" for variable in loss_labels)),
-        cards=(*graph.cards, *(2 for _ in loss_labels)),
-        templates=(*graph.templates, *templates),
-    )
+    return _followed(graph, "differs", loss_labels, templates)
 
 
 def _is(value: Mask) -> Mask:
@@ -198,9 +176,4 @@ def _is(value: Mask) -> Mask:
 
 def known_label_rows(graph: ModelGraph, gold: Gold, loss_labels: Sequence[int]) -> tuple[FeatureRows, ...]:
     """The rows of the new feature sets: the known value of each label at each token, as a run of `Gold.choices`."""
-    rows = []
-    for variable in loss_labels:
-        code = gold.runs(variable, graph.cards[variable])
-        row_off = np.arange(len(code) + 1, dtype=np.int64)
-        rows.append(FeatureRows(row_off, code, np.zeros(0)))
-    return tuple(rows)
+    return tuple(code_rows(gold.runs(variable, graph.cards[variable])) for variable in loss_labels)

@@ -11,19 +11,18 @@ Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.pie
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Ints
 from ..kernels.piecewise import PieceInstances
 from ..semantics import ModelSpec
 from ..syntax import At, Named, Piece
-from .shapes import GraphShape, offsets
+from .shapes import GraphShape, offsets_of
 from .unroll import ModelGraph
 
 
@@ -54,13 +53,15 @@ def piece_templates(spec: ModelSpec, graph: ModelGraph, pieces: Sequence[Piece])
     """The pieces of a specification that has passed the checker."""
     variable = {name: m for m, name in enumerate(graph.variables)}
     clique = {clique.label: number for number, clique in enumerate(spec.cliques)}
-    out = []
-    for piece in pieces:
-        everywhere = any(isinstance(site.place, Named) for site in piece.over)
-        over = tuple((variable[site.variable], _shift(site.place)) for site in piece.over)
-        members = tuple((clique[member.clique], _shift(member.place), member.locked) for member in piece.members)
-        out.append(PieceTemplate(piece.name, over, members, everywhere))
-    return out
+    return [
+        PieceTemplate(
+            piece.name,
+            tuple((variable[site.variable], _shift(site.place)) for site in piece.over),
+            tuple((clique[member.clique], _shift(member.place), member.locked) for member in piece.members),
+            everywhere=any(isinstance(site.place, Named) for site in piece.over),
+        )
+        for piece in pieces
+    ]
 
 
 def _shift(place: object) -> int:
@@ -95,7 +96,7 @@ def with_constraints_apart(graph: ModelGraph, templates: Sequence[PieceTemplate]
 
 
 class _Draft(NamedTuple):
-    """An instance of the piece of a number, so far without hard constraints."""
+    """An instance of the piece of a number, so far without hard constraints. members: factors, locked or not."""
 
     number: int
     over: tuple[int, ...]
@@ -110,17 +111,15 @@ class PieceUnrolling:
 
         bare: whether to keep instances of hard constraints alone, which decoding must not lose.
         """
-        self._bare = bare
-        self.graph, self.shape = graph, shape
+        self.shape, self._bare = shape, bare
         self.width = len(graph.cards)
         self.length = len(shape.cards) // self.width
         number = {id(template): n for n, template in enumerate(graph.templates)}
         template_of = [number[id(kind.template)] for kind in graph.kinds]
         self._padded = {template.clique for template in graph.templates if template.pad}
         self._factor: dict[tuple[int, int], int] = {}
-        self._joined: dict[int, list[int]] = {}
-        self._constraints_at: dict[int, list[int]] = {}
-        self._hard_at: dict[int, list[int]] = {}
+        self._joined = defaultdict[int, list[int]](list)
+        self._constraints_at, self._hard_at = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
         self._folded: dict[int, tuple[int, int]] = {}  # of a constraint, the clique and the anchor of its other factor
         for f, (kind, anchor) in enumerate(zip(shape.kinds, shape.anchors, strict=True)):
             template = graph.templates[template_of[kind]]
@@ -129,13 +128,15 @@ class PieceUnrolling:
             if template.folded_into is not None:
                 self._folded[f] = template.folded_into, anchor
             if template.clique < 0:
-                _note(self._constraints_at, shape.scopes[f], f)
+                for v in shape.scopes[f]:
+                    self._constraints_at[v].append(f)
             elif template.relational:
-                self._joined.setdefault(template.clique, []).append(f)
+                self._joined[template.clique].append(f)
             else:
                 self._factor[template.clique, anchor] = f
             if template.allowed is not None or template.coded is not None:
-                _note(self._hard_at, shape.scopes[f], f)
+                for v in shape.scopes[f]:
+                    self._hard_at[v].append(f)
 
     def instances(
         self, templates: Sequence[PieceTemplate], beside: Sequence[PieceTemplate] = ()
@@ -146,7 +147,7 @@ class PieceUnrolling:
         """
         drafts = [_Draft(n, *one) for n, t in enumerate((*templates, *beside)) for one in self._places(t)]
         self._place_strays(drafts, [*templates, *beside])
-        found = ((d.number, self._instance(d.over, d.members)) for d in drafts if d.number < len(templates))
+        found = ((draft.number, self._instance(draft)) for draft in drafts if draft.number < len(templates))
         return [(number, instance) for number, instance in found if instance.members]
 
     def _places(self, template: PieceTemplate) -> Iterator[tuple[tuple[int, ...], list[tuple[int, bool]]]]:
@@ -198,27 +199,21 @@ class PieceUnrolling:
         """The variables of an instance, with those that it conditions on."""
         return {v for f, _ in draft.members for v in self.shape.scopes[f]} | set(draft.over)
 
-    def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]]) -> PieceInstance:
-        variables, scopes = set(over), self.shape.scopes
-        touched = {v for f, _ in members for v in scopes[f]} | variables
-        conditioned = tuple(sorted(touched - variables))
-        around = dict.fromkeys(f for v in over for f in self._constraints_at.get(v, ()))
-        there = {f for f, _ in members}
+    def _instance(self, draft: _Draft) -> PieceInstance:
+        scopes, touched = self.shape.scopes, self._touched(draft)
+        conditioned = tuple(sorted(touched.difference(draft.over)))
+        around = dict.fromkeys(f for v in draft.over for f in self._constraints_at.get(v, ()))
+        there = {f for f, _ in draft.members}
         missing = (f for f in around if f not in self._folded or self._factor.get(self._folded[f]) not in there)
-        members = [*members, *((f, True) for f in missing if touched.issuperset(scopes[f]))]
+        members = [*draft.members, *((f, True) for f in missing if touched.issuperset(scopes[f]))]
         filters = dict.fromkeys(f for v in conditioned for f in self._hard_at.get(v, ()))
         return PieceInstance(
-            over,
+            draft.over,
             conditioned,
             tuple(f for f, _ in members),
             tuple(locked for _, locked in members),
             tuple(f for f in filters if set(conditioned).issuperset(scopes[f])),
         )
-
-
-def _note(at: dict[int, list[int]], scope: Sequence[int], factor: int) -> None:
-    for v in scope:
-        at.setdefault(v, []).append(factor)
 
 
 def piece_arrays(
@@ -251,25 +246,21 @@ def piece_arrays(
         per_shape.append([instance for _, instance in numbered])
     flat = [instance for instances in per_shape for instance in instances]
     return PieceInstances(
-        instance_off=_part_offsets(per_shape),
+        instance_off=offsets_of(per_shape),
         template=np.array(groups, np.int32),
-        over_off=_part_offsets([i.over for i in flat]),
-        over=_joined([i.over for i in flat], np.int32),
-        given_off=_part_offsets([i.conditioned for i in flat]),
-        given=_joined([i.conditioned for i in flat], np.int32),
-        member_off=_part_offsets([i.members for i in flat]),
-        member=_joined([i.members for i in flat], np.int32),
+        over_off=offsets_of(i.over for i in flat),
+        over=_joined((i.over for i in flat), np.int32),
+        given_off=offsets_of(i.conditioned for i in flat),
+        given=_joined((i.conditioned for i in flat), np.int32),
+        member_off=offsets_of(i.members for i in flat),
+        member=_joined((i.members for i in flat), np.int32),
         scale=_joined(scales, np.float64),
-        locked=_joined([i.locked for i in flat], np.bool_),
-        filter_off=_part_offsets([i.filters for i in flat]),
-        filter=_joined([i.filters for i in flat], np.int32),
+        locked=_joined((i.locked for i in flat), np.bool_),
+        filter_off=offsets_of(i.filters for i in flat),
+        filter=_joined((i.filters for i in flat), np.int32),
         shared=np.array(shared, np.bool_),
     )
 
 
-def _part_offsets(parts: Sequence[Sequence[object]]) -> Ints:
-    return offsets(np.array([len(part) for part in parts], np.int64))
-
-
-def _joined(parts: Sequence[Sequence[float]], dtype: type) -> NDArray:
+def _joined(parts: Iterable[Sequence[float]], dtype: type) -> NDArray:
     return np.array([number for part in parts for number in part], dtype)

@@ -43,9 +43,9 @@ def _over_memory(
     template: CliqueTemplate, label: int, memory: int, states: SegmentStates, name: str, label_states: Sequence[str]
 ) -> CliqueTemplate:
     """A clique over the label and a neighbouring position, over the memory in its place."""
-    if label not in template.variables or template.relational or max(template.offsets) - min(template.offsets) != 1:
+    if label not in template.variables or template.relational or template.span != 1:
         return template
-    seen_as = list(template.views or (None,) * len(template.variables))
+    seen_as = list(template.seen_as)
     allowed = template.allowed  # over the states of variables; `coded`, as weights, is over what views show of them
     for axis, variable in enumerate(template.variables):
         if variable != label:

@@ -15,11 +15,11 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..foundation import Ints, Ints32
+from ..foundation import Ints32
 from ..kernels.tables import Edges, Patterns, Programs, Shapes
 from .contraction_programs import PatternBank, Turned
 from .sequence_programs import Blocks, ProductPlace, Program, ProgramBuilder, cut_blocks
-from .shapes import FactorArrays, GraphShape as GraphShape, offsets
+from .shapes import FactorArrays, GraphShape as GraphShape, offsets, offsets_of
 
 WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones use blocks …
 BLOCK = 2**16  # … of about this many cells
@@ -55,9 +55,7 @@ class ShapeBank:
 
     def copy(self) -> ShapeBank:
         """A bank with the same shapes, to which others may be added while this one is in use."""
-        other = replace(
-            self, shapes=list(self.shapes), programs=list(self.programs), forests=dict(self.forests)
-        )  # fmt: skip
+        other = replace(self, shapes=list(self.shapes), programs=list(self.programs), forests=dict(self.forests))
         other._builder = None if self._builder is None else self._builder.copy()
         return other
 
@@ -84,10 +82,6 @@ class ShapeBank:
         self._made.clear()
         return len(self.shapes) - 1
 
-    def local_end(self, shape: GraphShape) -> int:
-        """The arena offset after the shape's last local table."""
-        return shape.local_end(self.local_start)
-
     def shape_arrays(self) -> Shapes:
         return self.once("shapes", self._shape_arrays)
 
@@ -95,13 +89,13 @@ class ShapeBank:
         shapes = self.shapes
         factors = [shape.arrays() for shape in shapes]
         cards = [np.array(shape.cards, np.int32) for shape in shapes]
-        local_end = [self.local_end(shape) for shape in shapes]
+        local_end = [shape.local_end(self.local_start) for shape in shapes]
         arena_end = [program.arena_end for program in self.programs] or local_end
         return Shapes(
-            var_off=_part_offsets(cards),
+            var_off=offsets_of(cards),
             card=_joined(cards, np.int32),
             state_off=_joined([*(shape.state_places() for shape in shapes), np.zeros(1, np.int64)], np.int64),
-            fac_off=_part_offsets([f.kind for f in factors]),
+            fac_off=offsets_of(f.kind for f in factors),
             fac_kind=_joined([f.kind for f in factors], np.int32),
             fac_anchor=_joined([f.anchor for f in factors], np.int32),
             fac_table=_joined([f.table for f in factors], np.int64),
@@ -111,9 +105,7 @@ class ShapeBank:
             local_start=self.local_start,
             local_end=np.array(local_end, np.int64),
             arena_end=np.array(arena_end, np.int64),
-            log_const=np.array(
-                [_log_states_of_isolated(*pair) for pair in zip(cards, factors, strict=True)], np.float64
-            ),
+            log_const=np.array(list(map(_log_states_of_isolated, cards, factors)), np.float64),
         )
 
     def program_arrays(self) -> Programs:
@@ -127,18 +119,18 @@ class ShapeBank:
             else Blocks.none(program)
             for shape, program in zip(self.shapes, programs, strict=True)
         ]
-        listed = offsets(np.array([len(b.factor) for b in blocks], np.int64))
+        listed = offsets_of(b.factor for b in blocks)
         for b, at in zip(blocks, listed[:-1], strict=True):
             b.block[:, 7:] += at
         return Programs(
-            step_off=_part_offsets([p.step for p in programs]),
+            step_off=offsets_of(p.step for p in programs),
             step=_joined([p.step for p in programs], np.int64, (0, 5)),
             variable=_joined([p.variable for p in programs], np.int32),
             step_card=_joined([p.step_card for p in programs], np.int32),
             axis_off=offsets(_joined([p.axis_count for p in programs], np.int32)),
             axis_var=_joined([p.axis_var for p in programs], np.int32),
             axis_stride=_joined([p.axis_stride for p in programs], np.int64),
-            block_off=_part_offsets([b.block for b in blocks]),
+            block_off=offsets_of(b.block for b in blocks),
             block=_joined([b.block for b in blocks], np.int64, (0, 9)),
             block_factor=_joined([b.factor for b in blocks], np.int32),
             workspace=np.array([b.room for b in blocks], np.int64),
@@ -148,60 +140,33 @@ class ShapeBank:
         return self.once("edges", self._edge_arrays)
 
     def _edge_arrays(self) -> Edges:
-        cards = [np.array(shape.cards, np.int32) for shape in self.shapes]
-        edges = [_shape_edges(states, shape.arrays()) for states, shape in zip(cards, self.shapes, strict=True)]
+        shapes = self.shape_arrays()
+        arity = np.diff(shapes.scope_off)
+        several = arity > 1
+        begin = offsets(np.where(several, arity, 0))  # the edges of each factor
+        factor = np.repeat(np.arange(len(arity)), np.diff(begin))
+        edge_off = begin[shapes.fac_off]
+        shape, first_edge = np.repeat(np.arange(len(self.shapes)), np.diff(edge_off)), edge_off[:-1]
+        variable = shapes.scope[np.repeat(several, arity)]
+        numbered = shapes.var_off[shape] + variable  # through all shapes
+        message_off = offsets(shapes.card[numbered])
         return Edges(
-            edge_off=_part_offsets([e.factor for e in edges]),
-            edge_factor=_joined([e.factor for e in edges], np.int32),
-            edge_var=_joined([e.variable for e in edges], np.int32),
-            edge_axis=_joined([e.axis for e in edges], np.int32),
-            message_off=_joined([e.message[:-1] for e in edges], np.int64),
-            first_edge=_joined([e.first for e in edges], np.int64),
-            var_edge_off=offsets(_joined([e.degree for e in edges], np.int64)),
-            var_edge=_joined([e.at_variable for e in edges], np.int32),
-            messages=np.array([e.message[-1] for e in edges], np.int64),
+            edge_off=edge_off,
+            edge_factor=(factor - shapes.fac_off[shape]).astype(np.int32),
+            edge_var=variable,
+            edge_axis=(np.arange(len(factor)) - begin[factor]).astype(np.int32),
+            message_off=message_off[:-1] - message_off[first_edge][shape],
+            first_edge=np.where(several, begin[:-1] - np.repeat(first_edge, np.diff(shapes.fac_off)), -1),
+            var_edge_off=offsets(np.bincount(numbered, minlength=len(shapes.card))),
+            var_edge=(np.argsort(numbered, kind="stable") - first_edge[shape]).astype(np.int32),
+            messages=np.diff(message_off[edge_off]),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _ShapeEdges:
-    """The edges of one shape; see `kernels.tables.wiring.Edges`."""
-
-    factor: Ints32
-    variable: Ints32
-    axis: Ints32
-    message: Ints  # [E + 1]
-    first: Ints
-    degree: Ints  # [V]
-    at_variable: Ints32
-
-
-def _shape_edges(cards: Ints32, factors: FactorArrays) -> _ShapeEdges:
-    several = factors.arity > 1
-    counts = np.where(several, factors.arity, 0)
-    variable = factors.scope[np.repeat(several, factors.arity)]
-    begin = offsets(counts)
-    factor = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    return _ShapeEdges(
-        factor=factor,
-        variable=variable,
-        axis=(np.arange(len(factor)) - begin[factor]).astype(np.int32),
-        message=offsets(cards[variable]),
-        first=np.where(several, begin[:-1], -1),
-        degree=np.bincount(variable, minlength=len(cards)),
-        at_variable=np.argsort(variable, kind="stable").astype(np.int32),
-    )
 
 
 def _log_states_of_isolated(cards: Ints32, factors: FactorArrays) -> float:
     isolated = np.ones(len(cards), np.bool_)
     isolated[factors.scope] = False
     return sum(math.log(card) for card in cards[isolated].tolist())
-
-
-def _part_offsets(parts: Sequence[NDArray]) -> Ints:
-    """Offsets of the parts laid end to end, and the end of the last one."""
-    return offsets(np.array([len(part) for part in parts], np.int64))
 
 
 def _joined(parts: Sequence[NDArray], dtype: type, empty: tuple[int, ...] = (0,)) -> NDArray:

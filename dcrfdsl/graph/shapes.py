@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -134,9 +134,14 @@ class GraphShape:
         return tuple(run.anchor + turn for run in self.runs for turn in range(run.count))
 
 
-def offsets(counts: Integers) -> Ints:
+def offsets(counts: Integers | Sequence[int]) -> Ints:
     """Offsets of runs of these lengths, and the end of the last one, [n + 1]."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def offsets_of(parts: Iterable[Sized]) -> Ints:
+    """Offsets of the parts laid end to end, and the end of the last one, [n + 1]."""
+    return offsets(list(map(len, parts)))
 
 
 # where local tables lie ---------------------------------------------------------------------------------------------

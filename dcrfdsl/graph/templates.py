@@ -77,12 +77,29 @@ class CliqueTemplate:
         return self.feature_set if self.named_by is None else self.named_by
 
     @property
+    def seen_as(self) -> tuple[ViewMap | None, ...]:
+        """The view of each site, None for a site without one."""
+        return self.views or (None,) * len(self.cards)
+
+    @property
+    def seen_states(self) -> list[Ints]:
+        """Of each site, what weights take each of its states for, [card]."""
+        return [
+            np.arange(card) if view is None else np.asarray(view.of, np.int64)
+            for view, card in zip(self.seen_as, self.cards, strict=True)
+        ]
+
+    @property
+    def span(self) -> int:
+        """Positions from its first to its last site."""
+        return max(self.offsets) - min(self.offsets)
+
+    @property
     def weight_cards(self) -> tuple[int, ...]:
         """The states of each site that weights distinguish: those of its view, or the classes of its segments."""
         if self.segments is not None:
             return (self.segments.named,)
-        views = self.views or (None,) * len(self.cards)
-        return tuple(len(v.states) if v is not None else card for v, card in zip(views, self.cards, strict=True))
+        return tuple(card if v is None else len(v.states) for v, card in zip(self.seen_as, self.cards, strict=True))
 
     @property
     def relational(self) -> bool:
@@ -155,16 +172,13 @@ def clique_templates(
     states: of every variable, labels first, then latents and memories. The feature sets of templates with codes follow
     those of the cliques, in the order of the templates.
     """
-    numbers = {name: m for m, name in enumerate(variable_names(spec))}
-    views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
-    templates = [
-        _clique_template(number, clique, numbers, views, states, set_of_clique[number], bias_of_clique[number])
-        for number, clique in enumerate(spec.cliques)
-    ]
-    for number, clique in enumerate(spec.cliques):
+    numbers, views = {name: m for m, name in enumerate(variable_names(spec))}, _views(spec, states)
+    templates = []
+    for number, (clique, own_set, has_bias) in enumerate(zip(spec.cliques, set_of_clique, bias_of_clique, strict=True)):
+        template = _clique_template(number, clique, numbers, views, states, own_set, has_bias)
         if clique.segmental:
-            shape = segment_shape(spec, clique, states[clique.sites[0].variable])
-            templates[number] = replace(templates[number], segments=shape)
+            template = replace(template, segments=segment_shape(spec, clique, states[clique.sites[0].variable]))
+        templates.append(template)
     next_set = max(set_of_clique, default=-1) + 1
     for table in _hard_tables(spec, states, views):
         if table.allowed.all():
@@ -175,6 +189,10 @@ def clique_templates(
         else:
             _fold(templates, table, numbers)
     return tuple(templates)
+
+
+def _views(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, ViewMap]:
+    return {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
 
 
 def variable_names(spec: ModelSpec) -> tuple[str, ...]:
@@ -236,11 +254,10 @@ def constraint_templates(
 
     templates: those of the graph; constraints that read observations have their feature sets there.
     """
-    views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
-    numbers = {name: n for n, name in enumerate(variable_names(spec))}
+    views, numbers = views_seen(spec, states), {name: n for n, name in enumerate(variable_names(spec))}
     separate = []
     for constraint in spec.constraints:
-        table = constraint_table(spec, constraint, states, _seen_as(views))
+        table = constraint_table(spec, constraint, states, views)
         template = _constraint_template(table, numbers, -1)
         if table.observed:
             sites = (table.observed, template.variables, template.offsets)
@@ -263,7 +280,7 @@ def hidden_tables(
 
 def views_seen(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Of each view its label, and the text that it maps each state of the label to."""
-    return _seen_as({view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views})
+    return _seen_as(_views(spec, states))
 
 
 def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -275,13 +292,13 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
     low = min(offset for _, offset in table.sites)
     wanted = {(numbers[name], offset - low): axis for axis, (name, offset) in enumerate(table.sites)}
     for number, template in enumerate(templates):
-        low = min(template.offsets)
-        sites = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
         if not template.is_regular or template.views or template.coded is not None:
             continue
-        if not _lie_alike([o for _, o in table.sites], template.offsets):
+        if template.position != table.position or _misses(template.offsets) != _misses([o for _, o in table.sites]):
             continue
-        if set(sites) == set(wanted) and template.position == table.position and len(sites) == len(wanted):
+        low = min(template.offsets)
+        sites = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
+        if sorted(sites) == sorted(wanted):
             turned = np.transpose(table.allowed[0], [wanted[site] for site in sites])
             both = turned if template.allowed is None else template.allowed & turned
             templates[number] = replace(template, allowed=both)
@@ -289,16 +306,11 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
     templates.append(_constraint_template(table, numbers, -1))
 
 
-def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Whether instances of the same sites, up to a shift, occur at the same positions.
-
-    Anchors are positions themselves, so `y[-1]` alone never means the last one.
+def _misses(offsets: Sequence[int]) -> tuple[int, int]:
+    """At how many of the first and of the last positions its last or first site never lies: anchors are positions
+    themselves, so `y[-1]` alone never means the last one.
     """
-
-    def reach(offsets: Sequence[int]) -> tuple[int, int]:
-        return max(0, min(offsets)), max(0, -max(offsets))
-
-    return reach(first) == reach(second)
+    return max(0, min(offsets)), max(0, -max(offsets))
 
 
 def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
@@ -322,12 +334,9 @@ def assignment_states(template: CliqueTemplate, assignment: int, states: Sequenc
     """The states that an assignment number stands for, one per site; `states[m]` are those of label m."""
     if template.segments is not None:
         return (template.segments.classes[assignment].name,)
+    codes = np.unravel_index(assignment, template.full_cards)
     out = []
-    views = template.views or (None,) * len(template.variables)
-    for variable, view, card in zip(
-        reversed(template.variables), reversed(views), reversed(template.full_cards), strict=True
-    ):
-        assignment, state = divmod(assignment, card)
+    for variable, view, state in zip(template.variables, template.seen_as, map(int, codes), strict=True):
         names = states[variable] if view is None else view.states
         out.append(names[state] if state < len(names) else ("START", "STOP")[state - len(names)])
-    return tuple(reversed(out))
+    return tuple(out)

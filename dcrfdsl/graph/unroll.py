@@ -123,7 +123,7 @@ class ModelGraph:
 
     def _span(self) -> int:
         """Positions from the first to the last site of the widest static clique."""
-        return max((max(t.offsets) - min(t.offsets) for t in self.templates if not t.relational), default=0)
+        return max((t.span for t in self.templates if not t.relational), default=0)
 
     @property
     def sample_lengths(self) -> tuple[int, int]:

@@ -296,10 +296,11 @@ class Binder:
         if graph.unary_only:
             contexts, bindings = bind_contexts(graph, parameters), self._bindings
             self._contexts = contexts.tables
-            self._hard = np.concatenate([self._hard, np.zeros(contexts.num_cells)])
+            cells = np.arange(len(contexts.weight))
+            self._hard = np.concatenate([self._hard, np.zeros(len(cells))])
             self._bindings = bindings._replace(
                 bias_weight=np.concatenate([bindings.bias_weight, contexts.weight]),
-                bias_cell=np.concatenate([bindings.bias_cell, graph.num_shared + contexts.cell]),
+                bias_cell=np.concatenate([bindings.bias_cell, graph.num_shared + cells]),
             )
         self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
         self._potentials: dict[int, tuple[Floats, Potentials]] = {}

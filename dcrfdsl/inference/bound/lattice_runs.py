@@ -77,7 +77,7 @@ class CandidateRuns:
             many = (table if table.dtype == np.bool_ else table > -np.inf).sum(axis=1)
             row = np.repeat(data.rows.first_row[template.feature_set], lengths) + inside
             np.minimum(left, many[data.rows.feature[data.rows.row_off[row]]], out=left)
-        span = 1 + max((max(t.offsets) - min(t.offsets) for t in graph.templates), default=0)
+        span = 1 + max((t.span for t in graph.templates), default=0)
         runs = np.ones(max(0, len(left) - span + 1))
         for back in range(span):
             runs *= left[back : back + len(runs)]
@@ -137,22 +137,20 @@ class StarTables:
         """The structure for a data set that is bound to a thin graph, without hard constraints on several labels."""
         assert data.contexts is not None
         templates = [t for t in data.graph.templates if len(t.offsets) > 1]
-        templates.sort(key=lambda t: max(t.offsets) - min(t.offsets))  # stable, as tables are packed
-        levels: list[list] = [[]]
+        templates.sort(key=lambda t: t.span)  # stable, as tables are packed
+        tables = []
         sources, targets, starred = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.bool_)]
         start = 0
         for j, template in enumerate(templates):
             keys, cells = _seen(data.contexts, j, template)
             found, place, stars = _patterns(template, keys)
-            level = max(template.offsets) - min(template.offsets)
-            levels += [[] for _ in range(len(levels), level + 1)]
-            levels[level].append(packed_table(template, _star_codes(template), found, start))
+            tables.append(packed_table(template, _star_codes(template), found, start))
             sources.append(np.tile(cells, len(place) // max(1, len(cells))))
             targets.append(start + place)
             starred.append(stars)
             start += len(found)
         return cls(
-            data.graph.cards[0], pack_contexts(levels), np.concatenate(sources), np.concatenate(targets),
+            data.graph.cards[0], pack_contexts(tables), np.concatenate(sources), np.concatenate(targets),
             np.concatenate(starred),
         )  # fmt: skip
 
@@ -186,15 +184,14 @@ def _patterns(template: CliqueTemplate, keys: Ints) -> tuple[Ints, Ints, Mask]:
     Returns the distinct new keys, for each pattern of stars the number of each key's image, and which have a star.
     """
     full = template.full_cards
-    states, strides = np.unravel_index(keys, full), _strides(full)
-    images = []
-    for stars in itertools.product((False, True), repeat=len(full)):
-        images.append(
-            sum(
-                (np.full(len(keys), card) if star else state) * stride
-                for star, state, card, stride in zip(stars, states, full, strides, strict=True)
-            )
+    sites = list(zip(np.unravel_index(keys, full), full, _strides(full), strict=True))
+    images = [
+        sum(
+            (np.full(len(keys), card) if star else state) * stride
+            for star, (state, card, stride) in zip(stars, sites, strict=True)
         )
+        for stars in itertools.product((False, True), repeat=len(full))
+    ]
     found, place = np.unique(np.concatenate(images).astype(np.int64), return_inverse=True)
     starred = np.zeros(len(found), np.bool_)
     starred[place[len(keys) :]] = True
@@ -207,13 +204,6 @@ def _strides(full: tuple[int, ...]) -> list[int]:
 
 def _star_codes(template: CliqueTemplate) -> list[Ints]:
     """The part of a key for each label and the star, site by site."""
-    views = template.views or (None,) * len(template.cards)
-    of = [
-        np.arange(card) if view is None else np.asarray(view.of)
-        for card, view in zip(template.cards, views, strict=True)
-    ]
     full = template.full_cards
-    return [
-        np.append(seen, card).astype(np.int64) * stride
-        for seen, card, stride in zip(of, full, _strides(full), strict=True)
-    ]
+    sites = zip(template.seen_states, full, _strides(full), strict=True)
+    return [np.append(seen, card) * stride for seen, card, stride in sites]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...foundation import Floats, Ints, Mask
-from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters
+from ...graph import LAST, CliqueTemplate, ModelGraph, Parameters, offsets
 from ...kernels.lattice import FORBIDDEN, MOST_STATES, NO_GUIDE, UNSEEN, ContextTables, Guide, LocalTables, fill_hash
 
 MOST_LABELS = 4  # of a clique
@@ -45,10 +45,10 @@ def lattice_refusal(graph: ModelGraph) -> tuple[str, str] | None:
 
 def view_guide(graph: ModelGraph, name: str) -> Guide | None:
     """The guide of a view, with the tables that see two neighbours through it alone; None if there is no such table."""
-    pairs = [t for t in graph.templates if len(t.offsets) > 1 and max(t.offsets) - min(t.offsets) == 1]
+    pairs = [t for t in graph.templates if len(t.offsets) > 1 and t.span == 1]
     tables, value = [], np.zeros(0, np.int64)
     for number, template in enumerate(pairs):  # tables are packed level by level, and this is the first one
-        seen_as = {view.name if view is not None else None for view in template.views or (None,)}
+        seen_as = {view.name if view is not None else None for view in template.seen_as}
         if seen_as == {name} and template.clique >= 0 and template.allowed is None and template.coded is None:
             tables.append(number)
             value = np.asarray(next(view.of for view in template.views if view is not None), np.int64)
@@ -60,15 +60,10 @@ def view_guide(graph: ModelGraph, name: str) -> Guide | None:
 
 @dataclass(frozen=True, eq=False)
 class BoundContexts:
-    """The tables of contexts, and which bias weight each of their cells has. cell: counted from the shared cells."""
+    """The tables of contexts, and which bias weight each of their cells has. These follow the shared cells."""
 
     tables: ContextTables
     weight: Ints
-    cell: Ints
-
-    @property
-    def num_cells(self) -> int:
-        return len(self.cell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +84,17 @@ class _Table:
 
 def dense_contexts(graph: ModelGraph, base: Ints) -> ContextTables:
     """The contexts of a graph with dense tables, which begin at `base` [kinds]."""
-    levels: list[list[_Table]] = [[]]
+    tables = []
     for kind, first in zip(graph.kinds, base.tolist(), strict=False):
-        template = kind.template
-        if len(template.offsets) > 1:
-            plain = replace(template, views=(), allowed=None)  # tables are by states, and hold hard zeros
-            nothing = np.zeros(0, np.int64)
-            _level(levels, template).append(replace(_table(plain, nothing, 0), first_cell=first))
-    return pack_contexts(levels)
+        if len(kind.template.offsets) > 1:
+            plain = replace(kind.template, views=(), allowed=None)  # tables are by states, and hold hard zeros
+            tables.append(replace(_table(plain, np.zeros(0, np.int64), 0), first_cell=first))
+    return pack_contexts(tables)
 
 
 def bind_contexts(graph: ModelGraph, parameters: Parameters) -> BoundContexts:
     """The contexts of a graph that `lattice_refusal` accepts."""
-    levels: list[list[_Table]] = [[]]
-    weights, cells = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    start = 0
+    tables, weights, start = [], [np.zeros(0, np.int64)], 0
     for template in graph.templates:
         if len(template.offsets) == 1:
             continue
@@ -112,10 +103,9 @@ def bind_contexts(graph: ModelGraph, parameters: Parameters) -> BoundContexts:
             keys = parameters.cliques[template.clique].bias.astype(np.int64)
             first = parameters.bias_start(template.clique)
             weights.append(np.arange(first, first + len(keys)))
-            cells.append(start + np.arange(len(keys)))
-        _level(levels, template).append(_table(template, keys, graph.num_shared + start))
+        tables.append(_table(template, keys, graph.num_shared + start))
         start += len(keys)
-    return BoundContexts(pack_contexts(levels), np.concatenate(weights), np.concatenate(cells))
+    return BoundContexts(pack_contexts(tables), np.concatenate(weights))
 
 
 def packed_table(template: CliqueTemplate, codes: list[Ints], keys: Ints, first_cell: int) -> _Table:
@@ -124,27 +114,16 @@ def packed_table(template: CliqueTemplate, codes: list[Ints], keys: Ints, first_
     return _Table(back, codes, keys, first_cell + np.arange(len(keys)), LARGEST_DIRECT + 1, None)
 
 
-def _level(levels: list[list[_Table]], template: CliqueTemplate) -> list[_Table]:
-    """The tables of the level of a template; appends what levels are missing."""
-    level = max(template.offsets) - min(template.offsets)
-    levels += [[] for _ in range(len(levels), level + 1)]
-    return levels[level]
-
-
 def _table(template: CliqueTemplate, keys: Ints, first_cell: int) -> _Table:
-    high, full = max(template.offsets), template.full_cards
-    views = template.views or (None,) * len(full)
-    codes = [
-        (np.arange(card, dtype=np.int64) if view is None else np.asarray(view.of, np.int64)) * math.prod(full[i + 1 :])
-        for i, (card, view) in enumerate(zip(template.cards, views, strict=True))
-    ]
+    full = template.full_cards
+    codes = [states * math.prod(full[i + 1 :]) for i, states in enumerate(template.seen_states)]
     allowed = None if template.allowed is None else template.allowed.ravel()
-    cells = first_cell + np.arange(len(keys))
-    return _Table([high - offset for offset in template.offsets], codes, keys, cells, math.prod(full), allowed)
+    return replace(packed_table(template, codes, keys, first_cell), size=math.prod(full), allowed=allowed)
 
 
-def pack_contexts(levels: list[list[_Table]]) -> ContextTables:
-    tables = [table for level in levels for table in level]
+def pack_contexts(tables: list[_Table]) -> ContextTables:
+    """The tables level by level: those of as many neighbours lie together."""
+    tables = sorted(tables, key=lambda table: max(table.back))
     count = len(tables)
     back, code_off = np.zeros((2, count, MOST_LABELS), np.int64)
     codes, direct_parts = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
@@ -175,7 +154,7 @@ def pack_contexts(levels: list[list[_Table]]) -> ContextTables:
         hash_keys.append(key)
         hash_cells.append(cell)
     return ContextTables(
-        level_off=np.cumsum([0, *map(len, levels)], dtype=np.int64),
+        level_off=offsets(np.bincount([max(table.back) for table in tables], minlength=1)),
         sites=np.array([len(table.back) for table in tables], np.int64),
         back=back,
         code_off=code_off,
@@ -200,10 +179,7 @@ def local_tables(graph: ModelGraph, base: Ints, log_base: Floats) -> LocalTables
     def total(numbers: list[int]) -> Floats:
         return sum((log_base[base[k] : base[k] + states] for k in numbers), np.zeros(states))
 
-    everywhere, first, last = places[None], places[0], places[LAST]
-    scored = [k for k in everywhere if graph.kinds[k].template.feature_set >= 0]
-    kinds = (np.array(numbers, np.int64) for numbers in (scored, everywhere, first, last))
-    scored_kinds, plain, at_first, at_last = kinds
-    return LocalTables(
-        states, scored_kinds, plain, at_first, at_last, total(everywhere), total(first), total(last)
-    )  # fmt: skip
+    three = places[None], places[0], places[LAST]
+    scored = [k for k in places[None] if graph.kinds[k].template.feature_set >= 0]
+    kinds = (np.array(numbers, np.int64) for numbers in (scored, *three))
+    return LocalTables(states, *kinds, *map(total, three))  # type: ignore[arg-type]

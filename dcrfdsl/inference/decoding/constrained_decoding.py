@@ -15,7 +15,7 @@ import numpy as np
 
 from ...features import FeatureRows, Pairs
 from ...foundation import Floats, Ints, Ints32, Mask
-from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph
+from ...graph import ANY_STATE, ModelGraph, Parameters, code_rows, constrained_graph
 from ...semantics import MethodSettings
 from ..bound import Binder, BoundData, repeated_data
 from ..methods import METHODS
@@ -62,8 +62,7 @@ class ConstrainedDecoder:
         self._entry, self._settings, self._workers = METHODS[method], settings, workers
         constrained = constrained_graph(graph, sets, len(rows))
         binder = Binder(constrained, parameters, programs=self._entry.programs)
-        count = int(sentence_off[-1])
-        free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY_STATE, np.int32), np.zeros(0))
+        free = code_rows(np.full(int(sentence_off[-1]), ANY_STATE))
         self.data = binder.bind((*rows, *(free for _ in range(graph.num_labels))), sentence_off, relations)
         self.labels = graph.num_labels
         self.status = RunStatus()
