@@ -21,7 +21,6 @@ from ..graph import ANY_STATE, any_but, only_state, state_set
 from ..inference import (
     BoundData,
     ChainRuns,
-    CompetitorTotals,
     ConstrainedDecoder,
     Expectations,
     LinkedChains,
@@ -33,7 +32,7 @@ from ..inference import (
     chain_of,
 )
 from ..kernels.chain import Smoothing, SpanLoss
-from ..kernels.sequences import LabelledSpans
+from ..kernels.sequences import ErrorSums, LabelledSpans
 from ..kernels.tables import Potentials
 from .batches import SentenceBatches
 from .competing_labellings import CompetitorSearch
@@ -93,9 +92,9 @@ class SpanCounter:
         judging = self._judging._replace(shares=(1.0, 1.0))
 
         def run(first: int, last: int) -> None:
-            right = CompetitorTotals(*self._right.of(first), loss)
-            nothing = CompetitorTotals(unused, np.zeros_like(data.hard), false)
-            wrong = CompetitorTotals(*self._wrong.of(first), false) if self._wrong is not None else nothing
+            right = ErrorSums(*self._right.of(first), loss)
+            nothing = ErrorSums(unused, np.zeros_like(data.hard), false)
+            wrong = ErrorSums(*self._wrong.of(first), false) if self._wrong is not None else nothing
             runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, status)
 
         self._workers.map(run, self._right.runs)
@@ -131,8 +130,8 @@ class _JudgingMethod(StatelessMethod):
     ) -> None:
         """As `MarginalInference.expectations`."""
         right, wrong = (
-            CompetitorTotals(gradient, expected, self._loss),
-            CompetitorTotals(gradient, expected, self._false),
+            ErrorSums(gradient, expected, self._loss),
+            ErrorSums(gradient, expected, self._false),
         )
         self._runs.competitors(potentials, first, last, self._labelling, self.judging, right, wrong, self._status)
         run, (of_missed, of_false) = slice(first, last), self.judging.shares

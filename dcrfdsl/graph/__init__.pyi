@@ -53,6 +53,7 @@ from .margin_graphs import (
     segment_cost_rows as segment_cost_rows,
 )
 from .model_cost import (
+    REMEMBERED_BYTES as REMEMBERED_BYTES,
     JoinedCost as JoinedCost,
     JoinedPairs as JoinedPairs,
     MessageCost as MessageCost,

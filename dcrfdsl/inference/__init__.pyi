@@ -15,7 +15,6 @@ from .bound.binding import (
 from .bound.chain_runs import (
     LONGEST as LONGEST,
     ChainRuns as ChainRuns,
-    CompetitorTotals as CompetitorTotals,
     LinkedChains as LinkedChains,
     chain_of as chain_of,
     linked_chains as linked_chains,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..foundation import Floats, Ints, Ints32, Mask
+from ..graph import REMEMBERED_BYTES, offsets
 from ..kernels.lattice import COLUMNS, EARLY, EDGES, LABELS, POSITIONS, POSSIBLE, RELAXED
 from ..kernels.runtime import IMPOSSIBLE
 from ..kernels.tables import Potentials, Results
@@ -186,6 +187,38 @@ class StatelessMethod:
 
     def tighten_tolerance(self) -> bool:
         return False
+
+
+class IterativeMethod:
+    """What methods that iterate until they converge have in common: a tolerance, which begins as that of `settings`
+    and may be tightened, and what each sequence keeps from call to call.
+    """
+
+    together: ClassVar[int] = 1
+    sharpest: ClassVar[float]  # the tolerance beyond which answers do not get more exact
+
+    def __init__(self, data: BoundData, tolerance: float):
+        self.edges, self.tolerance = data.bank.edge_arrays(), tolerance
+        self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
+        self.is_kept = np.zeros(data.num_sequences, np.bool_)
+
+    def keep(self, counts: Ints) -> None:
+        """Makes room for so many numbers of each sequence [S], if memory allows."""
+        if 4 * int(counts.sum()) <= REMEMBERED_BYTES:
+            self.kept_off = offsets(counts)
+            self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
+
+    def memory(self) -> dict[str, Any]:
+        return {}  # a resumed training begins with fresh marginals
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Nothing was saved."""
+
+    def tighten_tolerance(self) -> bool:
+        if self.tolerance <= self.sharpest:
+            return False
+        self.tolerance = max(self.sharpest, 0.1 * self.tolerance)
+        return True
 
 
 class Decoder(Protocol):

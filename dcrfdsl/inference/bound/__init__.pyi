@@ -8,7 +8,6 @@ from .automaton_runs import (
 from .binding import Binder as Binder, BoundData as BoundData, repeated_data as repeated_data
 from .chain_runs import (
     ChainRuns as ChainRuns,
-    CompetitorTotals as CompetitorTotals,
     LinkedChains as LinkedChains,
     chain_of as chain_of,
     linked_chains as linked_chains,

@@ -17,7 +17,6 @@ import math
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -51,14 +50,6 @@ from .binding import BoundData
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
 USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most
-
-
-class CompetitorTotals(NamedTuple):
-    """The sums that `ChainRuns.competitors` adds to: gradient [cells], expected [shared cells], losses [S]."""
-
-    gradient: Floats
-    expected: Floats
-    loss: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +281,7 @@ class ChainRuns:
 
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
-        right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
+        right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.chain_competitors`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
@@ -359,15 +350,15 @@ class LinkedChains:
 
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
-        right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
+        right: ErrorSums, wrong: ErrorSums, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.linked_competitors`."""
         d, width = self.data, self._width
         row = (0,) * block_registers(self._states), self._states, width
         memory = competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
         linked_competitors(
-            first, last, row, d.problem, potentials, d.ragged(labelling), judging, ErrorSums(*right),
-            ErrorSums(*wrong), status, memory,
+            first, last, row, d.problem, potentials, d.ragged(labelling), judging, right,
+            wrong, status, memory,
         )  # fmt: skip
 
 

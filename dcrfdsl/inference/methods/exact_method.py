@@ -36,7 +36,6 @@ from ..bound import (
     BoundData,
     CandidateRuns,
     ChainRuns,
-    CompetitorTotals,
     bound_automaton,
     chain_of,
     filled_lanes,
@@ -212,13 +211,13 @@ class ProgramCompetitors:
 
     def competitors(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: LabelledSpans,
-        right: CompetitorTotals, wrong: CompetitorTotals, status: np.ndarray[tuple[int], np.dtype[np.int8]],
+        right: ErrorSums, wrong: ErrorSums, status: np.ndarray[tuple[int], np.dtype[np.int8]],
     ) -> None:  # fmt: skip
         """See `kernels.sequences.span_competitors.exact_competitors`."""
         d = self.data
         exact_competitors(
             first, last, d.problem, self._programs, self._patterns, potentials, d.ragged(labelling), judging,
-            ErrorSums(*right), ErrorSums(*wrong), status,
+            right, wrong, status,
         )  # fmt: skip
 
     def decode_wrong(

@@ -19,11 +19,9 @@ from ...kernels.sequences import (
 )
 from ...kernels.tables import Control, Potentials, Ragged, Schedules, Sweeps, Totals, WarmStart
 from ...semantics import AutoSettings, BpSettings, TrpSettings
-from ..base import Decoded, Expectations
+from ..base import Decoded, Expectations, IterativeMethod
 from ..bound import BoundData
 
-SHARPEST = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
-REMEMBERED_BYTES = 2**28
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
 TREE_KINDS = {"random": TREES, "cover": COVER}
 FIRST_TREES = 32  # drawn once for all sequences of a shape; runs that need more draw them in passing …
@@ -31,17 +29,14 @@ DRAWN_SENDS = 2**22  # … and so they do where so many would take more numbers 
 
 
 @dataclass(eq=False)
-class MessageMethod:
-    """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops.
-
-    `tolerance` begins as the settings' and may be tightened by `tighten_tolerance`.
-    """
+class MessageMethod(IterativeMethod):
+    """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops."""
 
     data: BoundData
     settings: TrpSettings | BpSettings | AutoSettings
     schedule: int
     approximate: bool = True
-    together: ClassVar[int] = 1
+    sharpest: ClassVar[float] = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
 
     @classmethod
     def by_trees(cls, data: BoundData, settings: TrpSettings | AutoSettings) -> MessageMethod:
@@ -54,11 +49,8 @@ class MessageMethod:
         return cls(data, settings, SCHEDULES[settings.schedule])
 
     def __post_init__(self) -> None:
-        self.edges = self.data.bank.edge_arrays()
+        IterativeMethod.__init__(self, self.data, self.settings.tolerance)
         self.sweeps = Sweeps(self.schedule, self._trees()) if self.schedule != RESIDUAL else None
-        self.tolerance = self.settings.tolerance
-        self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
-        self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
 
     def _trees(self) -> Schedules:
         """The first trees of each shape, drawn once for a bank of shapes; none for other schedules."""
@@ -75,10 +67,7 @@ class MessageMethod:
         return Control(self.tolerance, self.settings.max_iterations, self.settings.damping, self.settings.seed)
 
     def remember(self) -> None:
-        counts = self.edges.messages[self.data.rows.shape]
-        if 4 * int(counts.sum()) <= REMEMBERED_BYTES:
-            self.kept_off = np.concatenate(([0], np.cumsum(counts)))
-            self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
+        self.keep(self.edges.messages[self.data.rows.shape])
 
     def memory(self) -> dict[str, Any]:
         is_kept = self.is_kept.astype("uint8")
@@ -88,12 +77,6 @@ class MessageMethod:
         self.tolerance = saved["tolerance"]
         self.kept[:] = recalled(saved, "messages", len(self.kept), dtype=self.kept.dtype)
         self.is_kept[:] = recalled(saved, "is_kept", len(self.is_kept), dtype=np.uint8).astype(bool)
-
-    def tighten_tolerance(self) -> bool:
-        if self.tolerance <= SHARPEST:
-            return False
-        self.tolerance = max(SHARPEST, 0.1 * self.tolerance)
-        return True
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
