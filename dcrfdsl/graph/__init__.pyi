@@ -96,7 +96,7 @@ from .segment_shapes import (
     segment_shape as segment_shape,
 )
 from .shape_bank import ShapeBank as ShapeBank
-from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
+from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets, offsets_of as offsets_of
 from .templates import (
     LAST as LAST,
     CliqueTemplate as CliqueTemplate,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..foundation import data_error
 from ..kernels.tables import Regions
 from .elimination import best_order
 from .shape_bank import ShapeBank
-from .shapes import GraphShape, offsets
+from .shapes import GraphShape, offsets, offsets_of
 
 Scope = tuple[int, ...]
 MOST_REGIONS = 50_000  # of one graph
@@ -52,7 +52,8 @@ def bank_regions(bank: ShapeBank, limits: ClusterLimits) -> Regions:
 
 def _clusters(shape: GraphShape, scopes: Sequence[Scope], limits: ClusterLimits) -> list[Scope]:
     """The largest clusters in the order of their variables; each variable and factor is in one."""
-    more = {"factors": _no_more, "loops": _loops, "join": _mini_buckets}[limits.source](shape, scopes, limits)
+    finders = {"factors": lambda *_: [], "loops": _loops, "join": _mini_buckets}
+    more = finders[limits.source](shape, scopes, limits)
     return _largest([*((v,) for v in range(len(shape.cards))), *scopes, *more])
 
 
@@ -67,10 +68,6 @@ def _largest(scopes: Iterable[Scope]) -> list[Scope]:
             for v in scope:
                 at[v].append(variables)
     return sorted(kept)
-
-
-def _no_more(shape: GraphShape, scopes: Sequence[Scope], limits: ClusterLimits) -> list[Scope]:
-    return []
 
 
 def _fits(shape: GraphShape, variables: Iterable[int], limits: ClusterLimits) -> bool:
@@ -173,35 +170,20 @@ def _too_many(limits: ClusterLimits) -> Exception:
 # arrays -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Lists:
-    """The fields of `Regions` while they are collected."""
+    """The fields of `Regions` while they are collected, with `links`, how many each region has."""
 
-    cluster_off: list[int] = field(default_factory=lambda: [0])
-    table_off: list[int] = field(default_factory=list)
-    size: list[int] = field(default_factory=list)
-    around: list[list[int]] = field(default_factory=list)
-    region_off: list[int] = field(default_factory=lambda: [0])
-    number: list[int] = field(default_factory=list)
-    cell_off: list[int] = field(default_factory=list)
-    states: list[int] = field(default_factory=list)
-    links: list[int] = field(default_factory=list)  # of each region
-    link_cluster: list[int] = field(default_factory=list)
-    link_region: list[int] = field(default_factory=list)
-    link_map: list[int] = field(default_factory=list)
-    link_message: list[int] = field(default_factory=list)
-    fac_cluster: list[int] = field(default_factory=list)
-    fac_map: list[int] = field(default_factory=list)
-    fac_region: list[int] = field(default_factory=list)
-    fac_within: list[int] = field(default_factory=list)
-    var_cluster: list[int] = field(default_factory=list)
-    var_map: list[int] = field(default_factory=list)
-    var_region: list[int] = field(default_factory=list)
-    var_within: list[int] = field(default_factory=list)
-    messages: list[int] = field(default_factory=list)
-    maps: dict[tuple[Scope, Scope], int] = field(default_factory=dict)
-    entries: list[np.ndarray] = field(default_factory=list)
-    next_map: int = 0
+    def __init__(self) -> None:
+        self.columns: dict[str, list[int]] = defaultdict(list, cluster_off=[0], region_off=[0])
+        self.around: list[list[int]] = []
+        self.maps: dict[tuple[Scope, Scope], int] = {}
+        self.entries: list[np.ndarray] = []
+        self.next_map = 0
+
+    def put(self, **numbers: int) -> None:
+        """A number for each of these columns."""
+        for name, number in numbers.items():
+            self.columns[name].append(number)
 
     def map_of(self, shape: GraphShape, cluster: Scope, scope: Scope) -> int:
         """Where the map from the table of `cluster` to that of `scope`, row-major in its own order, begins."""
@@ -221,44 +203,37 @@ class _Lists:
         scopes = [tuple(sorted(scope)) for scope in shape.scopes if len(scope) > 1]
         clusters = _clusters(shape, scopes, limits)
         regions = _shared(clusters, limits)
-        first, tables = self.cluster_off[-1], 0
+        columns, tables = self.columns, 0
+        first, first_region = columns["cluster_off"][-1], columns["region_off"][-1]
         at: dict[int, list[int]] = defaultdict(list)
         for number, cluster in enumerate(clusters):
             size = math.prod(shape.cards[v] for v in cluster)
-            self.table_off.append(tables)
-            self.size.append(size)
+            self.put(table_off=tables, size=size)
             self.around.append([])
             tables += size
             for v in cluster:
                 at[v].append(number)
-        self.cluster_off.append(first + len(clusters))
 
         def holders(scope: Scope) -> list[int]:
             return [number for number in at[scope[0]] if set(scope) <= set(clusters[number])]
 
         cells = messages = 0
-        for region, count in zip(regions, _counts(clusters, regions), strict=True):
+        for n, (region, count) in enumerate(zip(regions, _counts(clusters, regions), strict=True), first_region):
             states, around = math.prod(shape.cards[v] for v in region), holders(region)
             for number in around:
-                self.around[first + number].append(len(self.link_cluster))
-                self.link_cluster.append(first + number)
-                self.link_region.append(len(self.number))
-                self.link_map.append(self.map_of(shape, clusters[number], region))
-                self.link_message.append(messages)
+                self.around[first + number].append(len(columns["link_cluster"]))
+                to_region = self.map_of(shape, clusters[number], region)
+                self.put(link_cluster=first + number, link_region=n, link_map=to_region, link_message=messages)
                 messages += states
-            self.number.append(count)
-            self.cell_off.append(cells)
-            self.states.append(states)
-            self.links.append(len(around))
+            self.put(number=count, cell_off=cells, states=states, links=len(around))
             cells += states
-        self.region_off.append(len(self.number))
-        self.messages.append(messages)
-        index = {region: self.region_off[-2] + i for i, region in enumerate(regions)}
+        self.put(cluster_off=first + len(clusters), region_off=first_region + len(regions), messages=messages)
+        index = {region: first_region + i for i, region in enumerate(regions)}
 
         def place(scope: Scope) -> tuple[int, int, int, int]:
             """The smallest cluster around a scope, the map from it, the region that all of them share, and the map."""
             around = holders(scope)
-            smallest = min(around, key=lambda n: self.size[first + n])
+            smallest = min(around, key=lambda n: columns["size"][first + n])
             to_scope = self.map_of(shape, clusters[smallest], scope)
             if len(around) == 1:
                 return first + smallest, to_scope, -1, -1
@@ -266,13 +241,9 @@ class _Lists:
             return first + smallest, to_scope, index[common], self.map_of(shape, common, scope)
 
         factors = [place(tuple(scope)) if len(scope) > 1 else (-1, -1, -1, -1) for scope in shape.scopes]
-        variables = [place((v,)) for v in range(len(shape.cards))]
-        for places, lists in (
-            (factors, (self.fac_cluster, self.fac_map, self.fac_region, self.fac_within)),
-            (variables, (self.var_cluster, self.var_map, self.var_region, self.var_within)),
-        ):
-            for column, number in zip(lists, range(4), strict=True):
-                column.extend(found[number] for found in places)
+        for kind, places in (("fac", factors), ("var", [place((v,)) for v in range(len(shape.cards))])):
+            for name, column in zip(("cluster", "map", "region", "within"), zip(*places, strict=True), strict=False):
+                columns[f"{kind}_{name}"] += column
 
 
 def _joined(shapes: Sequence[GraphShape], limits: ClusterLimits) -> Regions:
@@ -280,15 +251,15 @@ def _joined(shapes: Sequence[GraphShape], limits: ClusterLimits) -> Regions:
     for shape in shapes:
         lists.add(shape, limits)
     whole = {
-        name: np.array(getattr(lists, name), np.int64)
+        name: np.array(lists.columns[name], np.int64)
         for name in Regions._fields
         if name not in ("around_off", "around", "number", "link_off", "map")
     }
     return Regions(
         **whole,
-        around_off=offsets(np.array([len(links) for links in lists.around], np.int64)),
+        around_off=offsets_of(lists.around),
         around=np.array([link for links in lists.around for link in links], np.int64),
-        number=np.array(lists.number, np.float64),
-        link_off=offsets(np.array(lists.links, np.int64)),
+        number=np.array(lists.columns["number"], np.float64),
+        link_off=offsets(lists.columns["links"]),
         map=np.concatenate([np.zeros(0, np.int32), *lists.entries]),
     )

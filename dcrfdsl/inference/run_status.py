@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 
 from ..foundation import Floats, Ints
 
-_COUNTS = ("bounded", "certified", "gap", "nodes", "compared")
+_COUNTS = (
+    "graphs", "not_converged", "redone", "damped", "searched", "unproven", "bounded", "certified", "gap", "nodes",
+    "compared",
+)  # fmt: skip
 MOST_PLACES = 5  # named in a message
 
 
@@ -35,16 +38,7 @@ class PruningReport:
     lost: float = 0.0
 
     def __add__(self, other: PruningReport) -> PruningReport:
-        return PruningReport(
-            self.positions + other.positions,
-            self.possible + other.possible,
-            self.kept + other.kept,
-            self.contexts + other.contexts,
-            self.early + other.early,
-            self.relaxed + other.relaxed,
-            self.judged + other.judged,
-            self.lost + other.lost,
-        )
+        return PruningReport(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     def since(self, before: PruningReport) -> PruningReport:
         """This sum less the one `before`."""
@@ -115,24 +109,17 @@ class RunStatus:
 
     def since(self, before: RunStatus) -> RunStatus:
         """This sum less what was counted `before`; the most iterations and the largest residual are those of both."""
-        counts = ("graphs", "not_converged", "redone", "damped", "searched", "unproven", *_COUNTS)
-        counted = {name: getattr(self, name) - getattr(before, name) for name in counts}
+        counted = {name: getattr(self, name) - getattr(before, name) for name in _COUNTS}
         return replace(self, **counted, pruning=self.pruning.since(before.pruning))
 
     def __add__(self, other: RunStatus) -> RunStatus:
         return RunStatus(
-            self.graphs + other.graphs,
-            self.not_converged + other.not_converged,
-            max(self.iterations, other.iterations),
-            max(self.residual, other.residual),
-            self.redone + other.redone,
-            tuple(dict.fromkeys(self.impossible + other.impossible)),
-            self.approximate or other.approximate,
-            self.damped + other.damped,
-            self.pruning + other.pruning,
-            self.searched + other.searched,
-            self.unproven + other.unproven,
-            *(getattr(self, name) + getattr(other, name) for name in _COUNTS),
+            iterations=max(self.iterations, other.iterations),
+            residual=max(self.residual, other.residual),
+            impossible=tuple(dict.fromkeys(self.impossible + other.impossible)),
+            approximate=self.approximate or other.approximate,
+            pruning=self.pruning + other.pruning,
+            **{name: getattr(self, name) + getattr(other, name) for name in _COUNTS},
         )
 
 

@@ -18,11 +18,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ...foundation import Floats, Ints, Ints32, Mask
-from ...graph import FactorGraph
+from ...graph import FactorGraph, offsets, offsets_of
 from ...kernels.messages import DualGraph, ascend_dual, prune_states, state_bounds
 from ...kernels.tables import Potentials
 from ..bound import BoundData
@@ -91,38 +92,27 @@ def bounded_labelling(graph: FactorGraph, limits: SearchLimits, start: Ints | No
 
 def _parts(graph: FactorGraph) -> list[tuple[Ints, list[int]]]:
     """The variables of each part that hangs together, and the factors on it; parts in order of their first variable."""
-    above = list(range(len(graph.cards)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(v: int) -> int:
-        while above[v] != v:
-            above[v] = above[above[v]]
-            v = above[v]
-        return v
-
-    for scope in graph.scopes:
-        for v in scope[1:]:
-            a, b = root(scope[0]), root(v)
-            above[max(a, b)] = min(a, b)
-    members: dict[int, list[int]] = {}
-    for v in range(len(graph.cards)):
-        members.setdefault(root(v), []).append(v)
-    factors: dict[int, list[int]] = {at: [] for at in members}
+    if not graph.cards:
+        return []
+    links = np.array([(scope[0], v) for scope in graph.scopes for v in scope], np.int64).reshape(-1, 2).T
+    joined = coo_array((np.ones(links.shape[1]), links), (len(graph.cards),) * 2)
+    count, part = connected_components(joined, directed=False)
+    members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
+    factors: list[list[int]] = [[] for _ in range(count)]
     for f, scope in enumerate(graph.scopes):
         if scope:
-            factors[root(scope[0])].append(f)
-    return [(np.array(members[at]), factors[at]) for at in members]
+            factors[part[scope[0]]].append(f)
+    return list(zip(members, factors, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class _Node:
+class _Node(NamedTuple):
     """States [states] that are left, and δ to begin from."""
 
     allowed: Mask
     delta: Floats
-
-
-def _offsets(counts: Sequence[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.array(counts, np.int64)))).astype(np.int64)
 
 
 class _Part:
@@ -131,7 +121,7 @@ class _Part:
     def __init__(self, graph: FactorGraph, members: Ints, factors: Sequence[int]):
         number = {int(v): n for n, v in enumerate(members)}
         cards = [graph.cards[int(v)] for v in members]
-        state_off = _offsets(cards)
+        state_off = offsets(cards)
         self.unary = np.zeros(int(state_off[-1]))
         scopes: list[list[int]] = []
         tables: list[Floats] = []
@@ -142,19 +132,16 @@ class _Part:
             else:
                 scopes.append(scope)
                 tables.append(np.asarray(table, np.float64).ravel())
-        edges = [v for scope in scopes for v in scope]
-        at: list[list[int]] = [[] for _ in members]
-        for edge, v in enumerate(edges):
-            at[v].append(edge)
+        edges = np.array([v for scope in scopes for v in scope], np.int64)
         self.dual = DualGraph(
             state_off,
-            _offsets([len(scope) for scope in scopes]),
-            np.array(edges, np.int64),
-            _offsets([len(table) for table in tables]),
+            offsets_of(scopes),
+            edges,
+            offsets_of(tables),
             np.concatenate([np.zeros(0), *tables]),
-            _offsets([cards[v] for v in edges]),
-            _offsets([len(each) for each in at]),
-            np.array([edge for each in at for edge in each], np.int64),
+            offsets(np.array(cards, np.int64)[edges]),
+            offsets(np.bincount(edges, minlength=len(cards))),
+            np.argsort(edges, kind="stable"),
             np.repeat(np.arange(len(scopes)), [len(scope) for scope in scopes]).astype(np.int64),
         )
         self.order = np.arange(len(members))
@@ -257,23 +244,18 @@ def bounded_decoding(
         bounds = np.where(impossible, -np.inf, scores)
         return BoundedDecoding(labelling, scores, bounds, replace(status, bounded=count, certified=count))
     labelling, scores, bounds, off = labelling.copy(), scores.copy(), np.empty(count), data.labelling_off
-    found: list[BoundedLabelling | None] = [None] * count
 
-    def run(first: int, last: int) -> None:
-        for s in range(first, last):
-            graph = sequence_graph(data, potentials, s)
-            # behind the first position a variable of the sentence has one state in the graph
-            start = np.minimum(labelling[off[s] : off[s + 1]], np.array(graph.cards, np.int64) - 1)
-            found[s] = one = bounded_labelling(graph, limits, start)
-            labelling[off[s] : off[s + 1]] = -1 if one.labelling is None else one.labelling
-            scores[s] = np.nan if one.labelling is None else one.score
-            bounds[s] = -np.inf if one.labelling is None and one.is_best else one.score + one.gap
-            if one.labelling is None and not one.is_best:
-                bounds[s] = one.bound
+    def search(s: int, _: int) -> BoundedLabelling:
+        graph = sequence_graph(data, potentials, s)
+        # behind the first position a variable of the sentence has one state in the graph
+        start = np.minimum(labelling[off[s] : off[s + 1]], np.array(graph.cards, np.int64) - 1)
+        one = bounded_labelling(graph, limits, start)
+        labelling[off[s] : off[s + 1]] = -1 if one.labelling is None else one.labelling
+        scores[s] = np.nan if one.labelling is None else one.score
+        bounds[s] = one.bound if one.labelling is None else one.score + one.gap
+        return one
 
-    workers.map(run, [(s, s + 1) for s in range(count)])
-    every = [one for one in found if one is not None]
-    certified = sum(one.is_best for one in every)
+    every = workers.map(search, [(s, s + 1) for s in range(count)])
     return BoundedDecoding(
         data.spread(labelling),
         scores,
@@ -284,7 +266,7 @@ def bounded_decoding(
             not_converged=0,
             impossible=tuple(s for s, one in enumerate(every) if one.labelling is None),
             bounded=count,
-            certified=certified,
+            certified=sum(one.is_best for one in every),
             gap=float(sum(one.gap for one in every if one.labelling is not None)),
             nodes=sum(one.nodes for one in every),
         ),

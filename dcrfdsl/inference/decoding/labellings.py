@@ -35,9 +35,7 @@ from ..methods import MessageMethod, Part, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers
 
-MOST_WORK = (
-    2**26
-)  # multiply-adds for a sentence with joined pairs; its tables in memory have at most half as many cells
+MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables have at most half as many cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +159,38 @@ def best_labellings(
 def _best_of_part(
     data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
 ) -> tuple[list[Labellings], RunStatus]:
+    """By programs where the data has them; else by the template's own schedule where it passes messages, or by
+    tree-based reparameterization.
+    """
     exact = data.bank.order_of is not None
-    search = _exactly if exact else _by_messages
+    out = Expectations.empty(data, approximate=not exact)
     with enough_memory():
-        labelling, list_lengths, score = room_for(data, count, data.graph.num_labels + data.graph.num_latents)
-        out = search(data, potentials, settings, labelling, list_lengths, score, workers)
-        return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
+        lists = room_for(data, count, data.graph.num_labels + data.graph.num_latents)
+        if exact:
+            programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
+
+            def run(first: int, last: int) -> None:
+                exact_nbest(
+                    first, last, data.problem, programs, patterns, potentials, lists, out.results, *arenas(data)
+                )
+
+        else:
+            out.log_z[:] = np.nan
+            chosen = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
+            by_name, by_trees = MessageMethod.by_schedule, MessageMethod.by_trees
+            method = by_name(data, chosen) if isinstance(chosen, BpSettings) else by_trees(data, chosen)
+
+            def run(first: int, last: int) -> None:
+                message_nbest(
+                    first, last, data.problem, method.edges, potentials, method.sweeps, method.control, lists,
+                    out.results,
+                )  # fmt: skip
+
+        workers.map(run, data.runs)
+        return list(ordered_labellings(data, lists, out.log_z, exact=exact)), out.summary()
 
 
-def room_for(data: BoundData, count: int, num_variables: int) -> tuple[Ints32, Ints, Floats]:
+def room_for(data: BoundData, count: int, num_variables: int) -> NBestLists:
     """What kernels fill: labellings [n, labelling_off[S]], how many there are [S], their scores [S, n].
 
     n: `count`, or how many labellings the longest sequence has over the first `num_variables`, if that is less.
@@ -182,9 +203,10 @@ def room_for(data: BoundData, count: int, num_variables: int) -> tuple[Ints32, I
     n = min(count, once * each ** min(longest, count.bit_length()))  # 2 to the power of its bits is more than `count`
     try:
         labelling = np.zeros((n, int(data.labelling_off[-1])), np.int32)
-        return labelling, np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, n))
+        found, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, n))
     except ValueError:  # more cells than an index can number
         raise MemoryError from None
+    return NBestLists(labelling, data.labelling_off, found, score)
 
 
 @contextmanager
@@ -197,19 +219,12 @@ def enough_memory() -> Iterator[None]:
         raise data_error("out-of-memory", message, help="ask for fewer, or for those of shorter sentences") from None
 
 
-def ordered_labellings(
-    data: BoundData,
-    labelling: Ints32,
-    list_lengths: Ints,
-    score: Floats,
-    log_z: Floats,
-    *,
-    exact: bool,
-) -> Iterator[Labellings]:
+def ordered_labellings(data: BoundData, lists: NBestLists, log_z: Floats, *, exact: bool) -> Iterator[Labellings]:
     """Yields the labellings of each sentence from the results of kernels, best first, without latent variables."""
     names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
+    labelling, _, found, score = lists
     data.spread(labelling)
-    for s, rank in enumerate(list_lengths.tolist()):
+    for s, rank in enumerate(found.tolist()):
         order = np.argsort(-score[s, :rank], kind="stable")  # messages do not find them in order
         states = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
         with np.errstate(invalid="ignore"):  # infinite scores have no probability
@@ -222,54 +237,6 @@ def arenas(data: BoundData) -> tuple[Floats, Floats]:
     """Two arenas for the longest sequence."""
     size = max(int(data.shapes.arena_end.max(initial=0)), data.shapes.local_start)
     return np.empty(size), np.empty(size)
-
-
-def _exactly(
-    data: BoundData,
-    potentials: Potentials,
-    settings: MethodSettings,
-    labelling: Ints32,
-    list_lengths: Ints,
-    score: Floats,
-    workers: Workers,
-) -> Expectations:
-    out = Expectations.empty(data)
-    programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
-
-    def run(first: int, last: int) -> None:
-        exact_nbest(
-            first, last, data.problem, programs, patterns, potentials,
-            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
-        )  # fmt: skip
-
-    workers.map(run, data.runs)
-    return out
-
-
-def _by_messages(
-    data: BoundData,
-    potentials: Potentials,
-    settings: MethodSettings,
-    labelling: Ints32,
-    list_lengths: Ints,
-    score: Floats,
-    workers: Workers,
-) -> Expectations:
-    """By the template's own schedule where it passes messages, else by tree-based reparameterization."""
-    out = Expectations.empty(data, approximate=True)
-    out.log_z[:] = np.nan
-    chosen = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
-    by_name, by_trees = MessageMethod.by_schedule, MessageMethod.by_trees
-    method = by_name(data, chosen) if isinstance(chosen, BpSettings) else by_trees(data, chosen)
-
-    def run(first: int, last: int) -> None:
-        message_nbest(
-            first, last, data.problem, method.edges, potentials, method.sweeps, method.control,
-            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results,
-        )  # fmt: skip
-
-    workers.map(run, data.runs)
-    return out
 
 
 def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int, workers: Workers) -> Samples:
@@ -315,16 +282,16 @@ def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, w
     programs, patterns = data.bank.program_arrays(), data.bank.pattern_arrays()
     hidden, width = data.graph.latents, len(data.graph.variables)
     with enough_memory():
-        labelling, list_lengths, score = room_for(data, count, data.graph.num_labels)
+        lists = room_for(data, count, data.graph.num_labels)
 
         def run(first: int, last: int) -> None:
             summed_nbest(
                 first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
-                NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
+                lists, out.results, *arenas(data),
             )  # fmt: skip
 
         workers.map(run, data.runs)
-        found = tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True))
+        found = tuple(ordered_labellings(data, lists, out.log_z, exact=True))
     return NBest(found, out.summary())
 
 
@@ -347,12 +314,9 @@ def ranked_candidates(
     best = order[:count]
     left = 1.0 - float(probability[order].sum()) + ROUNDING * max(1.0, abs(log_z))
     proven = complete or (len(best) == count and bool(probability[best[-1]] >= left))
-    table = np.array([codes[n] for n in best], np.int32).reshape(len(best), len(labels), -1) if len(best) else None
     length = codes[0].shape[1] if len(codes) else 0
-    of_label = {
-        label: np.ascontiguousarray(table[:, m]) if table is not None else np.zeros((0, length), np.int32)
-        for m, label in enumerate(labels)
-    }
+    table = np.array([codes[n] for n in best], np.int32).reshape(len(best), len(labels), length)
+    of_label = {label: np.ascontiguousarray(table[:, m]) for m, label in enumerate(labels)}
     return Labellings(of_label, scores[best], probability[best], proven)
 
 

@@ -16,12 +16,12 @@ Positions are taken with all their variables at once, so that factors may reach 
 
 from __future__ import annotations
 
-import copy
+import functools
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class OnceRules:
 
     digits [variables, C]: the state of each variable in each joint state.   begun: for each rule, the type that a move
     begins, numbered through all rules, or -1, [C + 1, C]; the last row is that of the start.   bits [C + 1][C]: the
-    types that a move begins, as bits.   tables: of neighbours, kept for factors that sequences share.
+    types that a move begins, as bits.
     """
 
     def __init__(self, runs: Sequence[OnceConstraint], cards: Sequence[int]):
@@ -85,32 +85,23 @@ class OnceRules:
         for begun in self.begun:
             sets |= np.array([0, *(1 << kind for kind in range(self.types))], object)[begun + 1]
         self.bits: list[list[int]] = sets.tolist()
-        self.tables: dict[tuple[int, ...], Floats] = {}
 
-    def at_new_weights(self) -> OnceRules:
-        """The same rules, with no table kept."""
-        other = copy.copy(self)
-        other.tables = {}
-        return other
-
-    def spread(self, scope: Sequence[int], table: Floats, at: int) -> Floats:
-        """The table of a factor over the joint states of two neighbours, [C, C].   at: of the shared table, or -1."""
+    def spread(self, scope: Sequence[int], table: Floats) -> Floats:
+        """The table of a factor over the joint states of two neighbours, [C, C]."""
         width, count = self.digits.shape
-        key = (at, *scope)
-        if at < 0 or key not in self.tables:
-            index = tuple(self.digits[v][:, None] if v < width else self.digits[v - width][None, :] for v in scope)
-            spread = np.ascontiguousarray(np.broadcast_to(table[index], (count, count)))
-            if at < 0:
-                return spread
-            self.tables[key] = spread
-        return self.tables[key]
+        index = tuple(self.digits[v][:, None] if v < width else self.digits[v - width][None, :] for v in scope)
+        return np.ascontiguousarray(np.broadcast_to(table[index], (count, count)))
+
+
+Bound = Callable[[Floats, int, int, int], Floats]
+Spread = dict[tuple[int, tuple[int, ...]], Floats]
 
 
 class OnceSearch:
     """A sequence with its potentials. Factors lie on one position or on two neighbours."""
 
-    def __init__(self, graph: FactorGraph, rules: OnceRules, places: Sequence[int]):
-        """places: of each factor's table, where sequences share it, else -1."""
+    def __init__(self, graph: FactorGraph, rules: OnceRules, places: Sequence[int], spread: Spread):
+        """places: of each factor's table, where sequences share it, else -1.   spread: those of neighbours."""
         width, count = rules.digits.shape
         self._rules, self._length = rules, len(graph.cards) // width
         self._here = np.full((self._length, count), graph.constant / self._length)
@@ -120,7 +111,11 @@ class OnceSearch:
             if first == last:
                 self._here[first] += table[tuple(rules.digits[v % width] for v in scope)]
             else:
-                pairs[first].append(rules.spread([v - first * width for v in scope], table, at))
+                here = tuple(v - first * width for v in scope)
+                known = spread.get((at, here)) if at >= 0 else None
+                pairs[first].append(rules.spread(here, table) if known is None else known)
+                if at >= 0:
+                    spread[at, here] = pairs[first][-1]
         nothing = np.zeros((count, count))
         self._pairs = [sum(parts[1:], parts[0]) if parts else nothing for parts in pairs]
 
@@ -198,18 +193,17 @@ class OnceSearch:
         price, rest, kept, proven = self._relaxed
         if proven and (count == 1 or kept is None):
             return self._found([] if kept is None else [kept], proven=True)
-        found, left = list[Ints](), steps * count
-        least = -math.inf
+        found, left, least = list[Ints](), steps * count, -math.inf
         if kept is not None and count == 1:
             least = self._score(kept)
             least -= CLOSE * max(1.0, abs(least))
-        going_on = _GoingOn(self._here, self._pairs, self._rules, rest, self._costs(price), price)
+        bound = self._bound(price, rest)
         taken: dict[tuple[int, int, int], int] = {}
         queue: list[tuple[float, int, _Partial]] = []
         number = itertools.count()
 
         def push(before: _Partial | None) -> None:
-            for one, value in going_on.after(before):
+            for one, value in self._after(before, bound):
                 if value >= least:
                     heapq.heappush(queue, (-value, next(number), one))
 
@@ -227,9 +221,48 @@ class OnceSearch:
                 push(one)
         if len(found) == count or not queue:
             return self._found(found, proven=True)
-        others = [_states(one) for one in going_on.beam(max(BEAM, count))]
+        others = [_states(one) for one in self._beam(max(BEAM, count), bound)]
         others += [kept] if kept is not None else []
         return self._found([*found, *others], proven=False, most=count)
+
+    def _bound(self, price: Floats, rest: Floats) -> Bound:
+        """From the scores of what goes on from a partial labelling to bounds on those of its completions."""
+        costs, prices = self._costs(price), list(map(float, price))
+
+        @functools.cache
+        def given_back(used: int) -> float:
+            """λ of the types that have not come by."""
+            return sum(value for kind, value in enumerate(prices) if not used >> kind & 1)
+
+        def bound(scores: Floats, at: int, row: int, used: int) -> Floats:
+            bounds: Floats = scores + rest[at]
+            return bounds if at == self._length - 1 else bounds + given_back(used) - costs[row]
+
+        return bound
+
+    def _after(self, one: _Partial | None, bound: Bound) -> Iterator[tuple[_Partial, float]]:
+        """What goes on from a partial labelling and keeps to the rule, each with the bound of its completions."""
+        at, row, used, score = (0, -1, 0, 0.0) if one is None else (one.at + 1, one.state, one.used, one.score)
+        scores = score + self._here[at]
+        if one is not None:
+            scores = scores + self._pairs[at - 1][row]
+        bits, values = self._rules.bits[row], scores.tolist()
+        for state, most in enumerate(bound(scores, at, row, used).tolist()):
+            if not bits[state] & used and most > -math.inf:
+                yield _Partial(at, state, used | bits[state], values[state], one), most
+
+    def _beam(self, width: int, bound: Bound) -> list[_Partial]:
+        """Whole labellings that keep to the rule, the likeliest that a beam leaves."""
+        layer: list[_Partial | None] = [None]
+        for _ in range(self._length):
+            best: dict[tuple[int, int], tuple[float, _Partial]] = {}
+            for before in layer:
+                for one, value in self._after(before, bound):
+                    key = one.state, one.used
+                    if key not in best or best[key][0] < value:
+                        best[key] = value, one
+            layer = [one for _, one in heapq.nlargest(width, best.values(), key=lambda pair: pair[0])]
+        return [one for one in layer if one is not None]
 
     def _found(self, labellings: Sequence[Ints], *, proven: bool, most: int | None = None) -> Found:
         """Each labelling once, best first."""
@@ -240,54 +273,6 @@ class OnceSearch:
         table = np.array([digits[:, states].T.ravel() for _, states in scored], np.int64)
         table = table.reshape(len(scored), self._length * len(digits))
         return Found(table, np.array([score for score, _ in scored]), proven)
-
-
-@dataclass(frozen=True, eq=False)
-class _GoingOn:
-    """How partial labellings go on. here [T, C], pairs [T - 1][C, C]: potentials.   rest [T, C], costs [C + 1, C],
-    price [types]: the bound, see `OnceSearch`.
-    """
-
-    here: Floats
-    pairs: Sequence[Floats]
-    rules: OnceRules
-    rest: Floats
-    costs: Floats
-    price: Floats
-    _left: dict[int, float] = field(default_factory=dict)
-
-    def after(self, one: _Partial | None) -> Iterator[tuple[_Partial, float]]:
-        """What goes on from a partial labelling and keeps to the rule, each with the bound of its completions."""
-        at, row, used, score = (0, -1, 0, 0.0) if one is None else (one.at + 1, one.state, one.used, one.score)
-        scores = score + self.here[at]
-        if one is not None:
-            scores = scores + self.pairs[at - 1][row]
-        bounds = scores + self.rest[at]
-        if at < len(self.here) - 1:
-            bounds = bounds + self._to_give_back(used) - self.costs[row]
-        bits, values = self.rules.bits[row], scores.tolist()
-        for state, bound in enumerate(bounds.tolist()):
-            if not bits[state] & used and bound > -math.inf:
-                yield _Partial(at, state, used | bits[state], values[state], one), bound
-
-    def _to_give_back(self, used: int) -> float:
-        """λ of the types that have not come by."""
-        if used not in self._left:
-            self._left[used] = sum(value for kind, value in enumerate(self.price.tolist()) if not used >> kind & 1)
-        return self._left[used]
-
-    def beam(self, width: int) -> list[_Partial]:
-        """Whole labellings that keep to the rule, the likeliest that a beam leaves."""
-        layer: list[_Partial | None] = [None]
-        for _ in range(len(self.here)):
-            best: dict[tuple[int, int], tuple[float, _Partial]] = {}
-            for before in layer:
-                for one, value in self.after(before):
-                    key = one.state, one.used
-                    if key not in best or best[key][0] < value:
-                        best[key] = value, one
-            layer = [one for _, one in heapq.nlargest(width, best.values(), key=lambda pair: pair[0])]
-        return [one for one in layer if one is not None]
 
 
 def _states(last: _Partial) -> Ints:
@@ -353,20 +338,15 @@ class OnceDecoder:
     def _search(
         self, data: BoundData, potentials: Potentials, sequences: Sequence[int], count: int, workers: Workers
     ) -> list[Found]:
-        found: dict[int, Found] = {}
-        rules = self._rules.at_new_weights()
-        shared = data.shapes.local_start
+        shared, spread = data.shapes.local_start, Spread()
 
-        def run(first: int, last: int) -> None:
-            for number in range(first, last):
-                sequence = sequences[number]
-                shape = data.bank.shapes[int(data.rows.shape[sequence])]
-                places = [at if at < shared else -1 for at in shape.tables]
-                graph = sequence_graph(data, potentials, sequence)
-                found[number] = OnceSearch(graph, rules, places).best(count)
+        def search(number: int, _: int) -> Found:
+            shape = data.bank.shapes[int(data.rows.shape[sequences[number]])]
+            places = [at if at < shared else -1 for at in shape.tables]
+            graph = sequence_graph(data, potentials, sequences[number])
+            return OnceSearch(graph, self._rules, places, spread).best(count)
 
-        workers.map(run, [(number, number + 1) for number in range(len(sequences))])
-        return [found[number] for number in range(len(sequences))]
+        return workers.map(search, list(itertools.pairwise(range(len(sequences) + 1))))
 
 
 def _with(status: RunStatus, sequences: Sequence[int], found: Sequence[Found]) -> RunStatus:

@@ -7,7 +7,7 @@ sentence does not depend on the other sentences. Not here: the costs (`graph.mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -112,57 +112,41 @@ class PerSentenceMethod:
         sharper = [method.tighten_tolerance() for method in self.methods]  # all of them, so no early end
         return any(sharper)
 
+    def _runs(self, first: int, last: int) -> Iterator[tuple[SequenceMethod, BoundData, int, int, Ints]]:
+        """The methods of sequences `first` to `last` - 1: each with its data, the run there, and the sequences' numbers
+        here.
+        """
+        for (numbers, data), method in zip(self.parts, self.methods, strict=True):
+            begin, end = np.searchsorted(numbers, [first, last]).tolist()
+            if begin < end:
+                yield method, data, begin, end, numbers[begin:end]
+
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        for (numbers, data), method in zip(self.parts, self.methods, strict=True):
-            begin, end = np.searchsorted(numbers, [first, last]).tolist()
-            if begin == end:
-                continue
-            part_out = out.empty(data, marginals=len(out.marginals) > 0)
-            method.expectations(potentials, begin, end, part_out, gradient, expected)
-            _write(part_out.results, begin, numbers[begin:end], out.results)
+        for method, data, begin, end, numbers in self._runs(first, last):
+            part = out.empty(data, marginals=len(out.marginals) > 0)
+            method.expectations(potentials, begin, end, part, gradient, expected)
+            _write(part.results, begin, numbers, out.results)
             if len(out.marginals):
-                _spread(
-                    part_out.marginals,
-                    data.marginal_off,
-                    begin,
-                    numbers[begin:end],
-                    out.marginals,
-                    self.data.marginal_off,
-                )
+                _spread(part.marginals, data.marginal_off, begin, numbers, out.marginals, self.data.marginal_off)
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Decoded) -> None:
-        for (numbers, data), method in zip(self.parts, self.methods, strict=True):
-            begin, end = np.searchsorted(numbers, [first, last]).tolist()
-            if begin == end:
-                continue
-            part_out = out.empty(data)
-            method.decode(potentials, begin, end, part_out)
-            _write(part_out.results, begin, numbers[begin:end], out.results)
-            _spread(
-                part_out.labelling,
-                data.labelling_off,
-                begin,
-                numbers[begin:end],
-                out.labelling,
-                self.data.labelling_off,
-            )
+        for method, data, begin, end, numbers in self._runs(first, last):
+            part = out.empty(data)
+            method.decode(potentials, begin, end, part)
+            _write(part.results, begin, numbers, out.results)
+            _spread(part.labelling, data.labelling_off, begin, numbers, out.labelling, self.data.labelling_off)
 
 
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
     """Whether exact inference pays on a graph."""
-    positions = len(shape.cards) / shape.width if shape.width else ALONE
-    return exact_pays(cost, max_table, _messages(shape), positions)
-
-
-def _messages(shape: GraphShape) -> MessageCost:
-    """The cost of messages on a graph."""
     larger = [scope for scope in shape.scopes if len(scope) > 1]
     work = [len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger]
     wide = sum(each for each, scope in zip(work, larger, strict=True) if len(scope) > 2)
     sweeps = sweeps_to_converge(len(shape.cards), sum(len(scope) - 1 for scope in larger), joined=True)
-    return MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
+    messages = MessageCost(sum(work), sum(map(len, larger)), wide, sweeps)
+    return exact_pays(cost, max_table, messages, len(shape.cards) / shape.width if shape.width else ALONE)
 
 
 def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:
@@ -171,14 +155,7 @@ def _write(part: Results, begin: int, numbers: Ints, whole: Results) -> None:
         getattr(whole, name)[numbers] = getattr(part, name)[begin : begin + len(numbers)]
 
 
-def _spread(
-    part: NDArray,
-    part_off: Ints,
-    begin: int,
-    numbers: Ints,
-    out: NDArray,
-    off: Ints,
-) -> None:
+def _spread(part: NDArray, part_off: Ints, begin: int, numbers: Ints, out: NDArray, off: Ints) -> None:
     """The same for a flat array with one run per sequence."""
     for s, number in enumerate(numbers.tolist(), begin):
         out[off[number] : off[number + 1]] = part[part_off[s] : part_off[s + 1]]
