@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,34 +57,18 @@ def run_of_places(lookup: Ints) -> int:
 INDEXED = 0.15  # an indexed loop runs at this share of the speed of a contiguous one
 KEPT = 1.2  # the speed of a step whose right table is shared: the sums for its derivative wait for other steps
 MANY = 64  # tables that are compared with each other
-RESULTS = 2**60  # where results lie in a `_Sum`
+RESULTS = 2**60  # where results lie in steps that hold for many tables
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
 
 
 Turned = Mapping[int, Sequence[tuple[tuple[int, ...], int]]]
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(NamedTuple):
     """A table in the arena: its variables, slowest first, and where it starts."""
 
     axes: tuple[int, ...]
     place: int
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """The steps that sum out a variable. Variables are numbered as the tables name them first; a place is that of a
-    shared table, -1 - i of the i-th table, or counts from `RESULTS`.
-    """
-
-    steps: tuple[tuple[int, int, int, int, int], ...]
-    variables: tuple[int, ...]
-    axis_count: tuple[int, ...]
-    axis_var: tuple[int, ...]
-    axis_stride: tuple[int, ...]
-    axes: tuple[int, ...]  # of the result, which the last step makes
-    cells: int
 
 
 @dataclass
@@ -95,7 +80,7 @@ class PatternBank:
     start: list[tuple[int, ...]] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     length: int = 0
-    sums: dict[tuple[object, ...], _Sum] = field(default_factory=dict)  # how variables were summed out before
+    sums: dict[tuple[object, ...], tuple[_Steps, _Table]] = field(default_factory=dict)  # see `_summed_out`
 
     def copy(self) -> PatternBank:
         parts = dict(self.known), list(self.dims), list(self.start), list(self.index), self.length, dict(self.sums)
@@ -250,7 +235,11 @@ def build_program(
 def _summed_out(
     program: _Steps, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank, shared_end: int
 ) -> _Table:
-    """Emits the steps that sum out a variable; what is found once holds for all tables that are alike."""
+    """Emits the steps that sum out a variable; what is found once holds for all tables that are alike.
+
+    In these steps, variables are numbered as the tables name them first; a place is that of a shared table, -1 - i of
+    the i-th table, or counts from `RESULTS`.
+    """
     local: dict[int, int] = {}
     for table in tables:
         for v in table.axes:
@@ -261,27 +250,24 @@ def _summed_out(
         for i, table in enumerate(tables)
     ]
     sizes = tuple(cards[v] for v in own)
-    key = local[variable], sizes, tuple((table.axes, table.place) for table in alike)
-    found = patterns.sums.get(key)
-    if found is None:
+    key = local[variable], sizes, tuple(alike)
+    if key not in patterns.sums:
         steps = _Steps(RESULTS, program.turned)
         result = _sum_out(steps, _bring_down(steps, alike, sizes, patterns), local[variable], sizes, patterns)
-        found = patterns.sums[key] = _Sum(
-            tuple(steps.steps), tuple(steps.variables), tuple(steps.axis_count), tuple(steps.axis_var),
-            tuple(steps.axis_stride), result.axes, steps.arena_end - RESULTS,
-        )  # fmt: skip
+        patterns.sums[key] = steps, result
+    steps, result = patterns.sums[key]
     start = program.arena_end - RESULTS
 
     def place(at: int) -> int:
         return at + start if at >= RESULTS else at if at >= 0 else tables[-1 - at].place
 
-    program.steps += [(pattern, place(a), place(b), c + start, last) for pattern, a, b, c, last in found.steps]
-    program.variables += [own[v] if v >= 0 else v for v in found.variables]
-    program.axis_count += found.axis_count
-    program.axis_var += [own[v] for v in found.axis_var]
-    program.axis_stride += found.axis_stride
-    program.arena_end += found.cells
-    return _Table(tuple(own[v] for v in found.axes), program.steps[-1][3])
+    program.steps += [(pattern, place(a), place(b), c + start, last) for pattern, a, b, c, last in steps.steps]
+    program.variables += [own[v] if v >= 0 else v for v in steps.variables]
+    program.axis_count += steps.axis_count
+    program.axis_var += [own[v] for v in steps.axis_var]
+    program.axis_stride += steps.axis_stride
+    program.arena_end += steps.arena_end - RESULTS
+    return _Table(tuple(own[v] for v in result.axes), program.steps[-1][3])
 
 
 def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], patterns: PatternBank) -> list[_Table]:
@@ -322,12 +308,7 @@ def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], pat
 
 
 def _multiply_in(
-    program: _Steps,
-    holder: _Table,
-    other: _Table,
-    guide: tuple[int, ...],
-    cards: Sequence[int],
-    patterns: PatternBank,
+    program: _Steps, holder: _Table, other: _Table, guide: tuple[int, ...], cards: Sequence[int], patterns: PatternBank
 ) -> _Table:
     """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole.
 
@@ -387,13 +368,7 @@ def _sum_out(
 
 
 def _emit(
-    program: _Steps,
-    pattern: int,
-    a: _Table,
-    b: _Table,
-    axes: tuple[int, ...],
-    variable: int,
-    cards: Sequence[int],
+    program: _Steps, pattern: int, a: _Table, b: _Table, axes: tuple[int, ...], variable: int, cards: Sequence[int]
 ) -> _Table:
     result = _Table(axes, program.arena_end)
     program.arena_end += math.prod(cards[v] for v in axes)

@@ -46,24 +46,6 @@ SITE_BYTES = 64  # wiring per site of a factor, once per length
 LIBRARY_BYTES = 1e7  # what a process that trained a sample has not loaded or allocated
 
 
-def sweep_cost(graph: ModelGraph) -> float:
-    """Multiply-adds per token of one sweep that sends every message once; a table is read once per message.
-
-    Relational cliques are not counted: only data tells the number of their instances.
-    """
-    return float(sum(_sweep_work(t) for t in graph.templates if not t.relational))
-
-
-def wide_cost(graph: ModelGraph) -> float:
-    """The part of `sweep_cost` in cliques of three and more variables."""
-    return float(sum(_wide_work(t) for t in graph.templates if not t.relational))
-
-
-def sweep_messages(graph: ModelGraph) -> float:
-    """Messages per token of one sweep, without relational cliques."""
-    return float(sum(len(t.cards) for t in graph.templates if len(t.cards) > 1 and not t.relational))
-
-
 def exact_seconds(work: float) -> float:
     """Rough time of exact inference, from the multiply-adds of its elimination."""
     return PASSES * work / RATE
@@ -103,11 +85,14 @@ class MessageCost(NamedTuple):
 
 
 def message_cost(graph: ModelGraph) -> MessageCost:
-    """The cost of messages per token, without relational cliques."""
+    """The cost of messages per token, each of which is sent once a sweep; a table is read once a message.
+
+    Relational cliques are not counted: only data tells the number of their instances.
+    """
     larger = [t for t in graph.templates if len(t.cards) > 1 and not t.relational]
-    ties = sum(len(t.cards) - 1 for t in larger)
-    sweeps = sweeps_to_converge(len(graph.variables), ties, joined=False)
-    return MessageCost(sweep_cost(graph), sweep_messages(graph), wide_cost(graph), sweeps)
+    sweep, wide = sum(map(_sweep_work, larger)), sum(map(_wide_work, larger))
+    sweeps = sweeps_to_converge(len(graph.variables), sum(len(t.cards) - 1 for t in larger), joined=False)
+    return MessageCost(float(sweep), float(sum(len(t.cards) for t in larger)), float(wide), sweeps)
 
 
 def exact_pays(exact: OrderCost, max_table: int, messages: MessageCost, positions: float = 1.0) -> bool:
@@ -142,10 +127,9 @@ class TrainingCost:
     """`exact`, `sweep`, `features`: multiply-adds per token of exact inference, of a sweep, of scores and gradients.
 
     wide: the part of `sweep` in cliques of three and more variables.   weights: of each clique of the specification.
-    messages: per token of a sweep.   automaton: seconds per token by
-    the model's automaton, if that is its fastest exact form.
-    memory: bytes of exact training after the data is read and the weights are known; `message_memory` is added if
-    messages are sent.
+    messages: per token of a sweep.   automaton: seconds per token by the model's automaton, if that is its fastest
+    exact form.   memory: bytes of exact training after the data is read and the weights are known; `message_memory` is
+    added if messages are sent.
     """
 
     weights: tuple[int, ...]
@@ -195,8 +179,8 @@ def training_cost(
     fires = sum(len(set_rows.feature) for set_rows in rows)
     memory = LIBRARY_BYTES + PACKED_BYTES * fires + 8 * sum(weights) * (VECTORS + runs + history)
     memory += _wiring_bytes(graph.thin() if thin else graph, sentence_off)
-    sweep, wide, joined = sweep_cost(graph), wide_cost(graph), list[JoinedPairs]()
-    messages = sweep_messages(graph)
+    sweep, messages, wide, _ = message_cost(graph)
+    joined = list[JoinedPairs]()
     for number in graph.relational:
         template = graph.templates[number]
         joined_pairs = relations[template.clique]

@@ -8,6 +8,7 @@ some part, so the merged weights are those of the whole data.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from ..syntax import CliqueSpec
 from .clique_kinds import possible_entries, with_implied_constraints
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .segment_shapes import segment_instances
+from .shapes import offsets
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
@@ -66,9 +68,14 @@ MOST_NARROWED = 2**22  # of a clique whose unknown labels are counted as constra
 _KEY = 1 << 32  # more than the assignments of any clique
 
 
-def _keys(weights: CliqueWeights) -> Ints:
+def _features(run_off: Offsets) -> Ints:
+    """The feature of each entry."""
+    return np.repeat(np.arange(len(run_off) - 1), np.diff(run_off))
+
+
+def _keys(run_off: Offsets, entry: Ints32) -> Ints:
     """A number for each (feature, assignment), ascending in the order of entries."""
-    return np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off)) * _KEY + weights.entry
+    return _features(run_off) * _KEY + entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +109,15 @@ class Parameters:
 
     def run_base(self) -> list[int]:
         """The index in `Bindings.run_off` of each clique's first feature, and at the end that of the first code."""
-        return [0, *np.cumsum([len(c.run_off) - 1 for c in self.cliques]).tolist()]
+        return [0, *itertools.accumulate(len(c.run_off) - 1 for c in self.cliques)]
 
     def bindings(self, graph: ModelGraph) -> Bindings:
         """The parameters as kernels take them, for the tables of `graph`."""
-        shift, runs = 0, [np.zeros(1, np.int64)]
-        for weights in (*self.cliques, *map(_code_weights, graph.coded)):
-            runs.append(weights.run_off[1:] + shift)
-            shift += len(weights.entry)
+        every = (*self.cliques, *map(_code_weights, graph.coded))
         bias_weight, bias_cell = self.bias_places(graph)
         return Bindings(
-            run_off=np.concatenate(runs),
-            entry=np.concatenate(
-                [np.zeros(0, np.int32), *(c.entry for c in (*self.cliques, *map(_code_weights, graph.coded)))]
-            ),
+            run_off=offsets(np.concatenate([np.zeros(0, np.int64), *(np.diff(c.run_off) for c in every)])),
+            entry=np.concatenate([np.zeros(0, np.int32), *(c.entry for c in every)]),
             num_bias=self.num_bias,
             bias_weight=bias_weight,
             bias_cell=bias_cell,
@@ -141,8 +143,8 @@ class Parameters:
         cliques, numbers = list(self.cliques), sorted(added)
         for c in numbers:
             weights, new = self.cliques[c], added[c]
-            features = np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off))
-            feature, entry = np.concatenate([features, new.feature]), np.concatenate([weights.entry, new.assignment])
+            feature = np.concatenate([_features(weights.run_off), new.feature])
+            entry = np.concatenate([weights.entry, new.assignment])
             order = np.lexsort((entry, feature))
             run_off = np.searchsorted(feature[order], np.arange(new.num_features + 1)).astype(np.int64)
             cliques[c] = CliqueWeights(weights.bias, run_off, entry[order].astype(np.int32))
@@ -151,10 +153,10 @@ class Parameters:
         for c, weights in enumerate(self.cliques):
             place = np.arange(len(weights.entry))
             if c in added:
-                old, new = _keys(weights), added[c]
-                keys, size = _keys(extended.cliques[c]), _KEY
-                place = np.searchsorted(keys, old)
-                wanted = new.feature.astype(np.int64) * size + new.assignment
+                new, longer = added[c], extended.cliques[c]
+                keys = _keys(longer.run_off, longer.entry)
+                place = np.searchsorted(keys, _keys(weights.run_off, weights.entry))
+                wanted = new.feature.astype(np.int64) * _KEY + new.assignment
                 placed.append(extended.entry_start(c) + np.searchsorted(keys, wanted))
             kept.append(extended.entry_start(c) + place)
         return extended, np.concatenate(kept), np.concatenate(placed)
@@ -180,17 +182,13 @@ class Parameters:
 
     def walk(self) -> Iterator[tuple[int, int, int, int]]:
         """(weight, clique, feature or -1 for the bias, assignment) of every weight, in order."""
-        parts = zip(*(part.tolist() for part in self.origins()), strict=True)
-        for weight, (clique, feature, assignment) in enumerate(parts):
-            yield weight, clique, feature, assignment
+        return zip(range(self.num_weights), *(part.tolist() for part in self.origins()), strict=True)
 
     def origins(self) -> tuple[Ints, Ints, Ints]:
         """Clique, feature (-1 for the bias) and assignment of every weight, each [weights]."""
         sizes = [len(weights.bias) for weights in self.cliques] + [len(weights.entry) for weights in self.cliques]
         clique = np.repeat(np.tile(np.arange(len(self.cliques)), 2), sizes)
-        features = [
-            np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off)) for weights in self.cliques
-        ]
+        features = (_features(weights.run_off) for weights in self.cliques)
         feature = np.concatenate([np.full(self.num_bias, -1), *features])
         assignments = [*(weights.bias for weights in self.cliques), *(weights.entry for weights in self.cliques)]
         return clique, feature, np.concatenate([np.zeros(0, np.int64), *assignments])
@@ -227,8 +225,8 @@ def _bias_type(size: int) -> type[np.int32] | type[np.int64]:
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:
     """The runs of a template with codes: for each code the assignments whose log potential is not 0."""
     telling = _code_potentials(template) != 0.0
-    run_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(telling.sum(axis=1), dtype=np.int64)])
-    return CliqueWeights(np.zeros(0, np.int32), run_off, np.nonzero(telling)[1].astype(np.int32))
+    entry = np.nonzero(telling)[1].astype(np.int32)
+    return CliqueWeights(np.zeros(0, np.int32), offsets(telling.sum(axis=1)), entry)
 
 
 def _code_potentials(template: CliqueTemplate) -> Floats:
@@ -277,9 +275,13 @@ def learn_parameters(
             narrowed = template
             if not complete.all() and template.num_assignments <= MOST_NARROWED:
                 narrowed = with_implied_constraints(template, graph.templates)
-            which, assignment = _assignments_to_count(
-                narrowed, gold, sentence_off, sentence, anchor, pairs, bias_only and everything
-            )
+            inputs = narrowed, gold, sentence_off, sentence, anchor, pairs
+            if bias_only and everything:  # each has a weight anyway; to list unknown ones takes a square an instance
+                assignment = known_assignments(*inputs)
+                which = np.flatnonzero(assignment >= 0)
+                assignment = assignment[which]
+            else:
+                which, assignment = possible_assignments(*inputs)
         counted = complete[sentence[which]]
         size = template.num_assignments
         possible = _possible_assignments(template, graph, number) if everything else np.unique(assignment)
@@ -293,29 +295,19 @@ def learn_parameters(
             fires = clique_rows.row_off, clique_rows.feature, clique_rows.value, features, size
             run_off, entry, pair_counts = count_pairs(row, assignment, *fires)
             if not counted.all():
-                partly = count_pairs(row[counted], assignment[counted], *fires)
-                pair_counts = _spread(partly, run_off, entry, size)
-            if everything:
-                run_off, entry, pair_counts = _every_pair(run_off, entry, pair_counts, possible, size)
+                off, known_entry, counts = count_pairs(row[counted], assignment[counted], *fires)
+                pair_counts = np.zeros(len(entry))
+                pair_counts[np.searchsorted(_keys(run_off, entry), _keys(off, known_entry))] = counts
+            if everything:  # every feature with every possible assignment
+                table = np.zeros((features, size))
+                table[_features(run_off), entry] = pair_counts
+                pair_counts = table[:, possible].ravel()
+                run_off = np.arange(features + 1, dtype=np.int64) * len(possible)
+                entry = np.tile(possible.astype(np.int32), features)
         learned.append(CliqueWeights(bias, run_off, entry))
         bias_counts.append(_counted(assignment[counted], bias))
         entry_counts.append(pair_counts)
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
-
-
-def _assignments_to_count(
-    template: CliqueTemplate, gold: Gold, sentence_off: Offsets, sentence: Ints, anchor: Ints, pairs: Pairs | None,
-    known_alone: bool,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """The assignments of instances, as (instance, assignment) pairs: all possible ones, or the known ones alone.
-
-    Where each assignment has a weight anyway, unknown ones would be listed for nothing: a square of states an instance.
-    """
-    if not known_alone:
-        return possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
-    assignment = known_assignments(template, gold, sentence_off, sentence, anchor, pairs)
-    known = np.flatnonzero(assignment >= 0)
-    return known, assignment[known]
 
 
 def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:
@@ -327,20 +319,6 @@ def _counted(assignment: Ints, bias: Ints32 | Ints) -> Floats:
     counts = np.zeros(len(bias))
     counts[place[inside]] = times[inside]
     return counts
-
-
-PairCounts = tuple[Ints, Ints32, Floats]  # offsets of each feature's run, entries, counts
-
-
-def _spread(part: PairCounts, run_off: Offsets, entry: Ints32, size: int) -> Floats:
-    """The counts of some pairs, laid out among a superset of pairs; 0 for the others."""
-
-    def keys(off: Offsets, entries: Ints32) -> Ints:
-        return np.repeat(np.arange(len(off) - 1), np.diff(off)) * size + entries
-
-    out = np.zeros(len(entry))
-    out[np.searchsorted(keys(run_off, entry), keys(part[0], part[1]))] = part[2]
-    return out
 
 
 def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets, rows: Sequence[FeatureRows]) -> Ints:
@@ -379,34 +357,14 @@ def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: i
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 
-def _every_pair(
-    run_off: Offsets,
-    entry: Ints32,
-    counts: Floats,
-    possible: Ints,
-    size: int,
-) -> tuple[Ints, Ints32, Floats]:
-    """Every feature with every possible assignment, and the counts of the pairs that occur."""
-    features = len(run_off) - 1
-    table = np.zeros((features, size))
-    table[np.repeat(np.arange(features), np.diff(run_off)), entry] = counts
-    return (
-        np.arange(features + 1, dtype=np.int64) * len(possible),
-        np.tile(possible.astype(np.int32), features),
-        table[:, possible].ravel(),
-    )
-
-
 def join_parameters(one: Parameters, other: Parameters) -> Parameters:
     """The weights that are in one or in the other; both have the same features."""
-    return Parameters(tuple(map(_merged, one.cliques, other.cliques)))
-
-
-def _merged(one: CliqueWeights, other: CliqueWeights) -> CliqueWeights:
-    keys = np.union1d(_keys(one), _keys(other))
-    features = len(one.run_off) - 1
-    run_off = np.searchsorted(keys, np.arange(features + 1, dtype=np.int64) * _KEY).astype(np.int64)
-    return CliqueWeights(np.union1d(one.bias, other.bias), run_off, (keys % _KEY).astype(np.int32))
+    joined = []
+    for first, second in zip(one.cliques, other.cliques, strict=True):
+        keys = np.union1d(_keys(first.run_off, first.entry), _keys(second.run_off, second.entry))
+        run_off = np.searchsorted(keys, np.arange(len(first.run_off), dtype=np.int64) * _KEY).astype(np.int64)
+        joined.append(CliqueWeights(np.union1d(first.bias, second.bias), run_off, (keys % _KEY).astype(np.int32)))
+    return Parameters(tuple(joined))
 
 
 def placed_counts(joined: Parameters, part: Parameters, counts: Floats) -> Floats:
@@ -416,6 +374,6 @@ def placed_counts(joined: Parameters, part: Parameters, counts: Floats) -> Float
         start, mine = joined.bias_start(clique), part.bias_start(clique)
         out[start + np.searchsorted(whole.bias, own.bias)] = counts[mine : mine + len(own.bias)]
         start, mine = joined.entry_start(clique), part.entry_start(clique)
-        places = np.searchsorted(_keys(whole), _keys(own))
+        places = np.searchsorted(_keys(whole.run_off, whole.entry), _keys(own.run_off, own.entry))
         out[start + places] = counts[mine : mine + len(own.entry)]
     return out

@@ -161,11 +161,10 @@ class AutomatonRuns:
         d, (_, linear) = self.data, self.automaton.tables(potentials.log_base)
         if linear is None:
             return [(first, last)]
-        structure = self.automaton.structure
-        sums = sums_of_automaton(structure)
+        sums = sums_of_automaton(self.automaton.structure)
         automaton_expectations(
-            first, last, structure, linear, d.problem, potentials.weights, AutomatonTotals(gradient, sums), log_z,
-            status, Ragged(marginals, d.marginal_off), self._workspace(), share,
+            first, last, self.automaton.structure, linear, d.problem, potentials.weights,
+            AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)
@@ -177,12 +176,12 @@ class AutomatonRuns:
     ) -> list[tuple[int, int]]:  # fmt: skip
         """As `expectations`, in log space: slower, and no sequence leaves its range."""
         d, structure = self.data, self.automaton.structure
-        tables, _ = self.automaton.tables(potentials.log_base)
         longest = int(np.diff(d.rows.token_off[first : last + 1]).max(initial=0))
         sums = sums_of_automaton(structure)
         automaton_log_expectations(
-            first, last, structure, tables, d.problem, potentials.weights, AutomatonTotals(gradient, sums), log_z,
-            status, Ragged(marginals, d.marginal_off), aligned_zeros(log_cells(structure, longest)), share,
+            first, last, structure, self.automaton.tables(potentials.log_base)[0], d.problem, potentials.weights,
+            AutomatonTotals(gradient, sums), log_z, status, Ragged(marginals, d.marginal_off),
+            aligned_zeros(log_cells(structure, longest)), share,
         )  # fmt: skip
         if len(gradient):
             self.automaton.spread(sums, expected)

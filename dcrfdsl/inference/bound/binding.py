@@ -202,7 +202,7 @@ class BoundData:
         lengths = np.diff(self.rows.token_off)[sequences]
         rows = self.rows._replace(
             first_row=np.ascontiguousarray(self.rows.first_row[:, sequences]),
-            token_off=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+            token_off=offsets(lengths),
             shape=self.rows.shape[sequences],
         )
         return replace(self, rows=rows)
@@ -340,25 +340,20 @@ class Binder:
 
 def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
     """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
-    if len(rows) == 1:
+    if len(rows) == 1:  # nothing is copied
         (one,) = rows
         first_row = np.array([one.first_row(sentence_off)], np.int64)
         return Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
-    starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
-    offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
-    valued = any(len(r.value) for r in rows)
-    row_off = [r.row_off[:-1] + start for r, start in zip(rows, offsets, strict=False)]
+    starts, base = offsets([len(r.row_off) - 1 for r in rows]), offsets([len(r.feature) for r in rows])
+    first = [start + r.first_row(sentence_off) for r, start in zip(rows, starts, strict=False)]
+    value = np.zeros(0)
+    if any(len(r.value) for r in rows):
+        value = np.concatenate([r.value if len(r.value) else np.ones(len(r.feature)) for r in rows])
     return Rows(
-        first_row=np.array(
-            [start + r.first_row(sentence_off) for r, start in zip(rows, starts, strict=False)], np.int64
-        ).reshape(len(rows), len(shape_of)),
-        row_off=np.concatenate([*row_off, offsets[-1:]]),
-        feature=rows[0].feature
-        if len(rows) == 1
-        else np.concatenate([np.zeros(0, np.int32), *(r.feature for r in rows)]),
-        value=np.concatenate([r.value if len(r.value) else np.ones(len(r.feature)) for r in rows])
-        if valued
-        else np.zeros(0),
+        first_row=np.array(first, np.int64).reshape(len(rows), len(shape_of)),
+        row_off=np.concatenate([*(r.row_off[:-1] + at for r, at in zip(rows, base, strict=False)), base[-1:]]),
+        feature=np.concatenate([np.zeros(0, np.int32), *(r.feature for r in rows)]),
+        value=value,
         token_off=sentence_off,
         shape=shape_of,
         packed=packed,

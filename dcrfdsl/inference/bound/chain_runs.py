@@ -127,23 +127,17 @@ class Chain:
         everywhere, at_first, at_last = (aligned_zeros(self.width) for _ in range(3))
         return ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
 
-    def spread(self, tables: ChainTables, sums: ChainSums, expected: Floats) -> None:
-        """Adds `sums` to the expectations of the shared cells, `expected`, after multiplying those of pairs by ψ."""
-        table = tables.pair.reshape(-1, self.width)[: self.states, : self.states]
-        counts = sums.pair.reshape(-1, self.width)[: self.states, : self.states]
-        self._spread(sums, np.where(table > 0.0, counts * table, 0.0), expected)
-
-    def spread_counts(self, sums: ChainSums, expected: Floats) -> None:
-        """As `spread`, if the sums of pairs are counts already."""
-        self._spread(sums, sums.pair.reshape(-1, self.width)[: self.states, : self.states], expected)
-
-    def _spread(self, sums: ChainSums, pairs: Floats, expected: Floats) -> None:
+    def spread(self, sums: ChainSums, expected: Floats, tables: ChainTables | None = None) -> None:
+        """Adds `sums` to the expectations of the shared cells, `expected`. Those of pairs are multiplied by ψ if these
+        are sums beside `tables`, and not counts.
+        """
         n = self.states
-        for kinds, counts in (
-            (self.everywhere, sums.everywhere),
-            (self.at_first, sums.at_first),
-            (self.at_last, sums.at_last),
-        ):
+        pairs = sums.pair.reshape(-1, self.width)[:n, :n]
+        if tables is not None:
+            table = tables.pair.reshape(-1, self.width)[:n, :n]
+            pairs = np.where(table > 0.0, pairs * table, 0.0)
+        at_ends = (self.at_first, sums.at_first), (self.at_last, sums.at_last)
+        for kinds, counts in ((self.everywhere, sums.everywhere), *at_ends):
             for kind in kinds:
                 expected[self.base[kind] : self.base[kind] + n] += counts[:n]
         for kind, turned in self.pairs:
@@ -178,33 +172,20 @@ def _chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
                 return None
             scored.append(number)
         places[place].append(number)
-    return Chain(
-        graph.cards[0],
-        kinds.base,
-        np.array(scored, np.int64),
-        tuple(places["everywhere"]),
-        tuple(places["at_first"]),
-        tuple(places["at_last"]),
-        tuple(pairs),
-    )
+    return Chain(graph.cards[0], kinds.base, np.array(scored, np.int64), *map(tuple, places.values()), tuple(pairs))
 
 
 def _joins_neighbours(template: CliqueTemplate) -> bool:
     """Whether a template of two sites lies at every pair of neighbours."""
-    low, high = min(template.offsets), max(template.offsets)
-    return (
-        len(template.offsets) == 2
-        and high - low == 1
-        and template.position is None
-        and (template.pad or low <= 0 <= high)
-    )
+    beside = len(template.offsets) == 2 and template.span == 1 and template.position is None
+    return beside and (template.pad or min(template.offsets) <= 0 <= max(template.offsets))
 
 
 def _place(template: CliqueTemplate, pattern: Pattern) -> str | None:
     """Where instances with one site in the sequence lie: `everywhere`, `at_first` or `at_last`; None if elsewhere."""
-    if len(template.offsets) == 1 and template.offsets == (0,) and not any(pattern):
+    if template.offsets == (0,) and not any(pattern):
         return {None: "everywhere", 0: "at_first", LAST: "at_last"}.get(template.position)
-    if len(template.offsets) == 2 and _joins_neighbours(template) and pattern.count(0) == 1:
+    if _joins_neighbours(template) and pattern.count(0) == 1:
         return "at_first" if -1 in pattern else "at_last"
     return None
 
@@ -233,17 +214,9 @@ class ChainRuns:
         return workspace
 
     def expectations(
-        self,
-        potentials: Potentials,
-        first: int,
-        last: int,
-        log_z: Floats,
-        status: NDArray[np.int8],
-        marginals: Floats,
-        gradient: Floats,
-        expected: Floats,
-        share: Floats = NOTHING,
-    ) -> list[tuple[int, int]]:
+        self, potentials: Potentials, first: int, last: int, log_z: Floats, status: NDArray[np.int8],
+        marginals: Floats, gradient: Floats, expected: Floats, share: Floats = NOTHING,
+    ) -> list[tuple[int, int]]:  # fmt: skip
         """As `ExactMethod.expectations`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
         if tables is None or not self.scores or (len(gradient) and not self.scatters):
@@ -254,7 +227,7 @@ class ChainRuns:
             Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
-            self.chain.spread(tables, sums, expected)
+            self.chain.spread(sums, expected, tables)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     def tangents(
@@ -271,7 +244,7 @@ class ChainRuns:
             first, last, tables, d.problem, potentials.weights, d.ragged(labelling), importance, gradient, sums, risk,
             status, ChainWorkspace(self.longest, cells),
         )  # fmt: skip
-        self.chain.spread(tables, sums, expected)
+        self.chain.spread(sums, expected, tables)
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     @property
@@ -294,8 +267,8 @@ class ChainRuns:
             CompetitorSums(right.gradient, sums, right.loss), CompetitorSums(wrong.gradient, wrong_sums, wrong.loss),
             status, competitor_workspace(self.longest, self.chain.width),
         )  # fmt: skip
-        self.chain.spread_counts(sums, right.expected)
-        self.chain.spread_counts(wrong_sums, wrong.expected)
+        self.chain.spread(sums, right.expected)
+        self.chain.spread(wrong_sums, wrong.expected)
 
     def decode_other(self, potentials: Potentials, first: int, last: int, known: Ints32, labelling: Ints32) -> None:
         """Writes the best labelling other than `known` (both flat) of each sequence, -1 if there is none.
@@ -312,13 +285,7 @@ class ChainRuns:
         )
 
     def decode(
-        self,
-        potentials: Potentials,
-        first: int,
-        last: int,
-        score: Floats,
-        status: NDArray[np.int8],
-        labelling: Ints32,
+        self, potentials: Potentials, first: int, last: int, score: Floats, status: NDArray[np.int8], labelling: Ints32
     ) -> list[tuple[int, int]]:
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
@@ -357,9 +324,8 @@ class LinkedChains:
         row = (0,) * block_registers(self._states), self._states, width
         memory = competitor_workspace(self._longest, width), aligned_zeros(3 * self._longest * width**2)
         linked_competitors(
-            first, last, row, d.problem, potentials, d.ragged(labelling), judging, right,
-            wrong, status, memory,
-        )  # fmt: skip
+            first, last, row, d.problem, potentials, d.ragged(labelling), judging, right, wrong, status, memory
+        )
 
 
 def linked_chains(data: BoundData) -> LinkedChains | None:
