@@ -172,7 +172,8 @@ def _chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
                 return None
             scored.append(number)
         places[place].append(number)
-    return Chain(graph.cards[0], kinds.base, np.array(scored, np.int64), *map(tuple, places.values()), tuple(pairs))
+    everywhere, first, last = map(tuple, places.values())
+    return Chain(graph.cards[0], kinds.base, np.array(scored, np.int64), everywhere, first, last, tuple(pairs))
 
 
 def _joins_neighbours(template: CliqueTemplate) -> bool:
