@@ -21,14 +21,14 @@ import math
 import random
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..foundation import Floats, cached_property, data_error
 from ..kernels.tables import Approximations, Schedules
 from .shape_bank import ShapeBank
-from .shapes import GraphShape
+from .shapes import Columns, GraphShape, offsets_of
 
 FEWEST = 12  # forests in a pool, unless the first one contains all factors
 
@@ -57,17 +57,10 @@ def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
             bank.forests[number, seed] = _draw(shape, generator)
         pools.append(bank.forests[number, seed])
         shares.append(_appearance(shape, pools[-1]))
-    return ForestPool(_pool_arrays(pools), np.concatenate([np.zeros(0), *shares]))
-
-
-def _pool_arrays(pools: list[list[list[int]]]) -> Schedules:
-    """The forests of all shapes as flat arrays."""
     forests = [sends for pool in pools for sends in pool]
-    return Schedules(
-        pass_off=np.cumsum([0, *(len(pool) for pool in pools)], dtype=np.int64),
-        send_off=np.cumsum([0, *(len(sends) for sends in forests)], dtype=np.int64),
-        send=np.fromiter((e for sends in forests for e in sends), np.int32),
-    )
+    send = np.fromiter(itertools.chain.from_iterable(forests), np.int32)
+    passes = Schedules(pass_off=offsets_of(pools), send_off=offsets_of(forests), send=send)
+    return ForestPool(passes, np.concatenate([np.zeros(0), *shares]))
 
 
 def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:
@@ -217,10 +210,6 @@ class _Forest:
         return {v for n in places for a, v in enumerate(self.shape.scopes[self.down[n][0]]) if a != self.down[n][1]}
 
 
-def _forest(shape: GraphShape, order: Sequence[int]) -> _Forest:
-    return _Forest(shape, tuple(upward_edges(shape, grown_forest(shape, order)))[::-1])
-
-
 def _orders(shape: GraphShape, large: Sequence[int]) -> Iterator[list[int]]:
     """Orders in which factors may come into the forest: clique by clique."""
     by_kind: dict[int, list[int]] = defaultdict(list)
@@ -250,22 +239,14 @@ def _cost(shape: GraphShape, forest: _Forest) -> float:
     return cost
 
 
-@dataclass
-class _Lists:
+class _Lists(Columns):
     """The fields of `Approximations` while they are collected."""
-
-    columns: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-
-    def put(self, name: str, *numbers: int) -> None:
-        self.columns[name] += numbers
-
-    def size(self, name: str) -> int:
-        return len(self.columns[name])
 
     def add(self, shape: GraphShape, by_trees: bool) -> None:
         """Adds a graph: its terms' walks, and then the walk through the whole forest."""
         large = [f for f, scope in enumerate(shape.scopes) if len(scope) > 1]
-        forests = [_forest(shape, order) for order in _orders(shape, large)] if by_trees else [_Forest(shape, ())]
+        grown = (grown_forest(shape, order) for order in _orders(shape, large)) if by_trees else [[]]
+        forests = [_Forest(shape, tuple(upward_edges(shape, one))[::-1]) for one in grown]
         forest = min(forests, key=lambda one: _cost(shape, one)) if len(forests) > 1 else forests[0]
         above, sizes = forest.above, [math.prod(shape.cards[v] for v in shape.scopes[f]) for f, _ in forest.down]
         starts = list(itertools.accumulate(sizes, initial=0))
@@ -290,13 +271,9 @@ class _Lists:
             states, entry = np.indices(cards).reshape(len(cards), -1), np.zeros(sizes[host], np.int64)
             for v in shape.scopes[f]:
                 entry = entry * shape.cards[v] + states[around.index(v)]
-            self.put("held_factor", f)
-            self.put("held_cell", starts[host])
-            self.put("held_size", sizes[host])
-            self.put("held_map", self.size("map"))
-            self.put("map", *entry.tolist())
-        self.put("held_end", self.size("held_factor"))
-        self.put("tree_cells", starts[-1])
+            self.put(held_factor=f, held_cell=starts[host], held_size=sizes[host], held_map=len(self["map"]))
+            self["map"] += entry.tolist()
+        self.put(held_end=len(self["held_factor"]), tree_cells=starts[-1])
         cells = 0
         for f in terms:
             places, tops = forest.walk(shape.scopes[f])
@@ -307,10 +284,10 @@ class _Lists:
                     f"`ep` would need more than {MOST_CELLS:,} numbers for the factors outside of the tree of one "
                     "sequence", help="use `ep(family = factored)` or `infer trp`",
                 )  # fmt: skip
-        self.put("cells", cells)
+        self.put(cells=cells)
         roots = [v for v in range(len(shape.cards)) if v not in above]
         self._walk(shape, forest, starts, list(range(len(forest.down))), roots, -1, 0)
-        self.put("walk_end", self.size("walk_factor"))
+        self.put(walk_end=len(self["walk_factor"]))
 
     def _walk(
         self, shape: GraphShape, forest: _Forest, starts: list[int], places: list[int], tops: list[int], factor: int,
@@ -323,10 +300,10 @@ class _Lists:
             under[shape.scopes[f][axis]].append(n)
         number = {v: i for i, v in enumerate(tops)}
         queue, local = list(tops), 0
-        first_item = self.size("item_tree")
+        first_item = len(self["item_tree"])
         for v in queue:
             siblings = under[v]
-            begin = self.size("item_tree") - first_item
+            begin = len(self["item_tree"]) - first_item
             for n in siblings:
                 f, axis = forest.down[n]
                 scope = shape.scopes[f]
@@ -335,50 +312,40 @@ class _Lists:
                         number[u] = len(number)
                         queue.append(u)
                 size = math.prod(shape.cards[u] for u in scope)
-                self.put("item_tree", n)
-                self.put("item_cell", starts[n])
-                self.put("item_size", size)
-                self.put("item_local", local)
-                self.put("item_axis", axis)
-                self.put("item_first", begin)
-                self.put("item_last", begin + len(siblings))
-                self.put("item_scope", self.size("scope"))
-                self.put("scope", *(number[u] for u in scope))
-                self.put("item_arity", len(scope))
+                self.put(
+                    item_tree=n, item_cell=starts[n], item_size=size, item_local=local, item_axis=axis,
+                    item_first=begin, item_last=begin + len(siblings), item_scope=len(self["scope"]),
+                    item_arity=len(scope),
+                )  # fmt: skip
+                self["scope"] += [number[u] for u in scope]
                 local += size
         states = 0
         degree: dict[int, int] = defaultdict(int)
         for n in places:
             for u in shape.scopes[forest.down[n][0]]:
                 degree[u] += 1
-        inverse = {n: i for i, n in enumerate(self.columns["item_tree"][first_item:])}
+        inverse = {n: i for i, n in enumerate(self["item_tree"][first_item:])}
         for v in queue:
-            self.put("var", v)
-            self.put("var_local", states)
-            self.put("var_degree", degree[v])
-            self.put("var_is_top", int(v in tops))
             children = [inverse[n] for n in under[v]]
-            self.put("child_first", min(children, default=0))
-            self.put("child_last", max(children, default=-1) + 1)
             at = forest.above.get(v, -1) if factor < 0 else -1
-            self.put("above", inverse.get(at, -1))
+            self.put(
+                var=v, var_local=states, var_degree=degree[v], var_is_top=int(v in tops),
+                child_first=min(children, default=0), child_last=max(children, default=-1) + 1,
+                above=inverse.get(at, -1),
+            )  # fmt: skip
             states += shape.cards[v]
-        self.put("walk_factor", factor)
-        self.put("walk_item", self.size("item_tree"))
-        self.put("walk_var", self.size("var"))
-        self.put("walk_cell", cells)
-        self.put("walk_table", local)
-        self.put("walk_states", states)
-        self.put("walk_scope", self.size("term_scope"))
+        self.put(
+            walk_factor=factor, walk_item=len(self["item_tree"]), walk_var=len(self["var"]), walk_cell=cells,
+            walk_table=local, walk_states=states, walk_scope=len(self["term_scope"]),
+        )  # fmt: skip
         if factor >= 0:
-            self.put("term_scope", *(number[v] for v in shape.scopes[factor]))
+            self["term_scope"] += [number[v] for v in shape.scopes[factor]]
         return cells + local + states
 
 
 def _joined(shapes: Sequence[GraphShape], by_trees: bool) -> Approximations:
     lists = _Lists()
-    for name in ("held_end", "walk_end", "walk_item", "walk_var"):
-        lists.put(name, 0)
+    lists.put(held_end=0, walk_end=0, walk_item=0, walk_var=0)
     for shape in shapes:
         lists.add(shape, by_trees)
-    return Approximations(**{name: np.array(lists.columns[name], np.int64) for name in Approximations._fields})
+    return Approximations(**{name: np.array(lists[name], np.int64) for name in Approximations._fields})

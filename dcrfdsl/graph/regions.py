@@ -24,7 +24,7 @@ from ..foundation import data_error
 from ..kernels.tables import Regions
 from .elimination import best_order
 from .shape_bank import ShapeBank
-from .shapes import GraphShape, offsets, offsets_of
+from .shapes import Columns, GraphShape, offsets, offsets_of
 
 Scope = tuple[int, ...]
 MOST_REGIONS = 50_000  # of one graph
@@ -174,16 +174,12 @@ class _Lists:
     """The fields of `Regions` while they are collected, with `links`, how many each region has."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[int]] = defaultdict(list, cluster_off=[0], region_off=[0])
+        self.columns = Columns()
+        self.columns.put(cluster_off=0, region_off=0)
         self.around: list[list[int]] = []
         self.maps: dict[tuple[Scope, Scope], int] = {}
         self.entries: list[np.ndarray] = []
         self.next_map = 0
-
-    def put(self, **numbers: int) -> None:
-        """A number for each of these columns."""
-        for name, number in numbers.items():
-            self.columns[name].append(number)
 
     def map_of(self, shape: GraphShape, cluster: Scope, scope: Scope) -> int:
         """Where the map from the table of `cluster` to that of `scope`, row-major in its own order, begins."""
@@ -208,7 +204,7 @@ class _Lists:
         at: dict[int, list[int]] = defaultdict(list)
         for number, cluster in enumerate(clusters):
             size = math.prod(shape.cards[v] for v in cluster)
-            self.put(table_off=tables, size=size)
+            columns.put(table_off=tables, size=size)
             self.around.append([])
             tables += size
             for v in cluster:
@@ -223,11 +219,11 @@ class _Lists:
             for number in around:
                 self.around[first + number].append(len(columns["link_cluster"]))
                 to_region = self.map_of(shape, clusters[number], region)
-                self.put(link_cluster=first + number, link_region=n, link_map=to_region, link_message=messages)
+                columns.put(link_cluster=first + number, link_region=n, link_map=to_region, link_message=messages)
                 messages += states
-            self.put(number=count, cell_off=cells, states=states, links=len(around))
+            columns.put(number=count, cell_off=cells, states=states, links=len(around))
             cells += states
-        self.put(cluster_off=first + len(clusters), region_off=first_region + len(regions), messages=messages)
+        columns.put(cluster_off=first + len(clusters), region_off=first_region + len(regions), messages=messages)
         index = {region: first_region + i for i, region in enumerate(regions)}
 
         def place(scope: Scope) -> tuple[int, int, int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -142,6 +143,18 @@ def offsets(counts: Integers | Sequence[int]) -> Ints:
 def offsets_of(parts: Iterable[Sized]) -> Ints:
     """Offsets of the parts laid end to end, and the end of the last one, [n + 1]."""
     return offsets(list(map(len, parts)))
+
+
+class Columns(defaultdict[str, list[int]]):
+    """Arrays of numbers by name, while they are collected."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    def put(self, **numbers: int) -> None:
+        """Appends a number to each of these."""
+        for name, number in numbers.items():
+            self[name].append(number)
 
 
 # where local tables lie ---------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..foundation import Floats, Ints, data_error
-from ..graph import FactorGraph, ModelGraph, ShapeBank, best_order, order_cost
+from ..foundation import Ints, data_error
+from ..graph import FactorGraph, ModelGraph, ShapeBank, best_order, offsets, order_cost
 from ..kernels.tables import Bindings, Kinds, Rows
 from ..semantics import ExactSettings, MethodSettings
 from .base import Decoded, Expectations, Outcome, SequenceMethod
@@ -136,11 +136,15 @@ def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: s
     estimate = None if np.isnan(log_z) else log_z + graph.constant
     if not marginals or (estimate is None and not out.marginals.any()):  # sampling found no labelling to start from
         return GraphResult(status, log_z=estimate)
+    at = 1 + offsets([table.size for table in graph.log_tables])  # after the constant
     return GraphResult(
         status,
         log_z=estimate,
         marginals=tuple(states[0] for states in data.by_variable(out.marginals)),
-        factor_marginals=_tables(graph, cells),
+        factor_marginals=tuple(
+            cells[begin:end].reshape(table.shape)
+            for begin, end, table in zip(at[:-1], at[1:], graph.log_tables, strict=True)
+        ),
     )
 
 
@@ -153,12 +157,3 @@ def _status(out: Outcome) -> RunStatus:
     """How inference ended; exact methods do not iterate."""
     status = out.summary()
     return status if status.approximate else replace(status, iterations=0)
-
-
-def _tables(graph: FactorGraph, cells: Floats) -> tuple[Floats, ...]:
-    """The shared cells, one array a factor in its table's shape."""
-    out, at = [], 1  # after the constant
-    for table in graph.log_tables:
-        out.append(cells[at : at + table.size].reshape(table.shape))
-        at += table.size
-    return tuple(out)

@@ -140,17 +140,22 @@ def unpacked(num_kinds: int, num_bias: int) -> Packed:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The features of one clique, and how often the data reads them."""
+    """The features of one clique, and where their weights lie: dense rows, most read first, then single weights."""
 
     kind: int
     run: int  # the run of its first feature
     feature_set: int
     size: int
     run_off: Ints  # [features + 1]
-    counts: Ints  #  [features] how often each fires
     bundles: Bundles
-    dense: Ints  # dense rows, most read first: features, and bundles counted on from their number
-    flat: Ints  #  the other features that fire, most read first; ties in the order of the data
+    num_dense: int
+    width: int  # cells of a dense row
+    dense_start: int
+    flat_start: int
+    end: int
+    dense_row: Ints  #  [features] number of the dense row, or -1
+    bundle_row: Ints  # [bundles] the same
+    flat_first: Ints  # [features] number of the first single weight, or -1
 
 
 def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *, bundled: bool) -> Packing | None:
@@ -163,23 +168,21 @@ def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *
     if not owners:
         return None
     ends = np.unique(np.append(kinds.run_base[kinds.feature_set >= 0], len(bindings.run_off) - 1))
-    blocks = [
-        _measure(k, kinds, bindings, rows, set_off, int(ends[ends > kinds.run_base[k]][0]), bundled) for k in owners
-    ]
-
     cell_of = np.full(bindings.num_bias + len(bindings.entry), -1, np.int64)
     entry_cell = cell_of[bindings.num_bias :]
-    places, at = [], 0
-    for block in blocks:
-        places.append(_Places.of(block, at))
-        at = places[-1].end
-    for block, place in zip(blocks, places, strict=True):
+    blocks: list[_Block] = []
+    at = 0
+    for k in owners:
+        end = int(ends[ends > kinds.run_base[k]][0])
+        block = _measure(k, kinds, bindings, rows, set_off, end, bundled, at)
+        blocks.append(block)
+        at = block.end
         first, last = int(block.run_off[0]), int(block.run_off[-1])
-        feature = np.repeat(np.arange(len(block.counts)), np.diff(block.run_off))
-        row, single = place.dense_row[feature], place.flat_first[feature]
+        feature = np.repeat(np.arange(len(block.run_off) - 1), np.diff(block.run_off))
+        row, single = block.dense_row[feature], block.flat_first[feature]
         turn = np.arange(first, last) - block.run_off[feature]
-        dense = place.dense_start + row * place.width + bindings.entry[first:last]
-        flat = np.where(single >= 0, place.flat_start + single + turn, -1)
+        dense = block.dense_start + row * block.width + bindings.entry[first:last]
+        flat = np.where(single >= 0, block.flat_start + single + turn, -1)
         entry_cell[first:last] = np.where(row >= 0, dense, flat)
     packed_runs = {block.run for block in blocks}
     entry_shift = np.zeros(len(kinds.base), np.int64)
@@ -190,34 +193,8 @@ def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *
         entry_cell[first:last] = at + np.arange(last - first)
         entry_shift[(kinds.feature_set >= 0) & (kinds.run_base == run)] = at - first
         at += last - first
-    packed = _list(kinds, bindings, rows, set_off, silent, blocks, places, entry_shift)
+    packed = _list(kinds, bindings, rows, set_off, silent, blocks, entry_shift)
     return Packing(packed, cell_of, -(-at // LANES) * LANES)
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """The cells of a block."""
-
-    width: int
-    dense_start: int
-    flat_start: int
-    end: int
-    dense_row: Ints  #  [features] number of the dense row, or -1
-    bundle_row: Ints  # [bundles] the same
-    flat_first: Ints  # [features] number of the first single weight, or -1
-
-    @classmethod
-    def of(cls, block: _Block, at: int) -> _Places:
-        """The places of a block whose cells begin at `at`."""
-        count = len(block.counts)
-        flat_first, row = np.full(count, -1, np.int64), np.full(count + len(block.bundles), -1, np.int64)
-        row[block.dense] = np.arange(len(block.dense))
-        lengths = np.diff(block.run_off)[block.flat]
-        flat_first[block.flat] = np.cumsum(lengths) - lengths
-        width = padded(block.size)
-        flat_start = at + width * len(block.dense)
-        end = flat_start + -(-int(lengths.sum()) // LINE) * LINE
-        return cls(width, at, flat_start, end, row[:count], row[count:], flat_first)
 
 
 def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> Mask:
@@ -246,8 +223,9 @@ def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) ->
 
 
 def _measure(
-    k: int, kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], end: int, bundled: bool
+    k: int, kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], end: int, bundled: bool, at: int
 ) -> _Block:
+    """The block of the clique whose first kind is `k`, with cells from `at` on.   end: the run after its last one."""
     run, feature_set, size = int(kinds.run_base[k]), int(kinds.feature_set[k]), int(kinds.size[k])
     run_off = bindings.run_off[run : end + 1]
     row_off = rows.row_off[set_off[feature_set] : set_off[feature_set + 1] + 1]
@@ -270,36 +248,40 @@ def _measure(
     inside = np.repeat(bundles.reads, np.diff(bundles.member_off))
     reads = counts - np.bincount(bundles.member, inside, len(counts)).astype(np.int64)
     order = np.lexsort((first, -reads))
-    ranked = np.concatenate([order[dense[order]], len(counts) + np.arange(len(bundles))])
+    ranked = np.concatenate([order[dense[order]], len(counts) + np.arange(len(bundles))])  # features, then bundles
     ranked = ranked[np.argsort(-np.concatenate([reads, bundles.reads])[ranked], kind="stable")]
-    return _Block(k, run, feature_set, size, run_off, counts, bundles, ranked, order[(fires & ~dense)[order]])
+    row, flat_first = np.full(len(counts) + len(bundles), -1, np.int64), np.full(len(counts), -1, np.int64)
+    row[ranked] = np.arange(len(ranked))
+    flat = order[(fires & ~dense)[order]]  # the other features that fire, most read first; ties as in the data
+    flat_first[flat] = np.cumsum(lengths[flat]) - lengths[flat]
+    width = padded(size)
+    flat_start = at + width * len(ranked)
+    end_cell = flat_start + -(-int(lengths[flat].sum()) // LINE) * LINE
+    return _Block(
+        k, run, feature_set, size, run_off, bundles, len(ranked), width, at, flat_start, end_cell,
+        row[: len(counts)], row[len(counts) :], flat_first,
+    )  # fmt: skip
 
 
 def _list(
-    kinds: Kinds,
-    bindings: Bindings,
-    rows: Rows,
-    set_off: Sequence[int],
-    silent: Mask,
-    blocks: Sequence[_Block],
-    places: Sequence[_Places],
+    kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], silent: Mask, blocks: Sequence[_Block],
     entry_shift: Ints,
-) -> Packed:
+) -> Packed:  # fmt: skip
     """The packed rows of all blocks, laid end to end."""
     empty = unpacked(len(kinds.base), 0)
     bits = [max(1, (block.size - 1).bit_length()) for block in blocks]
-    singles = max((p.end - p.flat_start) << b for p, b in zip(places, bits, strict=True))
-    dense_type: NDArray = np.zeros(0, _narrowest(max(len(block.dense) for block in blocks), np.uint16))
+    singles = max((block.end - block.flat_start) << b for block, b in zip(blocks, bits, strict=True))
+    dense_type: NDArray = np.zeros(0, _narrowest(max(block.num_dense for block in blocks), np.uint16))
     flat_type: NDArray = np.zeros(0, _narrowest(singles, np.uint32))
     parts: list[tuple[NDArray, ...]] = []
     made: list[tuple[Ints, Ints, Ints]] = []  # kind, packed row and cell of the bundles
     num_rows = num_dense = num_flat = 0
-    for block, place, state_bits in zip(blocks, places, bits, strict=True):
+    for block, state_bits in zip(blocks, bits, strict=True):
         low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
         of_block = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
         empty.is_packed[of_block], empty.shift[of_block] = True, num_rows - low
-        empty.width[of_block], empty.flat_bits[of_block] = place.width, state_bits
-        empty.dense_start[of_block], empty.flat_start[of_block] = place.dense_start, place.flat_start
+        empty.width[of_block], empty.flat_bits[of_block] = block.width, state_bits
+        empty.dense_start[of_block], empty.flat_start[of_block] = block.dense_start, block.flat_start
         bundles, set_rows = block.bundles, high - low
         lists = (
             (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: set_rows + 1]),
@@ -307,8 +289,8 @@ def _list(
         )
         for row_off, feature, cover_off in lists:
             dense_off, dense, flat_off, flat = pack_rows(
-                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, state_bits,
-                BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, place.bundle_row),
+                row_off, feature, block.run_off, bindings.entry, block.dense_row, block.flat_first, state_bits,
+                BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, block.bundle_row),
                 dense_type, flat_type,
             )  # fmt: skip
             first_row = num_rows
@@ -316,7 +298,7 @@ def _list(
             num_rows, num_dense, num_flat = num_rows + len(row_off), num_dense + len(dense), num_flat + len(flat)
         numbers = np.arange(len(bundles))
         made.append(
-            (np.full_like(numbers, block.kind), first_row + numbers, place.dense_start + place.bundle_row * place.width)
+            (np.full_like(numbers, block.kind), first_row + numbers, block.dense_start + block.bundle_row * block.width)
         )
     if silent.any():  # silent kinds read empty rows
         most = int(np.diff(set_off).max())

@@ -48,9 +48,9 @@ class Labellings:
     exact: whether these are proven to be the best.
     """
 
-    codes: Mapping[str, Ints32]  # [R, T]
-    score: Floats  #                          [R]  descending
-    probability: Floats  #                    [R]  nan where log Z is not known
+    codes: Mapping[str, Ints32]
+    score: Floats
+    probability: Floats
     exact: bool
 
     def __len__(self) -> int:

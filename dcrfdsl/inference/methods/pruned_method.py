@@ -14,13 +14,12 @@ Not here: the lattices (`kernels.lattice`), which graphs they hold (`bound.latti
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from ...foundation import Floats, Ints, Ints32, data_error
+from ...foundation import Floats, Ints, Ints32, cached_property, data_error
 from ...kernels.lattice import (
     NO_GUIDE,
     Guide,
@@ -64,11 +63,13 @@ class PrunedMethod(StatelessMethod):
     def __post_init__(self) -> None:
         if self.data.contexts is None:
             raise TypeError("expected data that is bound to a thin graph")
-        self._lock = threading.Lock()
-        self._stars: StarTables | None = None
         self._last: tuple[Floats, LatticeTables] | None = None
         self.pruning = Pruning(self.settings.threshold, self.settings.keep, self.settings.states or 0.0)
         self._view = None if self.settings.by is None else view_guide(self.data.graph, self.settings.by)
+
+    @cached_property
+    def _stars(self) -> StarTables:
+        return StarTables.of(self.data)
 
     def _guide(self, first: int, last: int) -> Guide:
         """What decides which labels of these sequences survive."""
@@ -95,10 +96,7 @@ class PrunedMethod(StatelessMethod):
 
         log_z [S]: what `expectations` found, without gold labels. The bound is true but not tight: 1 says nothing.
         """
-        with self._lock:
-            if self._stars is None:
-                self._stars = StarTables.of(self.data)
-            stars = self._stars
+        stars = self._stars
         upper = np.zeros(self.data.num_sequences)
         lattice_bounds(
             first, last, self._tables(potentials), stars.tables(), self.data.problem, potentials,
