@@ -157,12 +157,8 @@ def forest_order(scopes: Scopes, num_variables: int) -> list[int] | None:
 def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:
     """A good elimination order for one graph: the cheaper of greedy minimum fill and greedy minimum table size."""
     graph = interaction_graph(scopes, len(cards))
-    return cheapest_order(scopes, cards, [_greedy(graph, cards, _fill), _greedy(graph, cards, _table)])
-
-
-def cheapest_order(scopes: Scopes, cards: Sequence[int], candidates: Iterable[Sequence[int]]) -> list[int]:
-    """The candidate with the least work; the first one in case of a tie."""
-    return list(min(candidates, key=lambda order: order_cost(scopes, cards, order).work))
+    candidates = [_greedy(graph, cards, _fill), _greedy(graph, cards, _table)]
+    return min(candidates, key=lambda order: order_cost(scopes, cards, order).work)
 
 
 def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int, last: Sequence[int] = ()) -> list[int]:
@@ -174,21 +170,17 @@ def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int, last: Seq
     """
     length = len(cards) // num_labels
     labels = [label for label in range(num_labels) if label not in last]
+    candidates: Iterable[Sequence[int]] = itertools.permutations(labels)
     if len(labels) > MAX_PERMUTED:
         inside = sorted(labels, key=lambda label: -cards[label])
-        candidates: Iterable[Sequence[int]] = [inside, inside[::-1], labels]
-    else:
-        candidates = itertools.permutations(labels)
-    return list(
-        min(
-            candidates,
-            key=lambda inside: (
-                order_cost(
-                    scopes, cards, (*(t * num_labels + label for t in range(length) for label in inside), *last)
-                ).work
-            ),
-        )
-    )
+        candidates = [inside, inside[::-1], labels]
+    best, least = list[int](), math.inf
+    for one in candidates:
+        order = (*(t * num_labels + label for t in range(length) for label in one), *last)
+        work = order_cost(scopes, cards, order).work
+        if not best or work < least:
+            best, least = list(one), work
+    return best
 
 
 MOST_ENTRIES = 2**24  # of a table

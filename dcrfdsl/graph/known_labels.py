@@ -14,6 +14,7 @@ import numpy as np
 from ..features import Pairs
 from ..foundation import Codes, Ints, Ints32, Mask
 from ..semantics import HardTable
+from .shapes import offsets_of
 from .templates import CliqueTemplate
 
 UNKNOWN = -1
@@ -65,8 +66,7 @@ class Gold:
         Returns the offsets of the runs and their states.
         """
         runs = [*((state,) for state in range(card)), tuple(range(card)), *self.sets[variable]]
-        off = np.cumsum([0, *map(len, runs)], dtype=np.int64)
-        return off, np.array([state for run in runs for state in run], np.int64)
+        return offsets_of(runs), np.array([state for run in runs for state in run], np.int64)
 
 
 def instances_of(template: CliqueTemplate, sentence_off: Ints, pairs: Pairs | None = None) -> tuple[Ints, Ints]:

@@ -19,7 +19,7 @@ import numpy as np
 from ..features import FeatureRows, ViewMap
 from ..foundation import Ints, Offsets
 from ..semantics import SegmentMemory, SegmentStates, segment_states
-from .segment_shapes import SegmentShape
+from .shapes import offsets
 from .templates import CliqueTemplate
 
 
@@ -100,17 +100,10 @@ def _by_lengths(templates: Sequence[CliqueTemplate], memory: int, states: Segmen
         own_set = next_set + length - 1 if length else -1
         found.append(
             replace(
-                template,
-                variables=(memory,),
-                offsets=(0,),
-                cards=(len(states.label),),
-                views=(seen,),
-                segments=None,
-                segment_length=length or longest,
-                named_by=template.feature_set,
-                feature_set=own_set,
+                template, variables=(memory,), offsets=(0,), cards=(len(states.label),), views=(seen,), segments=None,
+                segment_length=length or longest, named_by=template.feature_set, feature_set=own_set,
             )
-        )
+        )  # fmt: skip
     return found
 
 
@@ -133,27 +126,24 @@ def weighing_templates(templates: Sequence[CliqueTemplate], cliques: int) -> Ite
 def rows_of_lengths(
     templates: Sequence[CliqueTemplate], rows: Sequence[FeatureRows], sentence_off: Offsets
 ) -> tuple[FeatureRows, ...]:
-    """The rows of segments by their lengths; none without a `segment` statement, or where it has no features."""
+    """The rows of segments by their lengths, at their last tokens; empty where one would leave the sentence.
+
+    None without a `segment` statement, or where it has no features.   rows: of the cliques, see
+    `features.segment_rows`.
+    """
     weighing = next((template for template in templates if template.segments is not None), None)
     if weighing is None or weighing.segments is None or weighing.feature_set < 0:
         return ()
-    return _rows_by_length(rows[weighing.feature_set], weighing.segments, sentence_off)
-
-
-def _rows_by_length(rows: FeatureRows, shape: SegmentShape, sentence_off: Offsets) -> tuple[FeatureRows, ...]:
-    """The rows of candidates of each length by their last token; empty where that would leave the sentence.
-
-    rows: of all candidates, see `features.segment_rows`. If longer segments are possible, their row comes last.
-    """
+    candidates, limit = rows[weighing.feature_set], weighing.segments.limit
     off = np.asarray(sentence_off, np.int64)
-    place = np.arange(off[-1]) - np.repeat(off[:-1], np.diff(off))  # of each token in its sentence
-    token, limit = np.arange(off[-1]), shape.limit
+    token = np.arange(off[-1])
+    place = token - np.repeat(off[:-1], np.diff(off))  # of each token in its sentence
     found = []
     for length in range(1, limit + 1):
         row = np.where(place >= length - 1, (token - length + 1) * limit + length - 1, -1)
-        found.append(_taken(rows, row))
-    if shape.together:
-        found.append(_taken(rows, np.where(place >= limit, len(rows.row_off) - 2, -1)))
+        found.append(_taken(candidates, row))
+    if weighing.segments.together:  # the row of all longer ones comes last
+        found.append(_taken(candidates, np.where(place >= limit, len(candidates.row_off) - 2, -1)))
     return tuple(found)
 
 
@@ -161,6 +151,6 @@ def _taken(rows: FeatureRows, row: Ints) -> FeatureRows:
     """These rows, one for each token; none where `row` is -1."""
     first, last = rows.row_off[row], np.where(row >= 0, rows.row_off[row + 1], 0)
     counts = np.where(row >= 0, last - first, 0)
-    row_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    row_off = offsets(counts)
     entry = np.arange(row_off[-1]) + np.repeat(first - row_off[:-1], counts)
     return FeatureRows(row_off, rows.feature[entry], rows.value[entry] if len(rows.value) else rows.value)

@@ -240,7 +240,7 @@ def _hard_tables(
             yield HardTable(((name, 0),), (), moves[None, :-1, -1], LAST, domain.name)
     for constraint in spec.constraints:
         yield constraint_table(spec, constraint, states, _seen_as(views))
-    for tables in hidden_tables(spec, states, views):
+    for tables in hidden_tables(spec, states):
         yield from tables
     for memory in spec.memories:
         if isinstance(memory, SegmentMemory):
@@ -268,14 +268,10 @@ def constraint_templates(
     return separate
 
 
-def hidden_tables(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap] | None = None
-) -> list[tuple[HardTable, ...]]:
+def hidden_tables(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> list[tuple[HardTable, ...]]:
     """The tables of each memory with a function: which of its states is the value. That of segments has none."""
-    seen = views_seen(spec, states) if views is None else _seen_as(views)
-    return [
-        memory_tables(spec, memory, states, seen) for memory in spec.memories if not isinstance(memory, SegmentMemory)
-    ]
+    seen, with_function = views_seen(spec, states), (m for m in spec.memories if not isinstance(m, SegmentMemory))
+    return [memory_tables(spec, memory, states, seen) for memory in with_function]
 
 
 def views_seen(spec: ModelSpec, states: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, tuple[str, ...]]]:

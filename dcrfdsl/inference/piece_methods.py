@@ -106,13 +106,7 @@ def no_cases(num_sequences: int) -> Cases:
 
 def _possible(gold: Gold, cards: Sequence[int]) -> Mask:
     """Which states a variable may be in, [tokens · states of a position]."""
-    parts = []
-    for variable, card in enumerate(cards):
-        off, states = gold.choices(variable, card)
-        table = np.zeros((len(off) - 1, card), np.bool_)
-        table[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
-        codes = gold.codes[variable].astype(np.int64)
-        parts.append(table[np.where(codes >= 0, codes, card - 1 - codes)])
+    parts = [gold.allowed(variable, card)[gold.runs(variable, card)] for variable, card in enumerate(cards)]
     return np.concatenate(parts, axis=1).ravel()
 
 
@@ -145,7 +139,8 @@ class SharedPieceMethod(StatelessMethod):
         everything = np.zeros_like(gold)
         self._normalise(none.log_base, everything)
         self._gold = everything - gold  # the kernel subtracts the counts of known labels
-        self._seen = np.flatnonzero(np.abs(self._gold) > 0.5 * _least_share(method))
+        least = float(method.pieces.scale.min(initial=1.0))  # weight of the gold labels of an instance
+        self._seen = np.flatnonzero(np.abs(self._gold) > 0.5 * least)
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -172,11 +167,6 @@ class SharedPieceMethod(StatelessMethod):
             for cells, scale in zip(group.cells, group.scale, strict=True):
                 np.add.at(expected, cells, group.times * scale / mass * probability)
         return total
-
-
-def _least_share(method: PieceMethod) -> float:
-    """The smallest weight of the gold labels of an instance."""
-    return float(method.pieces.scale.min(initial=1.0))
 
 
 def _groups(method: PieceMethod) -> list[_Group]:

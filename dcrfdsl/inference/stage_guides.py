@@ -20,7 +20,7 @@ from ..foundation import Floats, Ints, Ints32, data_error
 from ..graph import ModelGraph, Parameters
 from ..kernels.lattice import Pruning, list_labels
 from ..semantics import MethodSettings, ModelSpec, PrunedSettings, guiding_stage, stage_inference
-from .base import Decoded, Expectations, SequenceMethod
+from .base import Decoded, Expectations
 from .bound import BoundData
 from .methods import METHODS, LabelLists, PrunedMethod, choose_method
 
@@ -138,17 +138,17 @@ class GuideLists:
         method = METHODS[self.guide.method].build(data, self.guide.settings)
         if isinstance(method, PrunedMethod) and self.within is not None:
             method.lists = _Part(self.within, first)
-        best = self._best(data, method) if self.guide.constrains_moves else np.zeros(0, np.int32)
+        best = Decoded.empty(data, approximate=method.approximate, labelling=np.zeros(0, np.int32))
+        if self.guide.constrains_moves:
+            best = Decoded.empty(data, approximate=method.approximate)
+            method.decode(self._potentials, 0, data.num_sequences, best)
         out = Expectations.empty(data, marginals=True, approximate=method.approximate)
         method.expectations(self._potentials, 0, data.num_sequences, out, NOTHING, np.zeros(len(data.hard)))
         (beliefs,) = data.by_variable(out.marginals)
-        off, label = list_labels(data.rows.token_off, data.graph.cards[0], beliefs.ravel(), best, self.guide.pruning)
+        off, label = list_labels(
+            data.rows.token_off, data.graph.cards[0], beliefs.ravel(), best.labelling, self.guide.pruning
+        )
         return off, label
-
-    def _best(self, data: BoundData, method: SequenceMethod) -> Ints32:
-        out = Decoded.empty(data, approximate=method.approximate)
-        method.decode(self._potentials, 0, data.num_sequences, out)
-        return out.labelling
 
 
 @dataclass(frozen=True, eq=False)
