@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..foundation import json_text, printable
 from .command_files import load_model, read_features, read_gold
 from .console import Talk, refuse
-from .options import MOST_DRAWS, Argument, Features, Json, Option, Quiet, Threads
+from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +24,8 @@ ANY_DIFFERENCE = 0.05  # p-values below it are marked
 
 def compare(
     files: Annotated[list[str], Argument("MODEL MODEL... DATA", help="Two model files or more, and data with labels.")],
-    level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
-    draws: Annotated[
-        int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")
-    ] = 1000,
+    level: Level = 0.95,
+    draws: Draws = 1000,
     seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of samples and exchanges.")] = 0,
     differences: Annotated[
         int, Option("--differences", min=0, metavar="N", help="Show the first N sentences with other labels.")

@@ -21,7 +21,19 @@ from .command_files import (
     resolved_template,
 )
 from .console import Talk, print_diagnostics, refuse
-from .options import MOST_JOBS, Argument, Features, Json, Option, Quiet, SetPaths, Threads, with_options
+from .options import (
+    MOST_JOBS,
+    Argument,
+    ByLabel,
+    Confusion,
+    Features,
+    Json,
+    Option,
+    Quiet,
+    SetPaths,
+    Threads,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,10 +68,8 @@ class CvOptions:
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write the data with the predictions of all folds.")
     ] = None
-    by_label: Annotated[
-        bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
-    ] = False
-    confusion: Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")] = False
+    by_label: ByLabel = False
+    confusion: Confusion = False
     jobs: Annotated[
         int, Option("--jobs", min=1, max=MOST_JOBS, metavar="N", help="Run N folds at once; they share the threads.")
     ] = 1

@@ -15,7 +15,7 @@ from ..foundation import data_error, json_text
 from .command_files import Output, load_model, read_features, read_gold, refuse_clash, refuse_sentence
 from .console import Talk, refuse
 from .inference_notes import training_notes
-from .options import MOST_DRAWS, Argument, Features, Json, Option, Quiet, Threads
+from .options import Argument, Draws, Features, Json, Level, Option, Quiet, Threads
 
 if TYPE_CHECKING:
     from ..model import TrainedModel
@@ -146,10 +146,8 @@ def report(
     ] = None,
     errors: Annotated[int, Option("--errors", min=0, metavar="N", help="List N wrong labels at most.")] = 20_000,
     explained: Annotated[int, Option("--explain", min=0, metavar="N", help="Explain the first N of them.")] = 100,
-    level: Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")] = 0.95,
-    draws: Annotated[
-        int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")
-    ] = 1000,
+    level: Level = 0.95,
+    draws: Draws = 1000,
     seed: Annotated[int, Option("--seed", min=0, metavar="N", help="Seed of the samples.")] = 0,
     threads: Threads = None,
     features: Features = None,

@@ -251,6 +251,12 @@ Decode = Annotated[
         help="joint, marginal, local, certified or optimal (default: what the model was made for).",
     ),
 ]
+ByLabel = Annotated[
+    bool, Option("--by-label", help="Precision, recall, F1 and support of each state and segment type.")
+]
+Confusion = Annotated[bool, Option("--confusion", help="How often each state was labelled as each other.")]
+Level = Annotated[float, Option("--level", metavar="SHARE", help="Confidence of the intervals, 0 to 1.")]
+Draws = Annotated[int, Option("--draws", min=1, max=MOST_DRAWS, metavar="N", help="Samples of the bootstrap.")]
 OutputOrStdout = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FILE", dash=True, help="Write it to this file (default, or -: stdout)."),

@@ -70,7 +70,6 @@ def new(
 
 
 def _lists(text: str, name: str) -> list[str]:
-    """The files of the lexicons of a template."""
     if "\nlexicon " not in text:  # most have none, and the parser takes a while to load
         return []
     from ..syntax import Lexicon, parse
@@ -79,7 +78,6 @@ def _lists(text: str, name: str) -> list[str]:
 
 
 def _first_sentence(path: Path) -> str:
-    """The first sentence of a template's doc comment."""
     lines = path.read_text(encoding="utf-8").splitlines()
     text = " ".join(line.lstrip("#").strip() for line in lines if line.startswith("##"))
     return re.split(r"(?<=[.]) ", text, maxsplit=1)[0]

@@ -74,7 +74,6 @@ def train(options: TrainOptions) -> None:
 
 
 def _train(options: TrainOptions) -> None:
-    """Reads, trains and writes the model."""
     from .training_progress import progress_for
 
     talk, checkpoint = Talk(options.quiet), options.checkpoint_path

@@ -139,8 +139,6 @@ def _counted_at_the_start(converted: Iterable[_Converted], dialect: Dialect) -> 
 
 
 class _Group(NamedTuple):
-    """A `features` statement."""
-
     name: str
     members: frozenset[Feature]
     listed: tuple[str, ...]

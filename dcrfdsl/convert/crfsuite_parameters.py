@@ -207,7 +207,6 @@ class _Trained:
 
 
 def _plain(value: object) -> str:
-    """A number as the language writes it."""
     return str(value) if isinstance(value, int) else repr(float(str(value)))
 
 

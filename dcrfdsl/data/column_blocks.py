@@ -168,7 +168,6 @@ def _checked(block: Block, file: str) -> Block:
 
 
 def _converting(encoding: str, file: str) -> str:
-    """How to convert text that is perhaps in this encoding."""
     if file in (_STREAM, _STDIN):
         return f"convert the text from its encoding first: … | iconv -f {encoding} -t UTF-8 | dcrfdsl …"
     return f"convert the file from its encoding: iconv -f {encoding} -t UTF-8 {shell_word(file)} > converted.txt"

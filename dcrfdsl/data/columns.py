@@ -137,7 +137,6 @@ class CorpusBuilder:
 
     @property
     def num_tokens(self) -> int:
-        """The number of tokens that were added."""
         return sum(map(len, self._lines))
 
     def _columns(self) -> dict[str, InternedColumn | NumericColumn | BagColumn]:

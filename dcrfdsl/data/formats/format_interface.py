@@ -45,7 +45,6 @@ class LeftOutTexts:
         self._found[what, reason] = count + 1, first
 
     def notes(self, file: str) -> Iterator[str]:
-        """A line for each reason."""
         for (what, reason), (count, first) in self._found.items():
             place = f"line {first}" if count == 1 else f"the first in line {first}"
             plural = what if count == 1 else f"{what}s"
@@ -224,7 +223,6 @@ class Export:
 
     @property
     def numbers(self) -> NumberFormat:
-        """How numbers are written."""
         return NumberFormat.of(self.data)
 
 
@@ -260,7 +258,6 @@ class LeftOut:
     names: dict[str, None] = field(default_factory=dict)
 
     def words(self) -> Iterator[str]:
-        """What was left out, in words."""
         for what, count in self.counts.items():
             if count:
                 yield f"{what} ({count:,})"

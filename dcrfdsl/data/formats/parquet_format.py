@@ -109,7 +109,6 @@ class ParquetReader(formats.TableReader):
     # the schema -------------------------------------------------------------------------------------------------
 
     def _columns(self, schema: Any) -> tuple[Column, ...]:
-        """The columns to read: all, or all but the labels."""
         wanted, names = self._wanted, list(schema.names)
         absent = [column for column in wanted.columns if formats.header_name(column) not in names]
         unlabelled = {column.name for column in absent} == wanted.optional
@@ -382,7 +381,6 @@ class ParquetTagger(formats.Tagger):
 def _columns(
     chunk: formats.Chunk, batch: RowBatch, predicted: formats.Predicted, remarks: formats.Remarks
 ) -> Mapping[str, Sequence[Any]]:
-    """The new columns, a value a row."""
     if not batch.by_sentence:
         return {**predicted, **at_each_token(chunk, remarks)}
     off, rows = chunk.corpus.sentence_off, batch.table.num_rows

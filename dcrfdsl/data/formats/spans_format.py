@@ -271,7 +271,6 @@ class SpansTagger(formats.Tagger):
         return chunk.block.bom + written
 
     def _items(self, lines: Sequence[str]) -> Iterator[bytes]:
-        """The lines as items of the array."""
         for line in lines:
             if line and not line.isspace():
                 yield (",\n" if self._begun else "[\n").encode() + line.rstrip().encode()
@@ -479,7 +478,6 @@ class SpansEmitter(formats.Emitter):
 def _marks_again(
     spans: list[list[tuple[int, int, str]]], tokens: list[tuple[int, int]], corpus: Corpus, scheme: str
 ) -> list[str]:
-    """The marks that the spans are read back as."""
     marks = ["O"] * len(tokens)
     off = corpus.sentence_off.tolist()
     for s, (first, last) in enumerate(pairwise(off)):
