@@ -25,7 +25,7 @@ from dcrfdsl.metrics import ClassScores, Confusion, LabelTables, Reliability
 from dcrfdsl.model import Annotation, Confidence, EventProbability, SegmentConfidence, TrainingRecord
 from dcrfdsl.model.prediction import Prediction
 from dcrfdsl.sklearn import CRF, InputError, SequenceTagger
-from dcrfdsl.template.builder_terms import Call, Choice, Clique, Constant, Lexicon, Member
+from dcrfdsl.template.builder_terms import Clique, Constant, Lexicon
 from dcrfdsl.training import CrossValidation, Fold
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
@@ -36,8 +36,8 @@ PUBLIC = {
 # What public functions return or take, beside what has a name at the top.
 RETURNED = (
     Corpus, InternedColumn, NumericColumn, Diagnostic, Prediction, RunStatus, NBest, Samples, TrainingRecord,
-    Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Call, Choice, Clique, Constant, Lexicon,
-    Member, CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion,
+    Reliability, Confidence, Annotation, EventProbability, SegmentConfidence, Clique, Constant, Lexicon,
+    CRF, InputError, SequenceTagger, CrossValidation, Fold, LabelTables, ClassScores, Confusion,
 )  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in (*PUBLIC.values(), *RETURNED) if isinstance(kind, type)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
